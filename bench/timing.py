@@ -1,0 +1,58 @@
+"""Timing two ways of doing the same work side by side, so that what else the machine does falls on both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Times of one repetition after another, ours and the peer's taken alternately.
+
+    Attributes:
+        ours: Seconds per call, shape (repetitions,).
+        peer: Seconds per call, shape (repetitions,).
+    """
+
+    ours: np.ndarray
+    peer: np.ndarray
+
+    @property
+    def ratio(self) -> float:
+        """Median of ours / peer over the repetitions; below 1 where ours is faster."""
+        return float(np.median(self.ours / self.peer))
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The quartiles of ours / peer."""
+        low, high = np.percentile(self.ours / self.peer, [25, 75])
+        return float(low), float(high)
+
+
+def seconds_per_call(function: Callable[[], object], calls: int) -> float:
+    """Time of one call [s], averaged over ``calls`` calls in a loop."""
+    repeat = range(calls)
+    start = time.perf_counter()
+    for _ in repeat:
+        function()
+    return (time.perf_counter() - start) / calls
+
+
+def compare(ours: Callable[[], object], peer: Callable[[], object], repetitions: int = 31,
+            seconds: float = 0.02) -> Comparison:
+    """Time ``ours`` and ``peer`` alternately.
+
+    Args:
+        ours: Our call, with its arguments bound.
+        peer: The peer's call doing the same work, bound alike.
+        repetitions: How often each is timed.
+        seconds: How long one timing of either lasts, about [s].
+    """
+    calls = [max(1, int(seconds / seconds_per_call(function, 20))) for function in (ours, peer)]
+    times = np.array([[seconds_per_call(ours, calls[0]), seconds_per_call(peer, calls[1])]
+                      for _ in range(repetitions)])
+    return Comparison(times[:, 0], times[:, 1])

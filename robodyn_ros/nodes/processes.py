@@ -1,0 +1,103 @@
+"""Nodes as processes of their own: start, wait until the graph shows them, stop, and never leave an orphan."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import IO, Self
+
+from robodyn_ros.errors import RobodynError
+
+STOP_SECONDS = 5.0
+
+
+def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list[str]:
+    """Command-line arguments that give a node its parameters and namespace.
+
+    Args:
+        parameters: Values by parameter name; written as YAML flow values.
+        namespace: Namespace of the node; empty for the root.
+    """
+    import yaml
+
+    arguments = ["--ros-args"]
+    for name, value in parameters.items():
+        text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000).removesuffix("...\n").strip()
+        arguments += ["-p", f"{name}:={text}"]
+    if namespace:
+        arguments += ["-r", f"__ns:={namespace}"]
+    return arguments
+
+
+class NodeProcess:
+    """One node of this package in a process of its own; a context manager that stops it.
+
+    Args:
+        node: ``hardware``, ``controller``, ``dynamics`` or ``state_publisher``.
+        parameters: Parameters by name.
+        namespace: Namespace of the node.
+        environment: Variables added to this process's own.
+    """
+
+    def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
+                 environment: Mapping[str, str] | None = None) -> None:
+        self.node = node
+        self._log: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by stop()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "robodyn_ros", node, *ros_arguments(parameters or {}, namespace)],
+            stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})})
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def running(self) -> bool:
+        """Whether the process lives."""
+        return self._process.poll() is None
+
+    def output(self) -> str:
+        """What the node has printed so far."""
+        self._log.seek(0)
+        return self._log.read()
+
+    def check(self) -> None:
+        """Raise if the process has ended.
+
+        Raises:
+            RobodynError: With the last lines that the node printed.
+        """
+        if not self.running():
+            last = "\n  ".join(self.output().strip().splitlines()[-8:])
+            raise RobodynError(f"node '{self.node}' ended with exit code {self._process.returncode}; "
+                               f"it printed last:\n  {last}")
+
+    def stop(self) -> int:
+        """Interrupt the node, wait for its end, kill it only if it does not; return its exit code."""
+        if self.running():
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        return self._process.returncode
+
+    def kill(self) -> None:
+        """End the process without giving it a chance to clean up."""
+        self._process.kill()
+        self._process.wait()
+
+    def __enter__(self) -> Self:
+        """Return the process itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the node."""
+        self.stop()
+        self._log.close()
