@@ -1,0 +1,30 @@
+"""Control laws, the contract that they keep, the registry that finds them, and the references they follow."""
+
+from robodyn_ros.control.controller import Controller, JointReference, Law, State
+from robodyn_ros.control.parameters import (
+    DAMPING,
+    EFFORT,
+    POSITION,
+    STIFFNESS,
+    VELOCITY,
+    Parameters,
+    Unit,
+    per_joint,
+    scalar,
+)
+
+__all__ = [
+    "DAMPING",
+    "EFFORT",
+    "POSITION",
+    "STIFFNESS",
+    "VELOCITY",
+    "Controller",
+    "JointReference",
+    "Law",
+    "Parameters",
+    "State",
+    "Unit",
+    "per_joint",
+    "scalar",
+]

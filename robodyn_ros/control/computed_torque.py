@@ -1,0 +1,59 @@
+"""Computed torque: the model cancels the robot's dynamics, PD shapes what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
+from robodyn_ros.description.model import Array
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+def viscous_friction(robot: Robot) -> Array:
+    """Viscous friction in the robot's description, shape (n,) [N m s/rad or N s/m]; mimic joints add to theirs."""
+    friction = np.zeros(robot.n)
+    for joint in robot.model.joints:
+        friction[joint.dof] += joint.multiplier**2 * joint.damping
+    return friction
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorqueParameters(Parameters):
+    """Gains of `ComputedTorque`: the error obeys e'' + K_v e' + K_p e = 0; by default both poles at -20/s.
+
+    Attributes:
+        p: K_p, shape (n,) [1/s^2].
+        d: K_v, shape (n,) [1/s].
+        friction: D, shape (n,) [N m s/rad or N s/m].
+    """
+
+    p: Array = per_joint(400.0, unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p")
+    d: Array = per_joint(40.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
+    friction: Array = per_joint(
+        viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+    )
+
+
+class ComputedTorque(Law):
+    """tau = M(q) a* + h(q, v) + g(q) + D v with a* = a_d + K_v (v_d - v) + K_p (q_d - q).
+
+    [Yamamoto] (6.41), (6.42). With an exact model the error obeys (6.46), e'' + K_v e' + K_p e = 0, the same in
+    every configuration.
+    """
+
+    Parameters = ComputedTorqueParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: ComputedTorqueParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no memory."""
+        a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
+        effort = dynamics.inverse_dynamics(state.q, state.v, a) + parameters.friction * state.v
+        return effort, memory

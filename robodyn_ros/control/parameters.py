@@ -1,0 +1,277 @@
+"""Parameters of controllers: declared once, in a dataclass, with unit, range and description.
+
+Everything that shows a parameter (ROS parameters and their descriptors, documentation, error messages) reads it
+from there::
+
+    @dataclass(frozen=True, eq=False)
+    class Gains(Parameters):
+        p: Array = per_joint(50.0, unit=STIFFNESS, minimum=0.0, description="Stiffness")
+
+A flat name is what a parameter is called outside of Python: ``gains.<joint>.<field>`` for one joint's part of a
+per-joint field, ``<field>`` for a field of the whole controller.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+_METADATA_KEY = "robodyn_ros.control"
+
+Value = float | int | bool | str
+
+
+class Unit(NamedTuple):
+    """A unit that depends on the kind of the joint.
+
+    Attributes:
+        turning: For revolute and continuous joints.
+        sliding: For prismatic joints.
+    """
+
+    turning: str
+    sliding: str
+
+
+STIFFNESS = Unit("N m/rad", "N/m")
+DAMPING = Unit("N m s/rad", "N s/m")
+EFFORT = Unit("N m", "N")
+POSITION = Unit("rad", "m")
+VELOCITY = Unit("rad/s", "m/s")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What is declared about one field of a parameter class.
+
+    Attributes:
+        default: A value, or a function of the robot that gives one (per joint: of shape (n,)).
+        unit: Unit of the value; empty where it has none.
+        minimum: Lowest value allowed.
+        maximum: Highest value allowed.
+        description: What the parameter does, in one sentence without a full stop.
+        per_joint: Whether there is one value for every joint.
+        structural: Whether the parameter is fixed once the controller exists.
+    """
+
+    default: Value | Callable[[Robot], Any]
+    unit: str | Unit
+    minimum: float
+    maximum: float
+    description: str
+    per_joint: bool
+    structural: bool
+
+
+@dataclass(frozen=True)
+class FlatParameter:
+    """One parameter as the outside sees it: a flat name with a single value.
+
+    Attributes:
+        name: ``gains.<joint>.<field>`` or ``<field>``.
+        field: Name of the field in the parameter class.
+        index: Index of the joint; None for a field of the whole controller.
+        value: The value.
+        unit: Unit of the value for this joint's kind; empty where it has none.
+        minimum: Lowest value allowed.
+        maximum: Highest value allowed.
+        description: What the parameter does, in one sentence without a full stop.
+        structural: Whether the parameter is fixed once the controller exists.
+    """
+
+    name: str
+    field: str
+    index: int | None
+    value: Value
+    unit: str
+    minimum: float
+    maximum: float
+    description: str
+    structural: bool
+
+
+def per_joint(
+    default: float | Callable[[Robot], Any],
+    *,
+    description: str,
+    unit: str | Unit = "",
+    minimum: float = -np.inf,
+    maximum: float = np.inf,
+    structural: bool = False,
+) -> Any:
+    """Declare a field with one number for every joint, of shape (n,) in the order of q.
+
+    Args:
+        default: The same number for all joints, or a function of the robot that returns shape (n,).
+        description: What the parameter does, in one sentence without a full stop.
+        unit: A unit, or a `Unit` where it depends on the kind of the joint.
+        minimum: Lowest value allowed.
+        maximum: Highest value allowed.
+        structural: Whether the parameter is fixed once the controller exists.
+    """
+    declaration = Declaration(default, unit, minimum, maximum, description, True, structural)
+    return field(default=default, metadata={_METADATA_KEY: declaration})
+
+
+def scalar(
+    default: Value,
+    *,
+    description: str,
+    unit: str = "",
+    minimum: float = -np.inf,
+    maximum: float = np.inf,
+    structural: bool = False,
+) -> Any:
+    """Declare a field of the whole controller: a float, int, bool or str, whichever the default is.
+
+    Args:
+        default: The value.
+        description: What the parameter does, in one sentence without a full stop.
+        unit: Unit of the value.
+        minimum: Lowest value allowed; numbers only.
+        maximum: Highest value allowed; numbers only.
+        structural: Whether the parameter is fixed once the controller exists.
+    """
+    declaration = Declaration(default, unit, minimum, maximum, description, False, structural)
+    return field(default=default, metadata={_METADATA_KEY: declaration})
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Base of all parameter classes; on its own, no parameters at all.
+
+    A plain instance holds whatever it was given: numbers, arrays, traced scalars. `for_robot` is what makes it
+    complete and checked.
+    """
+
+    @classmethod
+    def declarations(cls) -> dict[str, Declaration]:
+        """What is declared about every field, by its name.
+
+        Raises:
+            InputError: A field was not declared with `per_joint` or `scalar`.
+        """
+        declared = {}
+        for item in dataclasses.fields(cls):
+            if _METADATA_KEY not in item.metadata:
+                raise InputError(
+                    f"{cls.__name__}.{item.name}: a parameter is declared with per_joint(...) or scalar(...), "
+                    f"which give it a default, a unit, a range and a description"
+                )
+            declared[item.name] = item.metadata[_METADATA_KEY]
+        return declared
+
+    def for_robot(self, robot: Robot) -> Self:
+        """Return these parameters completed for a robot: defaults worked out, single numbers spread over joints.
+
+        Per-joint fields become float64 arrays of shape (n,) that cannot be written to.
+
+        Raises:
+            InputError: A value has the wrong type or shape, is not finite or lies outside its range.
+        """
+        values = {}
+        for name, declaration in self.declarations().items():
+            value = getattr(self, name)
+            if declaration.per_joint:
+                values[name] = _per_joint_value(type(self).__name__, name, declaration, value, robot)
+            else:
+                _check_scalar(f"{type(self).__name__}.{name}", declaration, value)
+                values[name] = value
+        return dataclasses.replace(self, **values)
+
+    def flat(self, robot: Robot) -> list[FlatParameter]:
+        """Every parameter under its flat name, joint by joint.
+
+        Raises:
+            InputError: As in `for_robot`.
+        """
+        complete = self.for_robot(robot)
+        prismatic = {joint.name for joint in robot.model.joints if joint.kind == "prismatic"}
+        rows = []
+        for name, declaration in self.declarations().items():
+            value, unit = getattr(complete, name), declaration.unit
+            shared = (declaration.minimum, declaration.maximum, declaration.description, declaration.structural)
+            if not declaration.per_joint:
+                rows.append(FlatParameter(name, name, None, value, str(unit), *shared))
+                continue
+            for index, joint in enumerate(robot.joint_names):
+                unit_here = unit if isinstance(unit, str) else unit[joint in prismatic]
+                flat_name = f"gains.{joint}.{name}"
+                rows.append(FlatParameter(flat_name, name, index, float(value[index]), unit_here, *shared))
+        return rows
+
+    def with_flat_values(self, robot: Robot, values: Mapping[str, Value]) -> Self:
+        """Return these parameters with some flat names set anew.
+
+        Args:
+            robot: The robot that the parameters are for.
+            values: New values by flat name.
+
+        Raises:
+            InputError: A name is unknown, or as in `for_robot`.
+        """
+        complete = self.for_robot(robot)
+        rows = {row.name: row for row in complete.flat(robot)}
+        changed: dict[str, Any] = {}
+        for name, value in values.items():
+            row = rows.get(name)
+            if row is None:
+                known = ", ".join(rows) or "none"
+                raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has: {known}")
+            if row.index is None:
+                changed[row.field] = value
+                continue
+            _check_number(name, value, row.minimum, row.maximum, row.unit)
+            array = changed.setdefault(row.field, getattr(complete, row.field).copy())
+            array[row.index] = value
+        return dataclasses.replace(complete, **changed).for_robot(robot)
+
+
+def _per_joint_value(owner: str, name: str, declaration: Declaration, value: Any, robot: Robot) -> Array:
+    if callable(value):
+        value = value(robot)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{owner}.{name}: expected one number or {robot.n} numbers, received {value!r}") from error
+    if array.ndim == 0:
+        array = np.full(robot.n, float(array))
+    if array.shape != (robot.n,):
+        raise InputError(
+            f"{owner}.{name}: expected one number or shape ({robot.n},), one for each of "
+            f"{', '.join(robot.joint_names)}; received shape {array.shape}"
+        )
+    for joint, number in zip(robot.joint_names, array, strict=True):
+        _check_number(f"{owner}.{name} of joint {joint}", float(number), declaration.minimum, declaration.maximum, "")
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def _check_scalar(where: str, declaration: Declaration, value: Any) -> None:
+    expected = type(declaration.default)
+    numeric = expected in (int, float)
+    fits = type(value) is expected or (expected is float and type(value) is int)
+    if not fits:
+        raise InputError(f"{where}: expected {expected.__name__}, received {type(value).__name__} {value!r}")
+    if numeric:
+        _check_number(where, value, declaration.minimum, declaration.maximum, str(declaration.unit))
+
+
+def _check_number(where: str, value: Any, minimum: float, maximum: float, unit: str) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not np.isfinite(value) or not minimum <= value <= maximum:
+        raise InputError(
+            f"{where}: expected a finite number from {minimum:g} to {maximum:g}"
+            f"{' ' + unit if unit else ''}, received {value!r}"
+        )

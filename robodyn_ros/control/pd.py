@@ -1,0 +1,47 @@
+"""PD control of each joint on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from robodyn_ros.control import default_gains
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
+from robodyn_ros.description.model import Array
+
+
+@dataclass(frozen=True, eq=False)
+class PDParameters(Parameters):
+    """Gains of `PD`; by default 20 rad/s, critically damped, at the zero position.
+
+    Attributes:
+        p: K_p, shape (n,) [N m/rad or N/m].
+        d: K_v, shape (n,) [N m s/rad or N s/m].
+    """
+
+    p: Array = per_joint(
+        default_gains.stiffness(20.0), unit=STIFFNESS, minimum=0.0, description="Effort per position error, K_p"
+    )
+    d: Array = per_joint(
+        default_gains.damping(40.0), unit=DAMPING, minimum=0.0, description="Effort per velocity error, K_v"
+    )
+
+
+class PD(Law):
+    """tau = K_p (q_d - q) + K_v (v_d - v), each joint on its own, without a model of the robot.
+
+    [Yamamoto] (6.18), misprinted there with q - q_d (see docs/errata.md), as a torque. The book regulates to a
+    resting q_d, so that its -K_v v is K_v (v_d - v) with v_d = 0; on a moving reference the latter does not brake
+    the motion asked for. Gravity leaves an offset, (6.27): here e = K_p^-1 g(q).
+    """
+
+    Parameters = PDParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: PDParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no dynamics and no memory."""
+        effort = parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v)
+        return effort, memory
