@@ -7,18 +7,33 @@ origin lies on the joint's axis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from robodyn_ros.errors import InputError
 
 Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravitational acceleration in base axes [m/s^2], as Pinocchio and MuJoCo have it."""
+
+
+def skew(vector: Array) -> Array:
+    """The matrix [x] with ``[x] y = x × y``, shape (3, 3)."""
+    x, y, z = vector
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def _steiner(offset: Array) -> Array:
+    """Inertia about the origin of a unit point mass at ``offset``, shape (3, 3)."""
+    return skew(offset).T @ skew(offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +49,50 @@ class Inertia:
     mass: float
     com: Array
     rotational: Array
+
+    @classmethod
+    def zero(cls) -> Inertia:
+        """The inertia of nothing."""
+        return cls(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    @property
+    def rotational_about_origin(self) -> Array:
+        """Rotational inertia about the frame's origin (parallel axes), shape (3, 3) [kg m^2]."""
+        return self.rotational + self.mass * _steiner(self.com)
+
+    def spatial(self) -> Array:
+        """Spatial inertia about the frame's origin, angular part first, shape (6, 6).
+
+        With the rotational inertia I about the centre of mass c it is
+        ``[[I + m [c]^T [c], m [c]], [m [c]^T, m 1]]``.
+        """
+        m_c = self.mass * skew(self.com)
+        return np.block([[self.rotational_about_origin, m_c], [m_c.T, self.mass * np.eye(3)]])
+
+    def transformed(self, pose: Array) -> Inertia:
+        """The same body's inertia, given in another frame.
+
+        Args:
+            pose: Pose of this inertia's frame in the other frame, shape (4, 4).
+
+        Returns:
+            The inertia in the other frame.
+        """
+        rotation, position = pose[:3, :3], pose[:3, 3]
+        rotational = rotation @ self.rotational @ rotation.T
+        return Inertia(self.mass, rotation @ self.com + position, 0.5 * (rotational + rotational.T))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """The inertia of two bodies fixed to each other, both given in the same frame."""
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return Inertia(0.0, np.zeros(3), self.rotational + other.rotational)
+        share = other.mass / mass
+        offset = other.com - self.com
+        # About the common centre of mass; the two-body form keeps the digits that subtracting
+        # large moments about the origin would lose.
+        rotational = self.rotational + other.rotational + self.mass * share * _steiner(offset)
+        return Inertia(mass, self.com + share * offset, rotational)
 
 
 @dataclass(frozen=True)
@@ -119,6 +178,13 @@ class RobotModel:
         base_link: Name of the root link; its frame is the base frame.
         tip_link: Name of the link meant where none is named.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
+        description: The URDF that the model was read from, as XML; empty for a model built otherwise.
+
+    The arrays per degree of freedom (``position_lower`` and so on) have shape (n,) and are read-only. They fold in
+    the mimic joints: a joint at ``m q + o`` moves m times as fast, so it narrows its leader's position range to
+    where both stay within their limits, lowers the speed limit to ``velocity / |m|``, and adds ``m^2`` times its
+    damping and ``|m|`` times its Coulomb friction. Effort limit and reduction are those of the independent joint,
+    whose actuator moves them all.
     """
 
     name: str
@@ -128,8 +194,131 @@ class RobotModel:
     base_link: str
     tip_link: str
     gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    description: str = field(default="", repr=False)
 
     @property
     def n(self) -> int:
         """Number of independent joints, the length of q."""
         return len(self.joint_names)
+
+    @cached_property
+    def leaders(self) -> tuple[Joint, ...]:
+        """The independent joints, in the order of ``joint_names``."""
+        by_name = {joint.name: joint for joint in self.joints}
+        return tuple(by_name[name] for name in self.joint_names)
+
+    @cached_property
+    def position_lower(self) -> Array:
+        """Lowest position per degree of freedom [rad or m], -inf where there is none."""
+        return self._position_range[0]
+
+    @cached_property
+    def position_upper(self) -> Array:
+        """Highest position per degree of freedom [rad or m], inf where there is none."""
+        return self._position_range[1]
+
+    @cached_property
+    def velocity_limit(self) -> Array:
+        """Greatest speed per degree of freedom [rad/s or m/s], inf where there is none."""
+        limit = np.full(self.n, np.inf)
+        for joint in self.joints:
+            if joint.multiplier != 0.0:
+                limit[joint.dof] = min(limit[joint.dof], joint.limits.velocity / abs(joint.multiplier))
+        return _read_only(limit)
+
+    @cached_property
+    def effort_limit(self) -> Array:
+        """Greatest effort per degree of freedom [N m or N], inf where there is none."""
+        return _read_only(np.array([joint.limits.effort for joint in self.leaders]))
+
+    @cached_property
+    def damping(self) -> Array:
+        """Viscous friction per degree of freedom [N m s/rad or N s/m]."""
+        return self._sum_per_dof(lambda joint: joint.multiplier**2 * joint.damping)
+
+    @cached_property
+    def friction(self) -> Array:
+        """Coulomb friction per degree of freedom [N m or N]."""
+        return self._sum_per_dof(lambda joint: abs(joint.multiplier) * joint.friction)
+
+    @cached_property
+    def reduction(self) -> Array:
+        """Gear reduction per degree of freedom, motor turns per joint turn."""
+        return _read_only(np.array([joint.reduction for joint in self.leaders]))
+
+    def frame(self, name: str) -> Frame:
+        """The frame of a link.
+
+        Args:
+            name: Name of any link of the description.
+
+        Returns:
+            The frame.
+
+        Raises:
+            InputError: No link has this name; the message lists the nearest names.
+        """
+        if name not in self.frames:
+            raise InputError(f"robot '{self.name}' has no link '{name}'{_near(name, self.frames)}")
+        return self.frames[name]
+
+    def joint_index(self, name: str) -> int:
+        """The index of an independent joint into q, v, a and tau.
+
+        Args:
+            name: Name of an independent joint.
+
+        Returns:
+            The index.
+
+        Raises:
+            InputError: No independent joint has this name; the message lists the nearest names.
+        """
+        if name in self._dof_by_name:
+            return self._dof_by_name[name]
+        for joint in self.joints:
+            if joint.name == name:
+                raise InputError(
+                    f"joint '{name}' of robot '{self.name}' mimics '{self.joint_names[joint.dof]}' and has no "
+                    f"position of its own: name '{self.joint_names[joint.dof]}' instead"
+                )
+        raise InputError(f"robot '{self.name}' has no moving joint '{name}'{_near(name, self.joint_names)}")
+
+    @cached_property
+    def _dof_by_name(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.joint_names)}
+
+    @cached_property
+    def _position_range(self) -> tuple[Array, Array]:
+        lower, upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        for joint in self.joints:
+            low, high = position_range_of_dof(joint)
+            lower[joint.dof], upper[joint.dof] = max(lower[joint.dof], low), min(upper[joint.dof], high)
+        return _read_only(lower), _read_only(upper)
+
+    def _sum_per_dof(self, value: Callable[[Joint], float]) -> Array:
+        total = np.zeros(self.n)
+        for joint in self.joints:
+            total[joint.dof] += value(joint)
+        return _read_only(total)
+
+
+def position_range_of_dof(joint: Joint) -> tuple[float, float]:
+    """The range of q[joint.dof] within which a joint stays inside its own limits."""
+    if joint.multiplier == 0.0:
+        return -np.inf, np.inf
+    ends = [(end - joint.offset) / joint.multiplier for end in (joint.limits.lower, joint.limits.upper)]
+    return min(ends), max(ends)
+
+
+def _read_only(array: Array) -> Array:
+    array.setflags(write=False)
+    return array
+
+
+def _near(name: str, names: Mapping[str, object] | tuple[str, ...]) -> str:
+    """The end of a message on an unknown name: what it may have meant, or all there is."""
+    matches = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if matches:
+        return "; did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
+    return "; it has " + ", ".join(names)

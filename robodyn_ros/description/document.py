@@ -1,0 +1,247 @@
+"""A URDF as a checked XML tree: well formed, all names known, all numbers finite, one tree of links.
+
+The loader behind this (yourdfpy) repairs malformed XML in silence, fills a missing inertia with 1 kg m^2 and reports
+the rest as a bare ``ValueError`` or ``AttributeError`` without file, line or element; hence these checks before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lxml import etree
+
+from robodyn_ros.description.report import Report, label
+from robodyn_ros.errors import DescriptionError
+
+MOVING_KINDS = ("revolute", "continuous", "prismatic")
+
+# (path below the link or joint, attribute, how many numbers, whether it must be there if the element is)
+_LINK_NUMBERS = (
+    ("inertial/origin", "xyz", 3, False),
+    ("inertial/origin", "rpy", 3, False),
+    ("inertial/mass", "value", 1, True),
+    *(("inertial/inertia", name, 1, True) for name in ("ixx", "iyy", "izz")),
+    *(("inertial/inertia", name, 1, False) for name in ("ixy", "ixz", "iyz")),
+)
+_JOINT_NUMBERS = (
+    ("origin", "xyz", 3, False),
+    ("origin", "rpy", 3, False),
+    ("axis", "xyz", 3, True),
+    *(("limit", name, 1, False) for name in ("lower", "upper", "velocity", "effort")),
+    ("dynamics", "damping", 1, False),
+    ("dynamics", "friction", 1, False),
+    ("mimic", "multiplier", 1, False),
+    ("mimic", "offset", 1, False),
+)
+_XACRO = "it is a xacro file that has not been expanded", "run `xacro file.xacro > file.urdf` and load the result"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A checked URDF.
+
+    Attributes:
+        root: The ``<robot>`` element.
+        text: The XML as it was given.
+        links: The link elements by name, in document order.
+        joints: The joint elements by name, in document order.
+        base: Name of the root link.
+    """
+
+    root: etree._Element
+    text: str
+    links: dict[str, etree._Element]
+    joints: dict[str, etree._Element]
+    base: str
+
+
+def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
+    """Reads and checks a URDF.
+
+    Args:
+        path_or_xml: Path of a URDF file, or the XML itself: a string whose first character (after white space) is
+            ``<``.
+
+    Returns:
+        The document, and the report to which later checks add.
+
+    Raises:
+        DescriptionError: The file is missing, or the document breaks one of the rules above.
+    """
+    data, source = _read(path_or_xml)
+    report = Report(source)
+    root, text = _parse(data, report)
+    _check_root(root, report)
+    links = _by_name(root, "link", report)
+    joints = _by_name(root, "joint", report)
+    if not links:
+        raise report.error(root, "the robot has no links", "a URDF needs at least one <link> and one moving <joint>")
+    for link in links.values():
+        _check_numbers(link, _LINK_NUMBERS, report)
+    for joint in joints.values():
+        _check_joint(joint, links, report)
+        _check_numbers(joint, _JOINT_NUMBERS, report)
+    return Document(root, text, links, joints, _find_base(root, links, joints, report)), report
+
+
+def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
+    if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
+        return path_or_xml.lstrip("\ufeff \t\r\n"), "URDF string"
+    if not isinstance(path_or_xml, str | Path):
+        raise DescriptionError(
+            f"a URDF is given as a path or as a string of XML, not as {type(path_or_xml).__name__}: "
+            "pass str or pathlib.Path"
+        )
+    path = Path(path_or_xml).expanduser()
+    try:
+        return path.read_bytes(), str(path)
+    except FileNotFoundError:
+        raise DescriptionError(
+            f"no URDF file at '{path}' (looked for {path.absolute()}): check the path; XML passed as a string "
+            "must begin with '<'"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise DescriptionError(f"cannot read the URDF file '{path}': {error}; check path and permissions") from error
+
+
+def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
+    # Entities stay unresolved and nothing is fetched. A str is always UTF-8 here, whatever its XML declaration says.
+    # recover=True only because old files use prefixes (<sensor:camera>) that they never declare.
+    encoding = "utf-8" if isinstance(data, str) else None
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, encoding=encoding
+    )
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    try:
+        root = etree.fromstring(raw, parser=parser)
+    except etree.XMLSyntaxError as error:
+        raise report.error(None, f"malformed XML: {error}", "correct the file there") from error
+    for entry in parser.error_log:
+        if entry.domain != etree.ErrorDomains.NAMESPACE:
+            place = f"line {entry.line}, column {entry.column}"
+            raise report.error(None, f"malformed XML at {place}: {entry.message}", "correct the file there")
+        if "xacro" in entry.message:
+            raise report.error(None, *_XACRO)
+    if root is None:
+        raise report.error(None, "malformed XML: there is no element in it", "a URDF has one <robot> element")
+    document_type = root.getroottree().docinfo.internalDTD
+    if document_type is not None and any(True for _ in document_type.iterentities()):
+        raise report.error(None, "the XML declares entities (<!ENTITY>), which are not read", "write their text out")
+    text = data if isinstance(data, str) else data.decode(root.getroottree().docinfo.encoding or "utf-8", "replace")
+    return root, text.lstrip("\ufeff")
+
+
+def _check_root(root: etree._Element, report: Report) -> None:
+    if root.tag != "robot":
+        raise report.error(
+            root, f"the outermost element is <{root.tag}>, not <robot>", "pass a URDF (SDF and MJCF are not read)"
+        )
+    for element in root.iter(etree.Element):
+        if etree.QName(element).namespace is not None and "xacro" in etree.QName(element).namespace:
+            raise report.error(element, *_XACRO)
+    if not root.get("name"):
+        raise report.error(root, "the robot has no name", "give <robot> an attribute name=\"...\"")
+
+
+def _by_name(root: etree._Element, tag: str, report: Report) -> dict[str, etree._Element]:
+    found: dict[str, etree._Element] = {}
+    for element in root.findall(tag):
+        name = element.get("name")
+        if not name:
+            raise report.error(element, f"this {tag} has no name", "give it an attribute name=\"...\"")
+        if "${" in name or "$(" in name:
+            raise report.error(element, *_XACRO)
+        if name in found:
+            first = found[name].sourceline
+            raise report.error(element, f"duplicate {tag} name '{name}' (first used in line {first})", "rename one")
+        found[name] = element
+    return found
+
+
+def _check_joint(joint: etree._Element, links: dict[str, etree._Element], report: Report) -> None:
+    kind = joint.get("type")
+    if kind in ("floating", "planar"):
+        raise report.error(
+            joint,
+            f"{kind} joints are not supported: the base is fixed and every joint has one degree of freedom",
+            "make it fixed, remove it with its parent link, or build it from revolute and prismatic joints",
+        )
+    if kind not in (*MOVING_KINDS, "fixed"):
+        received = "has no type" if kind is None else f"has the unknown type '{kind}'"
+        raise report.error(joint, f"this joint {received}", f"use one of {', '.join((*MOVING_KINDS, 'fixed'))}")
+    for end in ("parent", "child"):
+        element = joint.find(end)
+        if element is None or not element.get("link"):
+            raise report.error(joint, f"this joint names no {end} link", f"add <{end} link=\"...\"/>")
+        if element.get("link") not in links:
+            raise report.error(
+                joint, f"its {end} link '{element.get('link')}' does not exist", f"known links: {', '.join(links)}"
+            )
+    mimic = joint.find("mimic")
+    if mimic is not None and not mimic.get("joint"):
+        raise report.error(mimic, "it names no joint to follow", "add joint=\"...\" or remove the mimic element")
+
+
+def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, bool]], report: Report) -> None:
+    for path, attribute, count, required in table:
+        element = owner.find(path)
+        if element is None:
+            continue
+        text = element.get(attribute)
+        if text is None:
+            if required:
+                raise report.error(element, f"the attribute '{attribute}' is missing", f"add {attribute}=\"...\"")
+            continue
+        if "${" in text or "$(" in text:
+            raise report.error(element, *_XACRO)
+        expected = "a finite number" if count == 1 else f"{count} finite numbers separated by spaces"
+        # An infinite limit says in numbers that there is none.
+        allowed = math.isnan if element.tag == "limit" else (lambda value: not math.isfinite(value))
+        try:
+            values = [float(word) for word in text.split()]
+            valid = len(values) == count and not any(map(allowed, values))
+        except ValueError:
+            valid = False
+        if not valid:
+            raise report.error(element, f"{attribute}=\"{text}\" is not {expected}", "correct the attribute")
+
+
+def _find_base(
+    root: etree._Element, links: dict[str, etree._Element], joints: dict[str, etree._Element], report: Report
+) -> str:
+    """The one root link of the tree."""
+    incoming: dict[str, etree._Element] = {}
+    for joint in joints.values():
+        child = joint.find("child").get("link")
+        if child in incoming:
+            raise report.error(
+                joint,
+                f"the link '{child}' has two parents: it is also the child of {label(incoming[child])}",
+                "a URDF is a tree: remove one of the joints, or give it a link of its own",
+            )
+        incoming[child] = joint
+    bases = [name for name in links if name not in incoming]
+    if len(bases) > 1:
+        raise report.error(
+            root,
+            f"there are {len(bases)} root links: {', '.join(repr(name) for name in bases)}",
+            "a URDF is one tree: join them with a fixed joint, or remove what is not connected",
+        )
+    settled: set[str] = set()
+    for name in links:
+        path: list[str] = []
+        while name in incoming and name not in settled:
+            path.append(name)
+            name = incoming[name].find("parent").get("link")
+            if name in path:
+                loop = path[path.index(name) :][::-1]
+                raise report.error(
+                    incoming[name],
+                    f"the links form a loop: {' -> '.join((*loop, loop[0]))}",
+                    "a URDF is a tree: cut the loop by removing one of its joints",
+                )
+        settled.update(path)
+    return bases[0]

@@ -1,0 +1,170 @@
+"""The figures of single joints and links, read and judged: axes, limits, friction, gear reductions, inertias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lxml import etree
+
+from robodyn_ros.description.model import Array, Inertia, Limits
+from robodyn_ros.description.report import Report
+
+if TYPE_CHECKING:
+    import yourdfpy.urdf
+
+_UNIT_TOLERANCE = 1e-3
+"""Axes written with three digits, such as 0.707 0.707 0, pass as unit vectors."""
+
+_INERTIA_TOLERANCE = 1e-6
+"""Relative; leaves room for the digits to which figures are published."""
+
+_ROUNDING = 1e-15
+
+
+def snap(values: Array, scale: float) -> Array:
+    """Turns what is only rounding noise into exact zeros, so that the compiled formulas lose these terms.
+
+    Args:
+        values: Any figures.
+        scale: The size of the figures that they were computed from.
+
+    Returns:
+        A copy of ``values``, with zeros for what is below 1e-15 of the scale.
+    """
+    return np.where(np.abs(values) <= _ROUNDING * scale, 0.0, values)
+
+
+def snap_pose(pose: Array, scale: float) -> Array:
+    """The same for a pose, shape (4, 4), whose position was computed from lengths of the size ``scale``."""
+    snapped = pose.copy()
+    rotation = snap(pose[:3, :3], 1.0)
+    snapped[:3, :3] = np.where(np.abs(np.abs(rotation) - 1.0) <= _ROUNDING, np.sign(rotation), rotation)
+    snapped[:3, 3] = snap(pose[:3, 3], scale)
+    return snapped
+
+
+def read_origin(origin: Array | None) -> Array:
+    """The pose of an ``<origin>``, shape (4, 4)."""
+    return np.eye(4) if origin is None else snap_pose(origin, float(np.max(np.abs(origin[:3, 3]))))
+
+
+def read_axis(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Report) -> Array:
+    """The unit axis of a moving joint in its link frame, shape (3,)."""
+    length = float(np.linalg.norm(joint.axis))
+    if length == 0.0:
+        raise report.error(element, "the axis is zero: no direction to move in", 'give a unit vector, e.g. xyz="0 0 1"')
+    if abs(length - 1.0) > _UNIT_TOLERANCE:
+        report.warn(element, f"the axis has length {length:.6g} instead of 1", "it is normalised; write a unit vector")
+    return joint.axis / length
+
+
+def read_limits(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Report) -> Limits:
+    """The limits of a moving joint; what is missing or left at zero counts as unlimited."""
+    figures = {name: getattr(joint.limit, name, None) for name in ("lower", "upper", "velocity", "effort")}
+    has_range = joint.type != "continuous"
+    if not has_range:
+        figures["lower"] = figures["upper"] = None
+    missing = [name for name, value in figures.items() if value is None and has_range]
+    if missing:
+        report.warn(element, f"limits missing: {', '.join(missing)}", "taken as unlimited; add them to <limit>")
+    lower, upper = figures["lower"], figures["upper"]
+    if lower is not None and upper is not None:
+        if lower > upper:
+            raise report.error(element, f"the lower limit {lower:g} is above the upper limit {upper:g}", "swap them")
+        if lower == upper:
+            report.warn(
+                element,
+                f"the position limits are both {lower:g}, as exporters write limits that were never set",
+                "taken as unlimited; set them, or make the joint fixed",
+            )
+            figures["lower"] = figures["upper"] = None
+    for name in ("velocity", "effort"):
+        value = figures[name]
+        if value is not None and value <= 0.0:
+            report.warn(
+                element,
+                f"the {name} limit is {value:g}, as exporters write a limit that was never set",
+                "taken as unlimited; set it",
+            )
+            figures[name] = None
+    unlimited = Limits()
+    return Limits(**{name: getattr(unlimited, name) if value is None else value for name, value in figures.items()})
+
+
+def read_friction(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Report) -> tuple[float, float]:
+    """Viscous and Coulomb friction of a joint."""
+    figures = []
+    for name in ("damping", "friction"):
+        value = float(getattr(joint.dynamics, name, None) or 0.0)
+        if value < 0.0:
+            report.warn(element, f"the {name} {value:g} is negative: it would feed energy in", "make it positive")
+        figures.append(value)
+    return figures[0], figures[1]
+
+
+def read_reductions(root: etree._Element, joints: dict[str, etree._Element], report: Report) -> dict[str, float]:
+    """The gear reductions that transmissions give, by joint.
+
+    yourdfpy reads no transmissions, so these come from the XML: of ROS's ``<transmission>`` as well as of the one in
+    ``<ros2_control>``. The reductions named in one transmission multiply. Transmissions that couple several joints
+    are not modelled.
+    """
+    reductions: dict[str, float] = {}
+    for transmission in root.iter("transmission"):
+        figures = list(transmission.iter("mechanicalReduction", "mechanical_reduction"))
+        if not figures:
+            continue
+        names = [joint.get("name") for joint in transmission.findall("joint")]
+        if len(names) != 1:
+            report.warn(transmission, f"it couples {len(names)} joints", "its reduction is ignored; name one joint")
+            continue
+        if names[0] not in joints:
+            report.warn(transmission, f"its joint '{names[0]}' does not exist", "its reduction is ignored; rename it")
+            continue
+        try:
+            reduction = float(np.prod([float(figure.text or "") for figure in figures]))
+        except ValueError:
+            reduction = np.nan
+        if not np.isfinite(reduction) or reduction == 0.0:
+            received = ", ".join(repr(figure.text) for figure in figures)
+            raise report.error(
+                transmission, f"its mechanical reduction {received} is not a finite number other than 0", "correct it"
+            )
+        reductions[names[0]] = reduction
+    return reductions
+
+
+def read_inertia(link: yourdfpy.urdf.Link, element: etree._Element, report: Report) -> Inertia:
+    """The inertia of a link in its own frame."""
+    if link.inertial is None:
+        return Inertia.zero()
+    mass = link.inertial.mass or 0.0
+    rotational = np.zeros((3, 3)) if link.inertial.inertia is None else link.inertial.inertia
+    if mass < 0.0:
+        raise report.error(element, f"the mass {mass:g} kg is negative", "give a mass of zero or more")
+    _check_rotational(mass, rotational, element, report)
+    pose = read_origin(link.inertial.origin)
+    moved = Inertia(mass, np.zeros(3), rotational).transformed(pose)
+    return Inertia(mass, moved.com, snap(moved.rotational, float(np.max(np.abs(rotational)))))
+
+
+def _check_rotational(mass: float, rotational: Array, element: etree._Element, report: Report) -> None:
+    moments = np.linalg.eigvalsh(rotational)
+    listed = ", ".join(f"{moment:.4g}" for moment in moments)
+    if moments[0] < -_INERTIA_TOLERANCE * np.max(np.abs(moments)):
+        raise report.error(
+            element,
+            f"the inertia has a negative principal moment (principal moments {listed} kg m^2)",
+            "no body has such an inertia: check the signs and the off-diagonal elements",
+        )
+    if moments[0] + moments[1] < moments[2] * (1.0 - _INERTIA_TOLERANCE):
+        report.warn(
+            element,
+            f"the inertia breaks the triangle inequality (principal moments {listed} kg m^2)",
+            "no body has such an inertia: check that it is about the centre of mass, and its units",
+        )
+    if mass > 0.0 and not np.any(rotational):
+        report.warn(element, f"mass {mass:g} kg without rotational inertia (a point mass)", "give <inertia>")
+    if mass == 0.0 and np.any(rotational):
+        report.warn(element, "rotational inertia without mass", "give <mass>")

@@ -1,0 +1,58 @@
+"""Mimic joints, resolved through chains to the independent joint that each follows in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from robodyn_ros.description.document import Document
+from robodyn_ros.description.report import Report
+
+if TYPE_CHECKING:
+    import yourdfpy.urdf
+
+Relation = tuple[str, float, float]
+"""Leader, multiplier and offset: position = multiplier * position of the leader + offset."""
+
+
+def resolve_mimics(joints: Sequence[yourdfpy.urdf.Joint], document: Document, report: Report) -> dict[str, Relation]:
+    """The relation of every moving joint to an independent joint; to itself, 1 and 0 if it is independent.
+
+    Args:
+        joints: All moving joints.
+        document: The document that they come from.
+        report: Where findings go.
+
+    Returns:
+        The relations by joint name.
+
+    Raises:
+        DescriptionError: A joint follows itself, directly or through others, or an unknown or a fixed joint.
+    """
+    by_name = {joint.name: joint for joint in joints}
+    relations: dict[str, Relation] = {}
+    for joint in joints:
+        element = document.joints[joint.name]
+        followed = [joint.name]
+        multiplier, offset = 1.0, 0.0
+        leader = joint
+        while leader.mimic is not None:
+            target = leader.mimic.joint
+            offset += multiplier * leader.mimic.offset
+            multiplier *= leader.mimic.multiplier
+            if target not in document.joints:
+                known = ", ".join(name for name in by_name if name != joint.name)
+                raise report.error(element, f"it mimics the joint '{target}', which does not exist", f"known: {known}")
+            if target not in by_name:
+                raise report.error(
+                    element, f"it mimics '{target}', which is fixed and has no position", "make this joint fixed too"
+                )
+            if target in followed:
+                cycle = " -> ".join((*followed[followed.index(target) :], target))
+                raise report.error(element, f"it mimics itself: {cycle}", "make one of these joints independent")
+            followed.append(target)
+            leader = by_name[target]
+        if multiplier == 0.0:
+            report.warn(element, "it mimics with multiplier 0 and never moves", "make it a fixed joint")
+        relations[joint.name] = (leader.name, multiplier, offset)
+    return relations

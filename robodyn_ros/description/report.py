@@ -1,0 +1,73 @@
+"""Findings about a description: where, what is wrong, what to do; an error at once, warnings together at the end."""
+
+from __future__ import annotations
+
+import warnings
+
+from lxml import etree
+
+from robodyn_ros.errors import DescriptionError, DescriptionWarning
+
+
+class Report:
+    """Words and collects what is found wrong with one description.
+
+    Attributes:
+        source: What the description is called in messages: the file's path, or that it was a string.
+        warnings: The warnings so far.
+    """
+
+    def __init__(self, source: str) -> None:
+        """Starts an empty report.
+
+        Args:
+            source: What the description is called in messages.
+        """
+        self.source = source
+        self.warnings: list[str] = []
+
+    def error(self, where: etree._Element | None, problem: str, remedy: str) -> DescriptionError:
+        """An exception to raise, naming the file, the line and the element.
+
+        Args:
+            where: The element at fault; None where it is the whole file.
+            problem: What was found, and what was expected.
+            remedy: What to do about it.
+
+        Returns:
+            The exception; the caller raises it.
+        """
+        return DescriptionError(self._message(where, problem, remedy))
+
+    def warn(self, where: etree._Element | None, problem: str, remedy: str) -> None:
+        """Notes what is physically odd but computable; arguments as for ``error``."""
+        self.warnings.append(self._message(where, problem, remedy))
+
+    def close(self, *, strict: bool, stacklevel: int) -> None:
+        """Issues the warnings.
+
+        Args:
+            strict: Whether to raise them as one error instead.
+            stacklevel: As for ``warnings.warn``, counted from the caller of this method.
+
+        Raises:
+            DescriptionError: There are warnings, and ``strict`` is set.
+        """
+        if strict and self.warnings:
+            raise DescriptionError("\n".join([*self.warnings, "(an error because strict=True)"]))
+        for message in self.warnings:
+            warnings.warn(message, DescriptionWarning, stacklevel=stacklevel + 1)
+
+    def _message(self, where: etree._Element | None, problem: str, remedy: str) -> str:
+        place = self.source if where is None else f"{self.source}, line {where.sourceline}, {label(where)}"
+        return f"{place}: {problem}; {remedy}"
+
+
+def label(element: etree._Element) -> str:
+    """An element as it is spoken of in messages: its tag and name, and the named element that it lies in."""
+    name = element.get("name")
+    own = f"<{element.tag} name='{name}'>" if name is not None else f"<{element.tag}>"
+    parent = element.getparent()
+    if name is None and parent is not None and parent.tag != "robot":
+        return f"{own} in {label(parent)}"
+    return own

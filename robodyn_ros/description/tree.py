@@ -1,0 +1,103 @@
+"""The links of a URDF laid out as a tree of moving joints, with what is fixed to a link merged into it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.description.document import Document
+from robodyn_ros.description.figures import read_inertia, read_origin, snap, snap_pose
+from robodyn_ros.description.model import Array, Frame, Inertia
+from robodyn_ros.description.report import Report
+
+if TYPE_CHECKING:
+    import yourdfpy.urdf
+
+
+@dataclass
+class Tree:
+    """The moving joints, depth first: each after its parent, siblings in document order; parallel lists.
+
+    Attributes:
+        joints: The joints as yourdfpy has them.
+        parents: Index of the moving joint before each; -1 for the base.
+        poses: Pose of each joint's frame in its parent's at joint position 0.
+        inertias: Of each joint's link and all that is fixed to it, in its frame.
+        frames: Every link's frame by name.
+        tip_link: The link behind the most independent joints, and of these the one behind the most joints of any
+            kind; among equals the first.
+    """
+
+    joints: list[yourdfpy.urdf.Joint] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    poses: list[Array] = field(default_factory=list)
+    inertias: list[Inertia] = field(default_factory=list)
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+    tip_link: str = ""
+
+
+def lay_out(robot: yourdfpy.urdf.Robot, document: Document, report: Report) -> Tree:
+    """Lays out a robot's tree.
+
+    Args:
+        robot: The robot as yourdfpy read it.
+        document: The checked document that it was read from.
+        report: Where findings go.
+
+    Returns:
+        The tree.
+
+    Raises:
+        DescriptionError: A link has a negative mass or an impossible inertia.
+    """
+    tree = Tree()
+    frames: dict[str, Frame] = {}
+    links = {link.name: link for link in robot.links}
+    children: dict[str, list[yourdfpy.urdf.Joint]] = defaultdict(list)
+    for joint in robot.joints:
+        children[joint.parent].append(joint)
+
+    def visit(link: str, carrier: int, pose: Array) -> None:
+        """Records a link that lies at ``pose`` in the frame of the moving joint ``carrier``."""
+        frames[link] = Frame(link, carrier, pose)
+        inertia = read_inertia(links[link], document.links[link], report)
+        if carrier >= 0 and (inertia.mass or np.any(inertia.rotational)):
+            tree.inertias[carrier] = _tidy(tree.inertias[carrier] + inertia.transformed(pose))
+
+    visit(document.base, -1, np.eye(4))
+    deepest = (0, 0)
+    tree.tip_link = document.base
+    pending = [(joint, deepest) for joint in reversed(children[document.base])]
+    while pending:  # a stack instead of recursion: chains may be longer than Python's call stack
+        joint, (independent, depth) = pending.pop()
+        carrier, pose = frames[joint.parent].joint, frames[joint.parent].pose_link_frame
+        pose = _compose(pose, read_origin(joint.origin))
+        if joint.type == "fixed":
+            visit(joint.child, carrier, pose)
+        else:
+            independent += joint.mimic is None
+            tree.joints.append(joint)
+            tree.parents.append(carrier)
+            tree.poses.append(pose)
+            tree.inertias.append(Inertia.zero())
+            visit(joint.child, len(tree.joints) - 1, np.eye(4))
+        if (independent, depth + 1) > deepest:
+            deepest, tree.tip_link = (independent, depth + 1), joint.child
+        pending += [(child, (independent, depth + 1)) for child in reversed(children[joint.child])]
+    tree.frames = MappingProxyType(frames)
+    return tree
+
+
+def _compose(first: Array, second: Array) -> Array:
+    """``first @ second`` for poses, without rounding noise where the result is exact."""
+    return snap_pose(first @ second, float(max(np.max(np.abs(first[:3, 3])), np.max(np.abs(second[:3, 3])))))
+
+
+def _tidy(inertia: Inertia) -> Inertia:
+    rotational = snap(inertia.rotational, float(np.max(np.abs(inertia.rotational))))
+    return Inertia(inertia.mass, snap(inertia.com, float(np.max(np.abs(inertia.com)))), rotational)

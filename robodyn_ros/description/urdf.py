@@ -1,0 +1,183 @@
+"""From a URDF to a ``RobotModel``.
+
+The steps: ``document`` reads and checks the XML; yourdfpy turns its links and joints into objects (shapes, meshes and
+materials are kept away from it); ``tree`` lays out the kinematic tree; ``mimic`` and ``figures`` read the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lxml import etree
+
+from robodyn_ros.description.document import Document, read_document
+from robodyn_ros.description.figures import read_axis, read_friction, read_limits, read_reductions
+from robodyn_ros.description.mimic import resolve_mimics
+from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
+from robodyn_ros.description.report import Report
+from robodyn_ros.description.tree import lay_out
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    import yourdfpy.urdf
+
+_READ_OF_LINK = ("inertial",)
+_READ_OF_JOINT = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+
+
+def load_urdf(
+    path_or_xml: str | Path,
+    *,
+    strict: bool = False,
+    gravity: Sequence[float] | Array = STANDARD_GRAVITY,
+    tip_link: str | None = None,
+) -> RobotModel:
+    """Loads a robot from a URDF.
+
+    Joints come depth first: each after its parent, siblings in the order of their ``<joint>`` elements. Fixed joints
+    are merged into their parents. The tip link, unless given, is the link behind the most independent joints, and
+    among those the one behind the most joints of any kind (so that a tool frame at the end of an arm is the tip);
+    among equals the first.
+
+    Args:
+        path_or_xml: Path of a URDF file, or the XML itself: a string that begins with ``<``.
+        strict: Whether what is physically odd but computable is an error instead of a warning.
+        gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
+        tip_link: Name of the link meant where none is named.
+
+    Returns:
+        The robot.
+
+    Raises:
+        DescriptionError: The description cannot be used; or it is odd, and ``strict`` is set.
+        InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
+
+    Warns:
+        DescriptionWarning: Something is physically odd but computable; docs/urdf.md lists what.
+    """
+    gravity = _check_gravity(gravity)
+    document, report = read_document(path_or_xml)
+    model = _build_model(document, report, gravity)
+    if tip_link is not None:
+        model = dataclasses.replace(model, tip_link=model.frame(tip_link).name)
+    report.close(strict=strict, stacklevel=2)
+    return model
+
+
+def _check_gravity(gravity: Sequence[float] | Array) -> Array:
+    try:
+        array = np.array(gravity, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (3,) or not np.all(np.isfinite(array)):
+        raise InputError(f"gravity must be three finite numbers in base axes, e.g. (0, 0, -9.81), not {gravity!r}")
+    return array
+
+
+def _read_with_yourdfpy(document: Document, report: Report) -> yourdfpy.urdf.Robot:
+    import yourdfpy  # here, as it brings trimesh along, which takes most of a second
+
+    robot = etree.Element("robot", name=document.root.get("name"))
+    for elements, wanted in ((document.links, _READ_OF_LINK), (document.joints, _READ_OF_JOINT)):
+        for element in elements.values():
+            kept = etree.SubElement(robot, element.tag, dict(element.attrib))
+            for child in element.iterchildren(*wanted):
+                kept.append(etree.fromstring(etree.tostring(child, with_tail=False)))
+    try:
+        return yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
+    except Exception as error:  # whatever the checks before did not foresee
+        problem = f"yourdfpy cannot read it ({type(error).__name__}: {error})"
+        raise report.error(None, problem, "check the file with `check_urdf`") from error
+
+
+def _build_model(document: Document, report: Report, gravity: Array) -> RobotModel:
+    robot = _read_with_yourdfpy(document, report)
+    tree = lay_out(robot, document, report)
+    joint_names = tuple(joint.name for joint in tree.joints if joint.mimic is None)
+    relations = resolve_mimics(tree.joints, document, report)
+    if not joint_names:
+        problem = "nothing moves: no joint is revolute, continuous or prismatic"
+        raise report.error(document.root, problem, "give it at least one such joint")
+    reductions = read_reductions(document.root, document.joints, report)
+    joints: list[Joint] = []
+    for joint, parent, pose, inertia in zip(tree.joints, tree.parents, tree.poses, tree.inertias, strict=True):
+        element = document.joints[joint.name]
+        leader, multiplier, offset = relations[joint.name]
+        damping, friction = read_friction(joint, element, report)
+        joints.append(
+            Joint(
+                name=joint.name,
+                link=joint.child,
+                kind=joint.type,
+                parent=parent,
+                pose_parent_link=pose,
+                axis=read_axis(joint, element, report),
+                inertia=inertia,
+                dof=joint_names.index(leader),
+                multiplier=multiplier,
+                offset=offset,
+                limits=read_limits(joint, element, report),
+                damping=damping,
+                friction=friction,
+                reduction=reductions.get(joint.name, 1.0),
+            )
+        )
+    _check_inertia_carried(joints, joint_names, document, report)
+    return RobotModel(
+        name=robot.name,
+        joints=tuple(_without_impossible_limits(joints, joint_names, document, report)),
+        joint_names=joint_names,
+        frames=tree.frames,
+        base_link=document.base,
+        tip_link=tree.tip_link,
+        gravity=gravity,
+        description=document.text,
+    )
+
+
+def _check_inertia_carried(
+    joints: Sequence[Joint], joint_names: Sequence[str], document: Document, report: Report
+) -> None:
+    """Every independent joint must move some inertia: its own, or that of joints that mimic it."""
+    carries = [bool(joint.inertia.mass or np.any(joint.inertia.rotational)) for joint in joints]
+    moved = [False] * len(joint_names)
+    for index in reversed(range(len(joints))):
+        joint = joints[index]
+        if carries[index]:
+            moved[joint.dof] |= joint.multiplier != 0.0
+            if joint.parent >= 0:
+                carries[joint.parent] = True
+    for name, has_inertia in zip(joint_names, moved, strict=True):
+        if not has_inertia:
+            raise report.error(
+                document.joints[name],
+                "this joint moves no inertia at all, so no effort gives a finite acceleration",
+                "give one of the links behind it an <inertial>, or make the joint fixed",
+            )
+
+
+def _without_impossible_limits(
+    joints: Sequence[Joint], joint_names: Sequence[str], document: Document, report: Report
+) -> list[Joint]:
+    """Mimic joints whose position limits exclude their leader's lose them, with a warning."""
+    leaders = {joint.dof: joint for joint in joints if joint.name == joint_names[joint.dof]}
+    kept = []
+    for joint in joints:
+        leader = leaders[joint.dof].limits
+        lower, upper = position_range_of_dof(joint)
+        if max(lower, leader.lower) >= min(upper, leader.upper):
+            report.warn(
+                document.joints[joint.name],
+                f"its position limits allow no position within those of '{joint_names[joint.dof]}', which it mimics",
+                "they are ignored; correct limits, multiplier or offset",
+            )
+            joint = dataclasses.replace(
+                joint, limits=dataclasses.replace(joint.limits, lower=-np.inf, upper=np.inf)
+            )
+        kept.append(joint)
+    return kept
