@@ -1,0 +1,128 @@
+"""Joint values in messages: by name, in any order, complete or not, and never trusted.
+
+    joints = JointOrder(robot.joint_names)
+    tau = joints.read(message.name, message.effort, "joint_commands: effort", fill=last_effort)
+
+raises InputError (what, where, expected, received) unless every value is a finite number of a known joint. Names in
+the robot's own order, as our nodes send them, cost one comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
+
+from robodyn_ros.errors import InputError
+
+Array = NDArray[np.float64]
+
+NANOSECONDS = 1_000_000_000
+
+
+class JointOrder:
+    """The order of a robot's joints in its arrays.
+
+    Args:
+        names: The robot's joint names, length n.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self._index = {name: i for i, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        """Return the number of joints."""
+        return len(self.names)
+
+    def read(self, names: Sequence[str], values: Sequence[float], what: str, fill: Array | None = None,
+             others: bool = False) -> Array:
+        """Bring named values into the robot's order.
+
+        Args:
+            names: Joint of each value, any order; empty: the order of the robot.
+            values: One number per name.
+            what: The message and field, for errors: "joint_commands: effort".
+            fill: Values of joints that are not named, shape (n,); None: every joint must be named.
+            others: Ignore joints that the robot does not have instead of rejecting them.
+
+        Returns:
+            A new array, shape (n,).
+
+        Raises:
+            InputError: Lengths differ, a name is unknown, twice there or missing, or a value is not finite.
+        """
+        if (not names or names == self.names) and len(values) == len(self.names):
+            result = np.array(values, dtype=np.float64)
+            if not math.isfinite(sum(values)):  # may also be an overflow of finite values: looked at in detail
+                self._check_finite(self.names, values, what)
+            return result
+        columns = self.columns(names, what, others)
+        if len(values) != len(columns):
+            raise InputError(f"{what}: expected one value per joint, {len(columns)}, received {len(values)}")
+        kept = [(name, column, value) for name, column, value in zip(names or self.names, columns, values, strict=True)
+                if column >= 0]
+        self._check_finite([name for name, _, _ in kept], [value for _, _, value in kept], what)
+        if fill is None and len(kept) < len(self.names):
+            missing = sorted(set(self.names) - {name for name, _, _ in kept}, key=self._index.__getitem__)
+            raise InputError(f"{what}: no value for {_quote(missing)}; every joint of the robot must be named")
+        result = np.zeros(len(self.names)) if fill is None else np.array(fill, dtype=np.float64)
+        for _, column, value in kept:
+            result[column] = value
+        return result
+
+    def columns(self, names: Sequence[str], what: str, others: bool = False) -> list[int]:
+        """Position in the robot's order of each name.
+
+        Args:
+            names: Names of joints; empty: all, in the order of the robot.
+            what: The message, for errors.
+            others: Give -1 for joints that the robot does not have instead of rejecting them.
+
+        Raises:
+            InputError: A name is unknown or twice there.
+        """
+        names = names or self.names
+        columns = [self._index.get(name, -1) for name in names]
+        unknown = [name for name, column in zip(names, columns, strict=True) if column < 0]
+        if unknown and not others:
+            raise InputError(f"{what}: unknown joint {_quote(unknown)}; the robot has {_quote(self.names)}")
+        known = [column for column in columns if column >= 0]
+        if len(set(known)) < len(known):
+            twice = [name for name in self.names if list(names).count(name) > 1]
+            raise InputError(f"{what}: joint {_quote(twice)} is named more than once")
+        return columns
+
+    @staticmethod
+    def _check_finite(names: Sequence[str], values: Sequence[float], what: str) -> None:
+        for name, value in zip(names, values, strict=True):
+            if not math.isfinite(value):
+                raise InputError(f"{what}: expected finite numbers, received {value} for joint '{name}'")
+
+
+def to_field(values: Array) -> array[float]:
+    """Values as a float64[] field of a message takes them without looking at each element."""
+    return array("d", values.tobytes())
+
+
+def set_stamp(stamp: Time, nanoseconds: int) -> None:
+    """Write a time into a message's stamp.
+
+    Args:
+        stamp: The field to write.
+        nanoseconds: Time since the epoch of its clock [ns].
+    """
+    stamp.sec, stamp.nanosec = divmod(nanoseconds, NANOSECONDS)
+
+
+def to_nanoseconds(stamp: Time) -> int:
+    """Time of a message's stamp since the epoch of its clock [ns]."""
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
+def _quote(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

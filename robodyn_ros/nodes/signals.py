@@ -1,0 +1,68 @@
+"""SIGINT and SIGTERM as an orderly request to stop, at any moment of a node's life.
+
+From :func:`hold_stop_signals` on the two signals interrupt nothing: they are written into a pipe, and the thread of
+:class:`StopSignals` reads them there. So a node that is still importing or compiling when Ctrl-C comes stops just as
+cleanly as one that is running, and what it publishes last still goes out. (Blocking the signals would not do: threads
+that a library started before, such as NumPy's, would still take them.) This module imports nothing heavy: an entry
+point calls :func:`hold_stop_signals` before it imports a node.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_CLOSE = b"\0"
+
+_pipe: tuple[int, int] | None = None
+
+
+def hold_stop_signals() -> None:
+    """Keep SIGINT and SIGTERM for a :class:`StopSignals` from now on; more than once is fine; main thread only."""
+    global _pipe
+    if _pipe is None:
+        _pipe = os.pipe()
+        os.set_blocking(_pipe[1], False)
+    signal.set_wakeup_fd(_pipe[1], warn_on_full_buffer=False)
+    for number in STOP_SIGNALS:
+        signal.signal(number, _hold)
+
+
+def _hold(*_: object) -> None:
+    """Do nothing: the interpreter has written the signal's number into the pipe."""
+
+
+class StopSignals:
+    """A thread that waits for SIGINT or SIGTERM and asks for a stop; a second signal ends the process at once.
+
+    Args:
+        on_stop: Called once, on the waiting thread, at the first signal.
+    """
+
+    def __init__(self, on_stop: Callable[[], None]) -> None:
+        self._on_stop = on_stop
+        self._thread = threading.Thread(target=self._wait, name="stop signals", daemon=True)
+
+    def __enter__(self) -> StopSignals:
+        """Start to wait."""
+        hold_stop_signals()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the thread; later signals are held and ignored."""
+        assert _pipe is not None  # for mypy: __enter__ made it
+        os.write(_pipe[1], _CLOSE)
+        self._thread.join()
+
+    def _wait(self) -> None:
+        assert _pipe is not None  # for mypy: __enter__ made it
+        if os.read(_pipe[0], 1) == _CLOSE:
+            return
+        self._on_stop()
+        number = os.read(_pipe[0], 1)
+        if number != _CLOSE:
+            os._exit(128 + number[0])

@@ -1,0 +1,151 @@
+"""For node tests: nodes as processes, a node of the test's own, and waiting on conditions with a deadline.
+
+    with RosProcess("hardware", {"robot": "planar_2r"}) as hardware, RosTest() as ros:
+        states = ros.record(JointState, "joint_states")
+        ros.wait_for(lambda: states, "joint states")
+        hardware.stop()              # SIGINT; checks exit code 0 and that nothing was left on stderr
+"""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import rclpy
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+
+DEADLINE = 20.0
+
+
+def ros_arguments(parameters, namespace=""):
+    """Command line that gives a node its parameters (values as YAML writes them) and namespace."""
+    arguments = ["--ros-args"]
+    for name, value in parameters.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        arguments += ["-p", f"{name}:={text}"]
+    if namespace:
+        arguments += ["-r", f"__ns:={namespace}"]
+    return arguments
+
+
+class RosProcess:
+    """A node of this package in a process of its own; leaving the context stops it, whatever happened."""
+
+    def __init__(self, node, parameters=None, namespace="", module="robodyn_ros"):
+        self.name = node
+        self._output = tempfile.NamedTemporaryFile("r", errors="replace")
+        with open(self._output.name, "w") as sink:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, node, *ros_arguments(parameters or {}, namespace)],
+                stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT)
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def output(self):
+        """Everything printed so far."""
+        self._output.seek(0)
+        return self._output.read()
+
+    def running(self):
+        return self._process.poll() is None
+
+    def wait(self, timeout=DEADLINE):
+        """Exit code, once the process has ended by itself."""
+        return self._process.wait(timeout)
+
+    def stop(self, number=signal.SIGINT):
+        """Ask the node to stop and check that it does so cleanly: exit code 0, no traceback."""
+        assert self.running(), f"{self.name} ended by itself with {self._process.returncode}:\n{self.output()}"
+        self._process.send_signal(number)
+        code = self._process.wait(DEADLINE)
+        assert code == 0, f"{self.name} ended with {code}:\n{self.output()}"
+        assert "Traceback" not in self.output(), self.output()
+
+    def kill(self):
+        """End the process without a chance to clean up."""
+        self._process.kill()
+        self._process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.running():
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(5.0)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._output.close()
+
+
+class RosTest:
+    """The test's own node, in a context of its own."""
+
+    def __init__(self, name="tester", namespace=""):
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.node = Node(name, context=self.context, namespace=namespace, start_parameter_services=False)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._clients = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+    def spin(self, seconds):
+        """Serve callbacks for a while; only to see that something does NOT happen."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.executor.spin_once(timeout_sec=left)
+
+    def wait_for(self, condition, what, timeout=DEADLINE):
+        """Serve callbacks until the condition holds, and return its value."""
+        end = time.monotonic() + timeout
+        while not (value := condition()):
+            left = end - time.monotonic()
+            assert left > 0, f"waited {timeout} s for {what}"
+            self.executor.spin_once(timeout_sec=min(left, 0.1))
+        return value
+
+    def record(self, message_type, topic, qos=10):
+        """List that gets every message of a topic."""
+        messages = []
+        self.node.create_subscription(message_type, topic, messages.append,
+                                      qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos))
+        return messages
+
+    def publisher(self, message_type, topic, qos=10, matched=1):
+        """Publisher that has found its subscribers."""
+        publisher = self.node.create_publisher(message_type, topic, qos)
+        self.wait_for(lambda: publisher.get_subscription_count() >= matched, f"a subscriber of {topic}")
+        return publisher
+
+    def call(self, service_type, name, request=None, timeout=DEADLINE, **fields):
+        """Response of a service."""
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(service_type, name)
+        client = self._clients[name]
+        self.wait_for(client.service_is_ready, f"service {name}", timeout)
+        future = client.call_async(request or service_type.Request(**fields))
+        self.wait_for(future.done, f"answer of {name}", timeout)
+        return future.result()
+
+    def set_parameters(self, node, values):
+        """Result (successful, reason) of setting a node's parameters at once."""
+        request = SetParametersAtomically.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
+        return self.call(SetParametersAtomically, f"{node}/set_parameters_atomically", request).result
