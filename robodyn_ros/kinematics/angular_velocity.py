@@ -1,0 +1,58 @@
+"""Angular velocity of a rigid body and the velocity of its points ([Yamamoto] 1.12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array, as_floats
+
+
+def angular_velocity_about_axis(axis: ArrayLike, speed: Any) -> NDArray[Any]:
+    """Angular velocity, shape (3,) [rad/s], of a rotation about an axis. [Yamamoto] (1.25), corrected; (1.28), (1.29).
+
+    Args:
+        axis: Unit vector along the axis, shape (3,).
+        speed: Rate of the angle [rad/s].
+
+    Raises:
+        InputError: The axis is not of shape (3,).
+    """
+    return as_array(axis, (3,), "axis") * speed
+
+
+def point_velocity(angular_velocity: ArrayLike, point: ArrayLike) -> NDArray[Any]:
+    """Velocity v = omega x p, shape (3,) [m/s], of a point of a body that turns about the origin.
+
+    [Yamamoto] (1.27), (D.1).
+
+    Args:
+        angular_velocity: Shape (3,) [rad/s], in the axes of ``point``.
+        point: Position from a point on the axis, shape (3,) [m].
+
+    Raises:
+        InputError: A shape differs.
+    """
+    return np.cross(as_array(angular_velocity, (3,), "angular_velocity"), as_array(point, (3,), "point"))
+
+
+def angular_velocity_from_point(point: ArrayLike, velocity: ArrayLike) -> NDArray[np.float64]:
+    """Angular velocity p x v / |p|^2, shape (3,) [rad/s], from one point's velocity. [Yamamoto] (1.26).
+
+    One point tells only the part of the angular velocity that is perpendicular to p: a turn about p does not move it.
+    The result is the angular velocity itself where that is perpendicular to p, which (1.26) presumes.
+
+    Args:
+        point: Position from a point on the axis, shape (3,) [m].
+        velocity: Its velocity, shape (3,) [m/s].
+
+    Raises:
+        InputError: A shape differs, or the point lies in the origin.
+    """
+    point = as_floats(point, (3,), "point")
+    if not point.any():
+        raise InputError("point: expected one away from the origin, received (0, 0, 0), which tells no turning")
+    return np.cross(point, as_floats(velocity, (3,), "velocity")) / (point @ point)

@@ -1,0 +1,68 @@
+"""Checks of array arguments, one wording for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.errors import InputError
+
+
+def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
+    """Return ``value`` as an array of floats or of traced scalars, once its shape and numbers have been checked.
+
+    Args:
+        value: What the caller was given.
+        shape: Shape expected; None where any length will do.
+        name: What the value is called in the message.
+
+    Raises:
+        InputError: The shape differs, an element is no number, or a number is NaN or infinite.
+    """
+    array = np.asarray(value)
+    if array.ndim != len(shape) or any(
+        want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
+    ):
+        expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
+        raise InputError(f"{name}: expected an array of shape {expected}, received shape {array.shape}")
+    if array.dtype == object:
+        return array
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name}: expected real numbers, received elements of type {array.dtype}")
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: expected finite numbers, received {array.tolist()}")
+    return array
+
+
+def as_floats(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[np.float64]:
+    """As :func:`as_array`, for functions that branch on values and so cannot be traced.
+
+    Raises:
+        InputError: As :func:`as_array`, or the elements are objects.
+    """
+    array = as_array(value, shape, name)
+    if array.dtype == object:
+        raise InputError(f"{name}: expected floats, received objects; this function branches and cannot be traced")
+    return array
+
+
+def is_traced(*arrays: NDArray[Any]) -> bool:
+    """Whether any of the arrays holds traced scalars, whose values cannot be looked at."""
+    return any(array.dtype == object for array in arrays)
+
+
+def as_rotation(value: ArrayLike, name: str, tolerance: float = 1e-6) -> NDArray[np.float64]:
+    """Return ``value`` as a float rotation matrix, shape (3, 3).
+
+    Raises:
+        InputError: The shape differs, or the matrix is not orthonormal and right-handed within ``tolerance``.
+    """
+    rotation = as_floats(value, (3, 3), name)
+    if np.abs(rotation.T @ rotation - np.eye(3)).max() > tolerance or np.linalg.det(rotation) < 0:
+        raise InputError(
+            f"{name}: expected a rotation matrix (orthonormal columns, determinant 1), received {rotation.tolist()}"
+        )
+    return rotation

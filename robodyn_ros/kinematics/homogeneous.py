@@ -1,0 +1,92 @@
+"""Homogeneous transformation matrices ([Yamamoto] 1.5, 1.8).
+
+``pose_a_b``, the book's ^A T_B, holds the pose of frame b in frame a: it takes coordinates in b to coordinates in a
+(1.11), (1.12), and poses chain as ``pose_a_c = pose_a_b @ pose_b_c`` (1.13), (1.18).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.kinematics.rotations import rotation_about_axis, rotation_x, rotation_y, rotation_z
+
+_ABOUT = {"x": rotation_x, "y": rotation_y, "z": rotation_z}
+
+
+def homogeneous(rotation: ArrayLike, translation: ArrayLike) -> NDArray[Any]:
+    """Pose from rotation matrix and origin, shape (4, 4). [Yamamoto] definition before (1.12).
+
+    Args:
+        rotation: Rotation matrix R_ab, shape (3, 3).
+        translation: Origin of frame b in frame a, shape (3,) [m].
+
+    Raises:
+        InputError: A shape differs.
+    """
+    rotation = as_array(rotation, (3, 3), "rotation")
+    translation = as_array(translation, (3,), "translation")
+    top = np.concatenate([rotation, translation[:, None]], axis=1)
+    return np.concatenate([top, np.array([[0.0, 0.0, 0.0, 1.0]])])
+
+
+def homogeneous_inverse(pose: ArrayLike) -> NDArray[Any]:
+    """The inverse pose, pose_b_a from pose_a_b, shape (4, 4), without a matrix inversion. [Yamamoto] (1.14).
+
+    Args:
+        pose: Pose, shape (4, 4).
+
+    Raises:
+        InputError: Not of shape (4, 4).
+    """
+    pose = as_array(pose, (4, 4), "pose")
+    rotation_transposed = pose[:3, :3].T
+    return homogeneous(rotation_transposed, -(rotation_transposed @ pose[:3, 3]))
+
+
+def rotation_transform(axis: str | ArrayLike, angle: Any) -> NDArray[Any]:
+    """T_rot(axis, angle): rotation without translation, shape (4, 4). [Yamamoto] (1.15).
+
+    Args:
+        axis: "x", "y", "z", or a unit vector of shape (3,).
+        angle: Angle [rad].
+
+    Raises:
+        InputError: The axis is none of these.
+    """
+    if isinstance(axis, str):
+        if axis not in _ABOUT:
+            raise InputError(f"axis: expected 'x', 'y', 'z' or a unit vector, received {axis!r}")
+        return homogeneous(_ABOUT[axis](angle), np.zeros(3))
+    return homogeneous(rotation_about_axis(axis, angle), np.zeros(3))
+
+
+def translation_transform(a: Any, b: Any, c: Any) -> NDArray[Any]:
+    """T_tran(a, b, c): translation without rotation, shape (4, 4). [Yamamoto] (1.16).
+
+    Args:
+        a: Along x [m].
+        b: Along y [m].
+        c: Along z [m].
+    """
+    return homogeneous(np.eye(3), np.array([a, b, c]))
+
+
+def transform_point(pose: ArrayLike, point: ArrayLike) -> NDArray[Any]:
+    """Coordinates in frame a of a point given in frame b, shape (3,) [m]. [Yamamoto] (1.11), (1.12), (1.19).
+
+    With the pose of link i in the base frame this is any point of any link.
+
+    Args:
+        pose: Pose of frame b in frame a, shape (4, 4).
+        point: Coordinates in frame b, shape (3,) [m].
+
+    Raises:
+        InputError: A shape differs.
+    """
+    pose = as_array(pose, (4, 4), "pose")
+    return pose[:3, 3] + pose[:3, :3] @ as_array(point, (3,), "point")
