@@ -66,7 +66,7 @@ LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
 _SWITCH_INTERVAL = 0.0005
 
 
-class _NoExecutor(CallbackGroup):
+class NoExecutor(CallbackGroup):
     """Callback group whose entities no executor ever waits for."""
 
     def can_execute(self, entity: Any) -> bool:
@@ -96,10 +96,10 @@ class ControlPath:
         self._loop = loop
         self._message_type = message_type
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self._subscription = node.create_subscription(message_type, topic, _ignore, qos)
+        self._subscription = node.create_subscription(message_type, topic, ignore_message, qos)
         # Taken from the executor only after the subscription's event handlers (incompatible quality of service) got
         # the node's default group: those stay with the executor.
-        self._subscription.callback_group = _NoExecutor()
+        self._subscription.callback_group = NoExecutor()
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
         self._wake = _rclpy.GuardCondition(node.context.handle)
@@ -311,7 +311,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _ignore(_: Any) -> None:
+def ignore_message(_: Any) -> None:
     """Stand in for the callback of a subscription that no executor serves."""
 
 

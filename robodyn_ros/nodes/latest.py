@@ -1,0 +1,36 @@
+"""The newest message of a fast topic for a slow reader, at the reader's rate instead of the topic's."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+from robodyn_ros.nodes.runtime import NoExecutor, ignore_message
+
+Message = TypeVar("Message")
+
+LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
+"""The newest is all that is wanted, and the publisher is not to wait for anybody."""
+
+
+class LatestMessage(Generic[Message]):
+    """A subscription that wakes nobody: messages overwrite each other until one is taken.
+
+    Args:
+        node: The node that subscribes.
+        message_type: Type of the messages.
+        topic: Name of the topic.
+    """
+
+    def __init__(self, node: Node, message_type: type[Message], topic: str) -> None:
+        self._message_type: Any = message_type
+        self._subscription = node.create_subscription(self._message_type, topic, ignore_message, LATEST_QOS)
+        self._subscription.callback_group = NoExecutor()
+
+    def take(self) -> Message | None:
+        """Return the newest message, or None where none has come since the last call."""
+        with self._subscription.handle as handle:
+            taken = handle.take_message(self._message_type, False)
+        return None if taken is None else taken[0]
