@@ -1,0 +1,33 @@
+"""A formula in, machine code out: tracing onto a tape, LLVM back end, calls from Python."""
+
+from robodyn_ros.compile.functions import (
+    clip,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+    sign,
+    where,
+)
+from robodyn_ros.compile.kernel import Kernel, compile_function
+from robodyn_ros.compile.tape import Tape, trace
+
+__all__ = [
+    "Kernel",
+    "Tape",
+    "clip",
+    "compile_function",
+    "equal",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "maximum",
+    "minimum",
+    "sign",
+    "trace",
+    "where",
+]

@@ -1,0 +1,120 @@
+"""LLVM for this processor: text of a module in, object code out; object code in, addresses of its functions out.
+
+The two halves are separate so that object code can be kept: it names what it needs from outside by symbol and holds no
+address of this process.
+"""
+
+import ctypes
+import functools
+import itertools
+import threading
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from robodyn_ros.errors import CompileError
+
+
+class Host(NamedTuple):
+    """The processor that code is made for.
+
+    Attributes:
+        triple: LLVM's name of architecture and system.
+        cpu: LLVM's name of the processor.
+        features: Its instruction sets, as LLVM writes them.
+        lanes: Float64 numbers in the widest vector registers.
+        fused: Whether it multiplies and adds with one rounding.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    lanes: int
+    fused: bool
+
+
+@functools.cache
+def host() -> Host:
+    """The processor this process runs on."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    lanes = 8 if features.get("avx512f") and features.get("avx512dq") else 4 if features.get("avx2") else 2
+    triple = llvm.get_process_triple()
+    fused = bool(features.get("fma")) or triple.startswith(("aarch64", "arm64"))
+    return Host(triple, llvm.get_host_cpu_name(), features.flatten(), lanes, fused)
+
+
+def _target_machine(level: int) -> llvm.TargetMachine:
+    target = llvm.Target.from_triple(host().triple)
+    return target.create_target_machine(
+        cpu=host().cpu, features=host().features, opt=level, reloc="pic", codemodel="default"
+    )
+
+
+def compile_module(text: str, level: int = 2) -> bytes:
+    """Object code of an LLVM module.
+
+    Args:
+        text: The module in LLVM's assembly language, without its ``target`` lines.
+        level: Effort of the code generator, 0 to 3. The tape's own simplifications stand in for LLVM's: the only pass
+            over the module is the one that inlines what is marked ``alwaysinline``.
+
+    Raises:
+        CompileError: The module is not valid.
+    """
+    machine = _target_machine(level)
+    head = f'target triple = "{host().triple}"\ntarget datalayout = "{machine.target_data}"\n'
+    try:
+        module = llvm.parse_assembly(head + text, llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refused the generated module: {error}") from error
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(level)))
+    return machine.emit_object(module)
+
+
+class Code:
+    """Object code in memory, ready to run; gone when the last reference to this is.
+
+    Whoever keeps an address must keep this too.
+    """
+
+    _linker: llvm.LLJIT | None = None
+    _lock = threading.Lock()
+    _number = itertools.count()
+
+    def __init__(self, image: bytes, exports: tuple[str, ...], symbols: Mapping[str, int]) -> None:
+        """Link.
+
+        Args:
+            image: Object code from `compile_module`.
+            exports: Functions and variables whose addresses are wanted.
+            symbols: Addresses for names the code uses and the process does not export.
+
+        Raises:
+            CompileError: A name cannot be found.
+        """
+        builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
+        for name in exports:
+            builder.export_symbol(name)
+        for name, address in symbols.items():
+            builder.import_symbol(name, address)
+        with Code._lock:
+            if Code._linker is None:
+                Code._linker = llvm.create_lljit_compiler(_target_machine(2))
+            try:
+                self._library = builder.link(Code._linker, f"robodyn_{next(Code._number)}")
+            except RuntimeError as error:
+                raise CompileError(f"compiled code could not be linked: {error}") from error
+
+    def __getitem__(self, name: str) -> int:
+        """Address of an exported function or variable."""
+        return int(self._library[name])
+
+    def function(self, name: str, result: type | None, *arguments: type) -> "ctypes._FuncPointer":
+        """An exported function as a ctypes function, which releases the GIL while it runs."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self[name])

@@ -1,0 +1,218 @@
+"""A traced function as a straight list of operations, and how a function becomes one."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.scalar import Recorder, Scalar
+from robodyn_ros.errors import CompileError, InputError
+
+Shape = tuple[int, ...]
+
+
+class Tape:
+    """The operations a function does on its inputs, each after its operands, none superfluous.
+
+    Attributes:
+        inputs: Shape of each input, by name, in the order of the function's arguments.
+        output_shape: Shape of the result.
+        codes: Operation code of each entry, (m,), see `operations`.
+        operands: Entries each operation reads, (m, 3), -1 where there is none; for an input the position among all
+            input elements in column 0; for a constant the position in ``constants``.
+        constants: The constants, (k,).
+        outputs: Entry of each element of the result, flattened in C order.
+    """
+
+    __slots__ = ("codes", "constants", "inputs", "operands", "output_shape", "outputs")
+
+    def __init__(
+        self,
+        inputs: Mapping[str, Shape],
+        output_shape: Shape,
+        codes: np.ndarray,
+        operands: np.ndarray,
+        constants: np.ndarray,
+        outputs: np.ndarray,
+    ) -> None:
+        self.inputs = dict(inputs)
+        self.output_shape = output_shape
+        self.codes = codes
+        self.operands = operands
+        self.constants = constants
+        self.outputs = outputs
+
+    def __len__(self) -> int:
+        """Number of entries, inputs and constants included."""
+        return len(self.codes)
+
+    @property
+    def operation_count(self) -> int:
+        """Number of operations that are computed: entries that are neither input nor constant."""
+        return int(np.count_nonzero(self.codes > op.CONSTANT))
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}{list(shape)}" for name, shape in self.inputs.items())
+        return f"<Tape ({inputs}) -> {list(self.output_shape)}, {self.operation_count} operations>"
+
+    def evaluate(self, *arrays: Any) -> np.ndarray:
+        """Interpret the tape: the reference for what is compiled from it.
+
+        Args:
+            *arrays: One per input, each of its input's shape, or all with the same leading axes before it.
+
+        Returns:
+            The result, of shape ``(*leading axes, *output_shape)``.
+
+        Raises:
+            InputError: An array is missing, superfluous, or of another shape.
+        """
+        if len(arrays) != len(self.inputs):
+            raise InputError(f"tape takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), received {len(arrays)}")
+        elements: list[np.ndarray] = []
+        leading: Shape = ()
+        for (name, shape), given in zip(self.inputs.items(), arrays, strict=True):
+            array = np.asarray(given, dtype=float)
+            if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
+                raise InputError(f"tape: {name}: expected shape {shape}, received {array.shape}")
+            leading = array.shape[: array.ndim - len(shape)]
+            elements += list(np.moveaxis(array.reshape((*leading, math.prod(shape))), -1, 0))
+        values: list[Any] = []
+        with np.errstate(all="ignore"):
+            for code, (a, b, c) in zip(self.codes.tolist(), self.operands.tolist(), strict=True):
+                if code == op.INPUT:
+                    values.append(elements[a])
+                elif code == op.CONSTANT:
+                    values.append(self.constants[a])
+                elif c >= 0:
+                    values.append(op.OPERATIONS[code].evaluate(values[a], values[b], values[c]))
+                elif b >= 0:
+                    values.append(op.OPERATIONS[code].evaluate(values[a], values[b]))
+                else:
+                    values.append(op.OPERATIONS[code].evaluate(values[a]))
+        result = np.empty((*leading, len(self.outputs)))
+        for position, entry in enumerate(self.outputs.tolist()):
+            result[..., position] = values[entry]
+        return result.reshape((*leading, *self.output_shape))
+
+
+def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
+    """Call ``function`` once with symbolic arrays and write down what it does.
+
+    Args:
+        function: Takes one array per input, in this order, and returns an array (or nested lists) of numbers. It must
+            do the same operations whatever the values.
+        inputs: Shape of each input, by name.
+
+    Returns:
+        The tape of ``function``. A product with a constant 0 is taken for 0, and x - x too: where a result does not
+        depend on an input, it is not NaN when that input is.
+
+    Raises:
+        CompileError: The function branches on a traced value, stores it as a float, uses a NumPy function that has no
+            traced form, or returns something other than numbers.
+    """
+    recorder = Recorder()
+    arrays = []
+    for name, shape in inputs.items():
+        shape = _checked_shape(name, shape)
+        array = np.empty(shape, dtype=object)
+        array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
+        arrays.append(array)
+    name = getattr(function, "__name__", repr(function))
+    try:
+        result = function(*arrays)
+    except (TypeError, ValueError) as error:
+        reason = _not_traceable(error)
+        if reason is None:
+            raise
+        raise CompileError(f"{name} cannot be traced: {reason}") from error
+    return _tape(recorder, {key: tuple(shape) for key, shape in inputs.items()}, _checked_result(name, result))
+
+
+def _checked_shape(name: str, shape: Any) -> Shape:
+    if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
+        raise CompileError(f"input {name}: expected a shape such as (7,) or (4, 4), received {shape!r}")
+    return shape
+
+
+def _not_traceable(error: Exception) -> str | None:
+    """What went wrong, if it is the tracing that did."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CompileError):
+            return str(cause)
+        cause = cause.__cause__ or cause.__context__
+    text = str(error)
+    if "has no callable" in text:
+        return f"{text}; this function has no traced form, or was given a constant in an object array"
+    if "_UFuncNoLoopError" in type(error).__name__ or "Cannot cast" in text or "not supported for the input" in text:
+        return f"{text}; this NumPy function does not work on arrays of dtype=object"
+    return None
+
+
+def _checked_result(name: str, result: Any) -> np.ndarray:
+    """The result as an array of floats and scalars."""
+    try:
+        array = np.asarray(result, dtype=object)
+    except ValueError as error:
+        raise CompileError(f"{name} must return one array of numbers, received ragged nested sequences") from error
+    checked = np.empty(array.size, dtype=object)
+    for position, element in enumerate(array.reshape(-1)):
+        try:
+            checked[position] = element if isinstance(element, Scalar) else float(element)
+        except (TypeError, ValueError) as error:
+            where = list(map(int, np.unravel_index(position, array.shape)))
+            raise CompileError(
+                f"{name} must return one array of numbers; element {where} is {type(element).__name__}"
+            ) from error
+    return checked.reshape(array.shape)
+
+
+def _tape(recorder: Recorder, inputs: dict[str, Shape], result: np.ndarray) -> Tape:
+    """Renumber what the result needs; drop the rest."""
+    outputs = [
+        element.index if isinstance(element, Scalar) else recorder.constant(element).index
+        for element in result.reshape(-1)
+    ]
+    for element in result.reshape(-1):
+        if isinstance(element, Scalar) and element.recorder is not recorder:
+            raise CompileError(f"{element!r} was returned, but belongs to another trace")
+    scalars = recorder.scalars
+    live = [False] * len(scalars)
+    for index in outputs:
+        live[index] = True
+    for index in range(len(scalars) - 1, -1, -1):
+        if live[index]:
+            key = scalars[index].key
+            if key[0] > op.CONSTANT:
+                for operand in key[1:]:
+                    live[operand] = True  # type: ignore[index]
+    number = [-1] * len(scalars)
+    codes: list[int] = []
+    operands: list[tuple[int, ...]] = []
+    constants: list[float] = []
+    for index, scalar in enumerate(scalars):
+        if not live[index]:
+            continue
+        number[index] = len(codes)
+        code, *rest = scalar.key
+        codes.append(int(code))
+        if code == op.CONSTANT:
+            operands.append((len(constants), -1, -1))
+            constants.append(float(rest[0]))
+        elif code == op.INPUT:
+            operands.append((int(rest[0]), -1, -1))
+        else:
+            entries = [number[operand] for operand in rest]  # type: ignore[index]
+            operands.append((*entries, *([-1] * (3 - len(entries)))))
+    return Tape(
+        inputs,
+        result.shape,
+        np.array(codes, dtype=np.uint8),
+        np.array(operands, dtype=np.int32).reshape(-1, 3),
+        np.array(constants, dtype=float),
+        np.array([number[index] for index in outputs], dtype=np.int32),
+    )
