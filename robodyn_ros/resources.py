@@ -1,0 +1,105 @@
+"""Where the robots (urdf/), parameters (config/) and launch files (launch/) that come with the package are found.
+
+In a source tree they lie beside the package; installed by colcon they lie under ``share/robodyn_ros`` of an ament
+prefix, which the environment variable AMENT_PREFIX_PATH lists. Neither needs ROS to be there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from robodyn_ros.errors import InputError
+
+PACKAGE = "robodyn_ros"
+FOLDERS = ("urdf", "config", "launch")
+_MARKER = Path("share", "ament_index", "resource_index", "packages", PACKAGE)
+
+
+def share_directory() -> Path:
+    """The directory that holds urdf/, config/ and launch/.
+
+    The source tree that this module was imported from comes first, then the prefix that it is installed in, then the
+    prefixes of AMENT_PREFIX_PATH.
+
+    Returns:
+        The directory.
+
+    Raises:
+        InputError: There is none; the message lists where it was looked for.
+    """
+    here = Path(__file__).resolve()
+    source_tree = here.parents[1]
+    if all((source_tree / folder).is_dir() for folder in FOLDERS):
+        return source_tree
+    listed = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
+    prefixes = [*here.parents[2:], *map(Path, listed), Path(sys.prefix)]
+    for prefix in prefixes:
+        share = prefix / "share" / PACKAGE
+        if (prefix / _MARKER).is_file() and share.is_dir():
+            return share
+    looked = ", ".join(str(place) for place in [source_tree, *(prefix / "share" / PACKAGE for prefix in prefixes)])
+    raise InputError(
+        f"the files that come with {PACKAGE} (urdf/, config/, launch/) were not found; looked for them in {looked}: "
+        "source the workspace's install/setup.bash, or run from the source tree"
+    )
+
+
+def shipped_robots() -> tuple[str, ...]:
+    """Names of the robots that come with the package, sorted."""
+    return tuple(sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf")))
+
+
+def robot_file(name_or_path: str | Path) -> Path:
+    """The URDF file of a robot.
+
+    Args:
+        name_or_path: Name of a robot that comes with the package (no directory, no ending), or the path of a file.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        InputError: There is neither such a robot nor such a file; the message lists the robots there are.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    if not path.suffix and path.parent == Path("."):
+        shipped = share_directory() / "urdf" / f"{path.name}.urdf"
+        if path.name and shipped.is_file():
+            return shipped
+    raise InputError(
+        f"no robot '{name_or_path}': it is neither a file (looked for {path.absolute()}) nor one of the robots that "
+        f"come with {PACKAGE} ({', '.join(shipped_robots())}); give one of these names or the path of a URDF file"
+    )
+
+
+def config_file(name: str) -> Path:
+    """A file of config/, such as ``robodyn.rviz``.
+
+    Args:
+        name: Name of the file.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        InputError: There is no such file; the message lists those there are.
+    """
+    return _file("config", name)
+
+
+def launch_file(name: str) -> Path:
+    """A file of launch/; as ``config_file``."""
+    return _file("launch", name)
+
+
+def _file(directory: str, name: str) -> Path:
+    folder = share_directory() / directory
+    path = folder / name
+    if not path.is_file():
+        there = ", ".join(sorted(entry.name for entry in folder.glob("*"))) or "nothing"
+        raise InputError(f"no file '{name}' in {folder}, which holds {there}: give one of these names")
+    return path
