@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array, as_floats
+from robodyn_ros.kinematics.twists import cross
 
 
 def angular_velocity_about_axis(axis: ArrayLike, speed: Any) -> NDArray[Any]:
@@ -36,7 +37,7 @@ def point_velocity(angular_velocity: ArrayLike, point: ArrayLike) -> NDArray[Any
     Raises:
         InputError: A shape differs.
     """
-    return np.cross(as_array(angular_velocity, (3,), "angular_velocity"), as_array(point, (3,), "point"))
+    return cross(as_array(angular_velocity, (3,), "angular_velocity"), as_array(point, (3,), "point"))
 
 
 def angular_velocity_from_point(point: ArrayLike, velocity: ArrayLike) -> NDArray[np.float64]:
@@ -55,4 +56,4 @@ def angular_velocity_from_point(point: ArrayLike, velocity: ArrayLike) -> NDArra
     point = as_floats(point, (3,), "point")
     if not point.any():
         raise InputError("point: expected one away from the origin, received (0, 0, 0), which tells no turning")
-    return np.cross(point, as_floats(velocity, (3,), "velocity")) / (point @ point)
+    return cross(point, as_floats(velocity, (3,), "velocity")) / (point @ point)

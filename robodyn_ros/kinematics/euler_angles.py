@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array, as_rotation, is_traced
+from robodyn_ros.kinematics.twists import cross
 
 SINGULAR = 1e-8
 """Below this |sin(theta)| (|cos(pitch)|) first and last axis count as aligned; see :func:`zyz_from_rotation`."""
@@ -234,14 +235,14 @@ class EulerConvention:
         """
         matrix = self.rate_matrix(angles)
         a, b, c = matrix.T
-        determinant = a @ np.cross(b, c)
+        determinant = a @ cross(b, c)
         if not is_traced(matrix) and abs(determinant) < SINGULAR:
             raise InputError(
                 f"angles: expected any where {self.name} rates are determined, received {np.asarray(angles).tolist()}: "
                 "first and last axis are aligned there, and no rates give every angular velocity; "
                 "use another convention or the angular velocity itself"
             )
-        return np.array([np.cross(b, c), np.cross(c, a), np.cross(a, b)]) / determinant
+        return np.array([cross(b, c), cross(c, a), cross(a, b)]) / determinant
 
     def rates(self, angles: ArrayLike, angular_velocity: ArrayLike) -> NDArray[Any]:
         """Rates of the angles, shape (3,) [rad/s], from angular velocity in base axes. [Yamamoto] (1.35).

@@ -1,7 +1,8 @@
 """Homogeneous transformation matrices ([Yamamoto] 1.5, 1.8).
 
 ``pose_a_b``, the book's ^A T_B, holds the pose of frame b in frame a: it takes coordinates in b to coordinates in a
-(1.11), (1.12), and poses chain as ``pose_a_c = pose_a_b @ pose_b_c`` (1.13), (1.18).
+(1.11), (1.12), and poses chain as ``pose_a_c = pose_a_b @ pose_b_c`` (1.13), (1.18). The arithmetic itself is
+``twists``', which the recursions use without the checks made here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import twists
 from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.rotations import rotation_about_axis, rotation_x, rotation_y, rotation_z
 
@@ -28,10 +30,7 @@ def homogeneous(rotation: ArrayLike, translation: ArrayLike) -> NDArray[Any]:
     Raises:
         InputError: A shape differs.
     """
-    rotation = as_array(rotation, (3, 3), "rotation")
-    translation = as_array(translation, (3,), "translation")
-    top = np.concatenate([rotation, translation[:, None]], axis=1)
-    return np.concatenate([top, np.array([[0.0, 0.0, 0.0, 1.0]])])
+    return twists.homogeneous(as_array(rotation, (3, 3), "rotation"), as_array(translation, (3,), "translation"))
 
 
 def homogeneous_inverse(pose: ArrayLike) -> NDArray[Any]:
@@ -43,9 +42,7 @@ def homogeneous_inverse(pose: ArrayLike) -> NDArray[Any]:
     Raises:
         InputError: Not of shape (4, 4).
     """
-    pose = as_array(pose, (4, 4), "pose")
-    rotation_transposed = pose[:3, :3].T
-    return homogeneous(rotation_transposed, -(rotation_transposed @ pose[:3, 3]))
+    return twists.inverse_pose(as_array(pose, (4, 4), "pose"))
 
 
 def rotation_transform(axis: str | ArrayLike, angle: Any) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array, as_rotation, is_traced
+from robodyn_ros.kinematics.twists import cross
 
 
 def quaternion_product(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
@@ -34,7 +35,7 @@ def quaternion_product(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
     right = as_array(right, (4,), "right")
     q, q0 = left[:3], left[3]
     p, p0 = right[:3], right[3]
-    return np.append(q0 * p + p0 * q + np.cross(q, p), q0 * p0 - q @ p)
+    return np.append(q0 * p + p0 * q + cross(q, p), q0 * p0 - q @ p)
 
 
 def quaternion_conjugate(quaternion: ArrayLike) -> NDArray[Any]:

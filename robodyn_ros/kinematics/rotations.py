@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array, as_rotation, is_traced
+from robodyn_ros.kinematics.twists import cross
 
 
 def rotation_x(angle: Any) -> NDArray[Any]:
@@ -90,7 +91,7 @@ def rotate_about_axis(vector: ArrayLike, axis: ArrayLike, angle: Any) -> NDArray
     p = as_array(vector, (3,), "vector")
     k = as_array(axis, (3,), "axis")
     cos, sin = np.cos(angle), np.sin(angle)
-    return (1.0 - cos) * (p @ k) * k + sin * np.cross(k, p) + cos * p
+    return (1.0 - cos) * (p @ k) * k + sin * cross(k, p) + cos * p
 
 
 def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
