@@ -26,6 +26,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.resources import robot_file
 
 Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
 
@@ -106,14 +107,12 @@ def robot_source(parameters: Parameters) -> str | Path:
     Raises:
         InputError: Neither parameter is set, or there is no such robot.
     """
-    from robodyn_ros.resources import find_robot
-
     if parameters["robot_description"]:
         return str(parameters["robot_description"])
     if not parameters["robot"]:
         raise InputError("no robot given: set the parameter 'robot' (a shipped name or the path of a URDF file) or "
                          "'robot_description' (URDF as XML)")
-    return find_robot(parameters["robot"])
+    return robot_file(parameters["robot"])
 
 
 class Parameters:
