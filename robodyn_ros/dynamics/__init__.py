@@ -1,0 +1,1 @@
+"""The textbook's dynamics, and ``Dynamics``, which serves them compiled."""

@@ -1,0 +1,38 @@
+"""Solving M x = b from the leaves of the tree to its root."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+
+
+def solve_mass(matrix: Array, right: Array) -> Array:
+    """x of M x = b by the factorisation M = L^T D L, [Featherstone] table 6.3 and 6.5.
+
+    Eliminating the joints from the last (leaves) to the first (root) keeps every zero that branches leave in M a zero
+    of L, so a tape of this does no arithmetic on them. It takes no square roots, and M no pivoting, being positive
+    definite.
+
+    Args:
+        matrix: M, symmetric and positive definite, shape (n, n).
+        right: b, shape (n,).
+
+    Returns:
+        x, shape (n,).
+    """
+    n = len(right)
+    lower = matrix.copy()  # below the diagonal it becomes L, whose diagonal is 1
+    x = right.copy()
+    inverse_pivots = []
+    for k in reversed(range(n)):
+        inverse_pivot = 1.0 / lower[k, k]
+        row = lower[k, :k] * inverse_pivot
+        lower[:k, :k] = lower[:k, :k] - np.outer(row, lower[k, :k])
+        lower[k, :k] = row
+        x[:k] = x[:k] - row * x[k]  # L^T y = b
+        inverse_pivots.append(inverse_pivot)
+    x = x * np.array(inverse_pivots[::-1])  # D z = y
+    for k in range(1, n):
+        x[k] = x[k] - lower[k, :k] @ x[:k]  # L x = z
+    return x

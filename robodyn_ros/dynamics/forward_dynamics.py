@@ -1,0 +1,28 @@
+"""Forward dynamics as the book has it: inverse dynamics, mass matrix, and a linear system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+
+
+def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None) -> Array:
+    """GetJointAccel of [LynchPark] 9.5: a of M(q) a = tau - b(q, v) - J^T F_tip (9.89).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        tau: Joint efforts, shape (n,) [N m or N].
+        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+            shape (6,) [N m, N]; None for none.
+
+    Returns:
+        Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+    """
+    efforts_at_rest = inverse_dynamics(model, q, v, np.zeros(model.n), wrench_tip)
+    return solve_mass(mass_matrix(model, q), tau - efforts_at_rest)

@@ -1,0 +1,92 @@
+"""Newton-Euler inverse dynamics in the twist form of [LynchPark] 9.3, for trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import joint_poses, joint_twist
+from robodyn_ros.kinematics.twists import ad_transpose, lie_bracket, twist_in_child, wrench_in_parent
+
+
+def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None) -> Array:
+    """The efforts that give the robot an acceleration: tau = M(q) a + c(q, v) + g(q) + J^T F_tip.
+
+    The recursion of [LynchPark] (9.53)-(9.57). Three things are wider than in the book:
+
+    - A link has any number of children, whose wrenches (9.56) sums.
+    - The link frame is the description's, not the centre of mass: G_i is then no longer block diagonal (9.41), and
+      (9.42) holds all the same, as the body's equation of motion (9.33) keeps its form in every frame fixed to it.
+    - Joints that share a degree of freedom (mimic joints) move at ``multiplier`` times its rate, and their efforts
+      (9.57) act on it at that leverage.
+
+    Gravity enters as an acceleration -g of the base (the book's text; its initialisation prints (0, g)).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+            shape (6,) [N m, N]; None for none.
+
+    Returns:
+        Joint efforts, shape (n,) [N m or N].
+    """
+    joints = model.joints
+    poses = joint_poses(model, q)  # (9.53)
+    base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
+    twists: list[Array] = []
+    wrenches: list[Array] = []
+    accelerations: list[Array] = []
+    for joint, pose in zip(joints, poses, strict=True):
+        axis = joint_twist(joint)
+        rate, rate_dot = joint.multiplier * v[joint.dof], joint.multiplier * a[joint.dof]
+        parent_twist, parent_acceleration = (
+            (twists[joint.parent], accelerations[joint.parent]) if joint.parent >= 0 else (np.zeros(6), base_acceleration)
+        )
+        twist = twist_in_child(pose, parent_twist) + axis * rate  # (9.54)
+        acceleration = twist_in_child(pose, parent_acceleration) + lie_bracket(twist, axis) * rate + axis * rate_dot
+        inertia = joint.inertia.spatial()
+        twists.append(twist)
+        accelerations.append(acceleration)
+        wrenches.append(inertia @ acceleration - ad_transpose(twist, inertia @ twist))  # (9.56), own terms
+    if wrench_tip is not None:
+        tip = model.frame(model.tip_link)
+        if tip.joint >= 0:
+            wrenches[tip.joint] = wrenches[tip.joint] + wrench_in_parent(tip.pose_link_frame, wrench_tip)
+
+    tau = np.zeros(model.n, dtype=np.result_type(q, v, a, float))
+    for index in reversed(range(len(joints))):
+        joint = joints[index]
+        tau[joint.dof] += joint.multiplier * (wrenches[index] @ joint_twist(joint))  # (9.57)
+        if joint.parent >= 0:
+            wrenches[joint.parent] = wrenches[joint.parent] + wrench_in_parent(poses[index], wrenches[index])  # (9.56)
+    return tau
+
+
+def bias(model: RobotModel, q: Array, v: Array) -> Array:
+    """b(q, v) = c(q, v) + g(q) of [LynchPark] (9.1): inverse dynamics at no acceleration (9.5).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Returns:
+        Joint efforts, shape (n,) [N m or N].
+    """
+    return inverse_dynamics(model, q, v, np.zeros(model.n))
+
+
+def gravity(model: RobotModel, q: Array) -> Array:
+    """g(q) of [LynchPark] (9.84): inverse dynamics at rest.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        The joint efforts that hold the robot still, shape (n,) [N m or N].
+    """
+    return inverse_dynamics(model, q, np.zeros(model.n), np.zeros(model.n))

@@ -1,0 +1,1 @@
+"""Rotations, twists, forward kinematics and Jacobians."""

@@ -1,0 +1,89 @@
+"""Forward kinematics: from joint positions to the poses of links."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, Joint, RobotModel
+from robodyn_ros.kinematics.twists import exponential
+
+
+def joint_twist(joint: Joint) -> Array:
+    """The joint's twist A_i in its own link frame [LynchPark] (9.40).
+
+    The link frame's origin lies on the axis, so one half is zero.
+
+    Args:
+        joint: The joint.
+
+    Returns:
+        (axis, 0) of a revolute or continuous joint, (0, axis) of a prismatic one, shape (6,).
+    """
+    zero = np.zeros(3)
+    return np.concatenate([zero, joint.axis] if joint.kind == "prismatic" else [joint.axis, zero])
+
+
+def joint_poses(model: RobotModel, q: Array) -> list[Array]:
+    """T_{parent,i} = M_{parent,i} e^{[A_i] theta_i} of every joint, [LynchPark] (9.53).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        Pose of each link frame in its parent's link frame, in the order of ``model.joints``, each of shape (4, 4).
+    """
+    return [
+        joint.pose_parent_link @ exponential(joint_twist(joint), joint.multiplier * q[joint.dof] + joint.offset)
+        for joint in model.joints
+    ]
+
+
+def link_poses(model: RobotModel, q: Array) -> list[Array]:
+    """Pose of each moving link in the base frame.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        T_0i in the order of ``model.joints``, each of shape (4, 4).
+    """
+    poses: list[Array] = []
+    for joint, pose_parent_link in zip(model.joints, joint_poses(model, q), strict=True):
+        poses.append(pose_parent_link if joint.parent < 0 else poses[joint.parent] @ pose_parent_link)
+    return poses
+
+
+def forward_kinematics(model: RobotModel, q: Array, link: str | None = None) -> Array:
+    """Pose of a named link in the base frame.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        link: Name of any link of the description; None for the tip link.
+
+    Returns:
+        T_base_link, shape (4, 4), of the kind of q.
+
+    Raises:
+        InputError: No link has that name.
+    """
+    frame = model.frame(model.tip_link if link is None else link)
+    if frame.joint < 0:
+        return frame.pose_link_frame + np.zeros((4, 4), dtype=q.dtype)
+    path = path_to(model, frame.joint)
+    poses = joint_poses(model, q)
+    pose = poses[path[0]]
+    for index in path[1:]:
+        pose = pose @ poses[index]
+    return pose @ frame.pose_link_frame
+
+
+def path_to(model: RobotModel, joint: int) -> list[int]:
+    """Indices of the joints from the base to the given one, which comes last; empty for the base (-1)."""
+    path = []
+    while joint >= 0:
+        path.append(joint)
+        joint = model.joints[joint].parent
+    return path[::-1]

@@ -1,0 +1,63 @@
+"""Jacobians: from joint velocities to twists of links."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import joint_poses, joint_twist, link_poses, path_to
+from robodyn_ros.kinematics.twists import adjoint, cross, inverse_pose
+
+
+def geometric_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
+    """Jacobian of a link's angular velocity and of its origin's linear velocity, both in base axes.
+
+    It is J_omega of [Yamamoto] (1.37), written down column by column instead of by differentiation: a revolute joint about the axis z_j through p_j turns the link by z_j and
+    carries the origin p along z_j × (p - p_j); a prismatic joint carries it along z_j.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        link: Name of any link of the description; None for the tip link.
+
+    Returns:
+        Shape (6, n), angular rows first.
+
+    Raises:
+        InputError: No link has that name.
+    """
+    frame = model.frame(model.tip_link if link is None else link)
+    jacobian = np.zeros((6, model.n), dtype=np.result_type(q, float))
+    if frame.joint < 0:
+        return jacobian
+    poses = link_poses(model, q)
+    origin = (poses[frame.joint] @ frame.pose_link_frame)[:3, 3]
+    for index in path_to(model, frame.joint):
+        joint = model.joints[index]
+        axis = poses[index][:3, :3] @ joint.axis
+        if joint.kind == "prismatic":
+            jacobian[3:, joint.dof] += joint.multiplier * axis
+        else:
+            jacobian[:3, joint.dof] += joint.multiplier * axis
+            jacobian[3:, joint.dof] += joint.multiplier * cross(axis, origin - poses[index][:3, 3])
+    return jacobian
+
+
+def body_jacobians(model: RobotModel, q: Array) -> list[Array]:
+    """J_ib of every moving link, V_i = J_ib v in link frame i: [LynchPark] (9.46) column by column.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        In the order of ``model.joints``, each of shape (6, n), angular rows first.
+    """
+    jacobians: list[Array] = []
+    for joint, pose in zip(model.joints, joint_poses(model, q), strict=True):
+        jacobian = np.zeros((6, model.n), dtype=np.result_type(q, float))
+        if joint.parent >= 0:
+            jacobian += adjoint(inverse_pose(pose)) @ jacobians[joint.parent]
+        jacobian[:, joint.dof] += joint.multiplier * joint_twist(joint)
+        jacobians.append(jacobian)
+    return jacobians

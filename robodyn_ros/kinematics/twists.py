@@ -1,0 +1,158 @@
+"""Twists, wrenches and rigid-body displacements: the algebra that the recursions are written in.
+
+A twist is (angular velocity, linear velocity), a wrench is (moment, force), both of shape (6,) and both about the
+origin and in the axes of one frame, as [LynchPark] has them. ``pose_a_b`` is the homogeneous transform T_ab,
+shape (4, 4): the pose of frame b in frame a. Everything here takes arrays of floats or of ``compile`` scalars.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, skew
+
+
+def cross(first: Array, second: Array) -> Array:
+    """The product first × second of two vectors of shape (3,); NumPy's own does far more work for one pair."""
+    (a, b, c), (x, y, z) = first, second
+    return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
+
+
+def adjoint(pose_a_b: Array) -> Array:
+    """The matrix [Ad_T] that takes a twist in frame b to the same twist in frame a.
+
+    Args:
+        pose_a_b: T_ab, shape (4, 4).
+
+    Returns:
+        Shape (6, 6).
+    """
+    rotation, position = pose_a_b[:3, :3], pose_a_b[:3, 3]
+    return np.block([[rotation, np.zeros((3, 3))], [skew(position) @ rotation, rotation]])
+
+
+def ad(twist: Array) -> Array:
+    """The matrix [ad_V] of the Lie bracket, [LynchPark] (9.29).
+
+    Args:
+        twist: V, shape (6,).
+
+    Returns:
+        Shape (6, 6).
+    """
+    omega, v = skew(twist[:3]), skew(twist[3:])
+    return np.block([[omega, np.zeros((3, 3))], [v, omega]])
+
+
+def lie_bracket(first: Array, second: Array) -> Array:
+    """[V1, V2] = [ad_V1] V2, [LynchPark] (9.28), (9.30), without the matrix's zeros.
+
+    Args:
+        first: V1, shape (6,).
+        second: V2, shape (6,).
+
+    Returns:
+        Shape (6,).
+    """
+    angular = cross(first[:3], second[:3])
+    return np.concatenate([angular, cross(first[3:], second[:3]) + cross(first[:3], second[3:])])
+
+
+def ad_transpose(twist: Array, wrench: Array) -> Array:
+    """ad_V^T(F) = [ad_V]^T F, [LynchPark] (9.31).
+
+    Args:
+        twist: V, shape (6,).
+        wrench: F, shape (6,).
+
+    Returns:
+        Shape (6,).
+    """
+    omega, v = twist[:3], twist[3:]
+    moment, force = wrench[:3], wrench[3:]
+    return np.concatenate([cross(moment, omega) + cross(force, v), cross(force, omega)])
+
+
+def twist_in_parent(pose_parent_child: Array, twist_child: Array) -> Array:
+    """Ad_T(V) = (R w, p × R w + R v): a twist given in the child's frame, in the parent's.
+
+    Args:
+        pose_parent_child: T = (R, p), shape (4, 4).
+        twist_child: V = (w, v), shape (6,).
+
+    Returns:
+        Shape (6,).
+    """
+    rotation, position = pose_parent_child[:3, :3], pose_parent_child[:3, 3]
+    angular = rotation @ twist_child[:3]
+    return np.concatenate([angular, cross(position, angular) + rotation @ twist_child[3:]])
+
+
+def twist_in_child(pose_parent_child: Array, twist_parent: Array) -> Array:
+    """Ad_{T^-1}(V) = (R^T w, R^T (v + w × p)): a twist given in the parent's frame, in the child's.
+
+    Args:
+        pose_parent_child: T = (R, p), shape (4, 4).
+        twist_parent: V = (w, v), shape (6,).
+
+    Returns:
+        Shape (6,).
+    """
+    rotation, position = pose_parent_child[:3, :3], pose_parent_child[:3, 3]
+    omega, v = twist_parent[:3], twist_parent[3:]
+    return np.concatenate([rotation.T @ omega, rotation.T @ (v + cross(omega, position))])
+
+
+def wrench_in_parent(pose_parent_child: Array, wrench_child: Array) -> Array:
+    """Ad_{T^-1}^T(F) = (R m + p × R f, R f): a wrench given in the child's frame, in the parent's.
+
+    Args:
+        pose_parent_child: T = (R, p), shape (4, 4).
+        wrench_child: F = (m, f), shape (6,).
+
+    Returns:
+        Shape (6,).
+    """
+    rotation, position = pose_parent_child[:3, :3], pose_parent_child[:3, 3]
+    force = rotation @ wrench_child[3:]
+    return np.concatenate([rotation @ wrench_child[:3] + cross(position, force), force])
+
+
+def inverse_pose(pose_a_b: Array) -> Array:
+    """T^-1 = (R^T, -R^T p): the pose of frame a in frame b.
+
+    Args:
+        pose_a_b: T = (R, p), shape (4, 4).
+
+    Returns:
+        Shape (4, 4).
+    """
+    rotation, position = pose_a_b[:3, :3], pose_a_b[:3, 3]
+    return homogeneous(rotation.T, -(rotation.T @ position))
+
+
+def exponential(twist: Array, theta: float | np.generic) -> Array:
+    """e^{[A] theta}: the displacement along a joint's twist, by Rodrigues' formula.
+
+    Its terms are gathered by 1, cos and sin, so that an axis along x, y or z leaves no arithmetic behind.
+
+    Args:
+        twist: A = (w, v) of floats, shape (6,); w a unit vector, or zero for a prismatic joint.
+        theta: Joint position [rad or m], a float or a ``compile`` scalar.
+
+    Returns:
+        Shape (4, 4).
+    """
+    omega, v = twist[:3], twist[3:]
+    if not np.any(omega):
+        return homogeneous(np.eye(3), v * theta)
+    along, bracket = np.outer(omega, omega), skew(omega)
+    across = np.eye(3) - along  # = -[w]^2 for a unit vector w
+    sine, cosine = np.sin(theta), np.cos(theta)
+    position = along @ v * theta + bracket @ v * (1.0 - cosine) + across @ v * sine
+    return homogeneous(along + across * cosine + bracket * sine, position)
+
+
+def homogeneous(rotation: Array, position: Array) -> Array:
+    """(R, p) as one matrix; unchecked, so that NaN passes through to the result."""
+    return np.block([[rotation, position[:, None]], [np.zeros(3), 1.0]])

@@ -1,0 +1,94 @@
+"""``Robot``: the door of the library."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
+from robodyn_ros.dynamics.evaluator import Dynamics
+
+
+class Robot:
+    """A robot: what it is (``model``) and how it moves (``dynamics()``).
+
+    Args:
+        model: The robot as data.
+
+    Attributes:
+        model: The robot as data: joints, limits, links.
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        self._dynamics: dict[bool, Dynamics] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_urdf(
+        cls,
+        path_or_xml: str | Path,
+        strict: bool = False,
+        gravity: Sequence[float] | Array = STANDARD_GRAVITY,
+        tip_link: str | None = None,
+    ) -> Robot:
+        """The robot of a URDF.
+
+        Args:
+            path_or_xml: Path of a URDF file, or the XML itself: a string that begins with ``<``.
+            strict: Whether what is physically odd but computable is an error instead of a warning.
+            gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
+            tip_link: Name of the link meant where none is named; None for the one the loader finds at the end of the
+                longest chain.
+
+        Returns:
+            The robot.
+
+        Raises:
+            DescriptionError: The description cannot be used; or it is odd, and ``strict`` is set.
+            InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
+
+        Warns:
+            DescriptionWarning: Something is physically odd but computable.
+        """
+        from robodyn_ros.description.urdf import load_urdf  # the XML libraries take a third of a second to import
+
+        return cls(load_urdf(path_or_xml, strict=strict, gravity=gravity, tip_link=tip_link))
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.model.name
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the independent joints, in the order of q, v, a and tau."""
+        return self.model.joint_names
+
+    @property
+    def n(self) -> int:
+        """Number of independent joints."""
+        return self.model.n
+
+    @property
+    def tip_link(self) -> str:
+        """Name of the link meant where none is named."""
+        return self.model.tip_link
+
+    def dynamics(self, compiled: bool = True) -> Dynamics:
+        """The robot's dynamics; the same object at every call, so that nothing is compiled twice.
+
+        Args:
+            compiled: Whether the functions are compiled when first used; False runs the textbook.
+
+        Returns:
+            The dynamics.
+        """
+        with self._lock:
+            if compiled not in self._dynamics:
+                self._dynamics[compiled] = Dynamics(self.model, compiled=compiled)
+            return self._dynamics[compiled]
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name!r}: {self.n} joints, tip {self.tip_link!r}>"

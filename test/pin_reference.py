@@ -1,0 +1,94 @@
+"""Pinocchio as the reference: the same URDF, answers in the order and at the door's conventions of robodyn_ros.
+
+Pinocchio orders joints its own way, writes a continuous joint's position as (cos, sin), and is built here without
+mimic joints, so that each moves on its own: the constant matrix from our v to its joint velocities projects the rest.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from robodyn_ros.description.model import Array, RobotModel
+
+pin = pytest.importorskip("pinocchio", reason="the reference dynamics; install the test extra (pin)")
+
+
+class PinReference:
+    """Rigid-body dynamics of a robot by Pinocchio.
+
+    Args:
+        urdf: The URDF as XML.
+        model: The same robot as robodyn_ros loaded it.
+    """
+
+    def __init__(self, urdf: str, model: RobotModel) -> None:
+        self.robot = model
+        self.model = pin.buildModelFromXML(re.sub(r"<mimic\b[^>]*?(/>|>\s*</mimic>)", "", urdf))
+        self.model.gravity.linear = np.asarray(model.gravity)
+        self.data = self.model.createData()
+        assert self.model.nv == len(model.joints)
+        self.projection = np.zeros((self.model.nv, model.n))
+        for joint in model.joints:
+            self.projection[self._joint(joint.name).idx_v, joint.dof] = joint.multiplier
+
+    def _joint(self, name: str):
+        return self.model.joints[self.model.getJointId(name)]
+
+    def position(self, q: Array) -> Array:
+        """Pinocchio's configuration vector."""
+        configuration = pin.neutral(self.model)
+        for joint in self.robot.joints:
+            place = self._joint(joint.name)
+            theta = joint.multiplier * q[joint.dof] + joint.offset
+            configuration[place.idx_q : place.idx_q + place.nq] = (
+                theta if place.nq == 1 else (np.cos(theta), np.sin(theta))
+            )
+        return configuration
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
+        """tau, shape (n,)."""
+        p = self.projection
+        return p.T @ pin.rnea(self.model, self.data, self.position(q), p @ v, p @ a)
+
+    def bias(self, q: Array, v: Array) -> Array:
+        """c + g, shape (n,)."""
+        return self.projection.T @ pin.nonLinearEffects(self.model, self.data, self.position(q), self.projection @ v)
+
+    def gravity(self, q: Array) -> Array:
+        """g, shape (n,)."""
+        return self.projection.T @ pin.computeGeneralizedGravity(self.model, self.data, self.position(q))
+
+    def mass_matrix(self, q: Array) -> Array:
+        """M, shape (n, n)."""
+        upper = np.triu(pin.crba(self.model, self.data, self.position(q)))
+        return self.projection.T @ (upper + np.triu(upper, 1).T) @ self.projection
+
+    def coriolis_matrix(self, q: Array, v: Array) -> Array:
+        """C of Christoffel symbols, shape (n, n)."""
+        p = self.projection
+        return p.T @ pin.computeCoriolisMatrix(self.model, self.data, self.position(q), p @ v) @ p
+
+    def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        """a, shape (n,); by articulated bodies where each joint has a degree of freedom of its own."""
+        if np.array_equal(self.projection @ self.projection.T, np.eye(self.model.nv)):
+            efforts = self.projection @ tau
+            return self.projection.T @ pin.aba(
+                self.model, self.data, self.position(q), self.projection @ v, efforts
+            )
+        return np.linalg.solve(self.mass_matrix(q), tau - self.bias(q, v))
+
+    def forward_kinematics(self, q: Array, link: str) -> Array:
+        """T_base_link, shape (4, 4)."""
+        pin.framesForwardKinematics(self.model, self.data, self.position(q))
+        return self.data.oMf[self.model.getFrameId(link, pin.FrameType.BODY)].homogeneous.copy()
+
+    def jacobian(self, q: Array, link: str) -> Array:
+        """Of the link's origin in base axes, linear rows first, shape (6, n)."""
+        frame = self.model.getFrameId(link, pin.FrameType.BODY)
+        jacobian = pin.computeFrameJacobian(
+            self.model, self.data, self.position(q), frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
+        return jacobian.reshape(6, -1) @ self.projection
