@@ -24,5 +24,9 @@ class CompileError(RobodynError):
     """A function cannot be traced or turned into machine code."""
 
 
+class SimulationError(RobodynError):
+    """The simulated robot cannot go on; its last good state is kept."""
+
+
 class DescriptionWarning(UserWarning):
     """A robot description is physically odd but computable; an error with ``strict=True``."""

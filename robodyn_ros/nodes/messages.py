@@ -3,7 +3,7 @@
     joints = JointOrder(robot.joint_names)
     tau = joints.read(message.name, message.effort, "joint_commands: effort", fill=last_effort)
 
-raises InputError (what, where, expected, received) unless every value is a finite number of a known joint. Names in
+raises MessageError, an InputError (what, where, expected, received) unless every value is a finite number of a known joint. Names in
 the robot's own order, as our nodes send them, cost one comparison.
 """
 
@@ -22,6 +22,18 @@ from robodyn_ros.errors import InputError
 Array = NDArray[np.float64]
 
 NANOSECONDS = 1_000_000_000
+
+
+class MessageError(InputError):
+    """A message's names or values cannot be used.
+
+    Attributes:
+        reason: Short name of the kind of fault, for counters.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class JointOrder:
@@ -54,7 +66,7 @@ class JointOrder:
             A new array, shape (n,).
 
         Raises:
-            InputError: Lengths differ, a name is unknown, twice there or missing, or a value is not finite.
+            MessageError: Lengths differ, a name is unknown, twice there or missing, or a value is not finite.
         """
         if (not names or names == self.names) and len(values) == len(self.names):
             result = np.array(values, dtype=np.float64)
@@ -63,13 +75,14 @@ class JointOrder:
             return result
         columns = self.columns(names, what, others)
         if len(values) != len(columns):
-            raise InputError(f"{what}: expected one value per joint, {len(columns)}, received {len(values)}")
+            raise MessageError("wrong length", f"{what}: expected one value per joint, {len(columns)}, received {len(values)}")
         kept = [(name, column, value) for name, column, value in zip(names or self.names, columns, values, strict=True)
                 if column >= 0]
         self._check_finite([name for name, _, _ in kept], [value for _, _, value in kept], what)
         if fill is None and len(kept) < len(self.names):
             missing = sorted(set(self.names) - {name for name, _, _ in kept}, key=self._index.__getitem__)
-            raise InputError(f"{what}: no value for {_quote(missing)}; every joint of the robot must be named")
+            raise MessageError("missing joint",
+                               f"{what}: no value for {_quote(missing)}; every joint of the robot must be named")
         result = np.zeros(len(self.names)) if fill is None else np.array(fill, dtype=np.float64)
         for _, column, value in kept:
             result[column] = value
@@ -84,24 +97,26 @@ class JointOrder:
             others: Give -1 for joints that the robot does not have instead of rejecting them.
 
         Raises:
-            InputError: A name is unknown or twice there.
+            MessageError: A name is unknown or twice there.
         """
         names = names or self.names
         columns = [self._index.get(name, -1) for name in names]
         unknown = [name for name, column in zip(names, columns, strict=True) if column < 0]
         if unknown and not others:
-            raise InputError(f"{what}: unknown joint {_quote(unknown)}; the robot has {_quote(self.names)}")
+            raise MessageError("unknown joint",
+                               f"{what}: unknown joint {_quote(unknown)}; the robot has {_quote(self.names)}")
         known = [column for column in columns if column >= 0]
         if len(set(known)) < len(known):
             twice = [name for name in self.names if list(names).count(name) > 1]
-            raise InputError(f"{what}: joint {_quote(twice)} is named more than once")
+            raise MessageError("repeated joint", f"{what}: joint {_quote(twice)} is named more than once")
         return columns
 
     @staticmethod
     def _check_finite(names: Sequence[str], values: Sequence[float], what: str) -> None:
         for name, value in zip(names, values, strict=True):
             if not math.isfinite(value):
-                raise InputError(f"{what}: expected finite numbers, received {value} for joint '{name}'")
+                raise MessageError("not finite",
+                                   f"{what}: expected finite numbers, received {value} for joint '{name}'")
 
 
 def to_field(values: Array) -> array[float]:

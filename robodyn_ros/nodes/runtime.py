@@ -118,14 +118,22 @@ class ControlPath:
         Returns:
             The message, or None after the timeout, a call, :meth:`wake` or a stop.
         """
-        wait_set, handle = self._wait_set, self._handle
+        self._wait(timeout, for_message=True)
+        return self.take()
+
+    def sleep(self, timeout: float | None = None) -> None:
+        """As :meth:`wait`, but messages that arrive neither end it nor are taken."""
+        self._wait(timeout, for_message=False)
+
+    def _wait(self, timeout: float | None, for_message: bool) -> None:
+        wait_set = self._wait_set
         wait_set.clear_entities()
-        wait_set.add_subscription(handle)
+        if for_message:
+            wait_set.add_subscription(self._handle)
         wait_set.add_guard_condition(self._wake)
         wait_set.wait(-1 if timeout is None else int(timeout * 1e9))
         if self._calls:
             self._run_calls()
-        return self.take()
 
     def take(self) -> Any | None:
         """Return the message that is there, if any, without waiting; in the path's thread only."""
@@ -200,10 +208,12 @@ class RobodynNode(Node):
     Attributes:
         parameters: The node's parameters; see :mod:`robodyn_ros.nodes.parameters`.
         diagnostics: Counters and throttled warnings; see :mod:`robodyn_ros.nodes.diagnostics`.
+        stop_requested: Set once the process is asked to stop: a callback that waits for something looks at it.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.stop_requested = threading.Event()
         self.parameters = Parameters(self)
         self.diagnostics = Diagnostics(self)
         self._control_paths: list[ControlPath] = []
@@ -277,6 +287,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
         gc.collect()
         gc.freeze()  # what start-up made stays: later collections need not look at it and are short
         for node in nodes:
+            node.stop_requested = stop
             executor.add_node(node)
             node.start(on_failure)
         _spin(executor, stop, nodes[0].diagnostics)
