@@ -11,8 +11,11 @@ import math
 import sys
 import warnings
 from collections.abc import Sequence
+from types import ModuleType
 
 from robodyn_ros.errors import DescriptionWarning, RobodynError
+from robodyn_ros.nodes.graph import DEFAULT_ROBOT, NODES, TIME_MODES, set_up
+from robodyn_ros.nodes.signals import hold_stop_signals
 
 PROGRAMS = {
     "hardware": "node: the simulated robot, efforts in, joint states out",
@@ -57,16 +60,30 @@ def run_program(name: str, arguments: Sequence[str]) -> int:
 
     Returns:
         The program's exit code.
+
+    Raises:
+        RobodynError: ROS 2 or the generated interfaces are not there.
+    """
+    if name in NODES:
+        hold_stop_signals()
+    return int(import_with_ros(f"robodyn_ros.nodes.{name}").main(list(arguments)) or 0)
+
+
+def import_with_ros(module: str) -> ModuleType:
+    """Import a module that needs ROS 2, or say what is missing.
+
+    Raises:
+        RobodynError: ROS 2 or the generated interfaces are not there.
     """
     try:
-        import rclpy  # noqa: F401 - asked for here, to tell its absence from a fault in a node
-    except ImportError as error:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == __package__:
+            raise
         raise RobodynError(
-            f"'robodyn {name}' needs ROS 2, but rclpy cannot be imported ({error}); source a ROS 2 installation, "
-            "or run 'make setup' and use its .venv"
+            f"{error}: {module} needs ROS 2 and this workspace's interfaces; source a ROS 2 installation if there is "
+            "one, run 'make setup', then source install/setup.bash"
         ) from error
-    module = importlib.import_module(f"robodyn_ros.nodes.{name}")
-    return int(module.main(list(arguments)) or 0)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -82,14 +99,14 @@ def make_parser() -> argparse.ArgumentParser:
         "simulate",
         help="all four nodes in one process, until Ctrl-C",
         description="Run hardware, controller, dynamics and state publisher in one process. Parameters come from "
-        "config/simulation.yaml, then config/<robot>.yaml, then --params-file, then the options here.",
+        "config/simulation.yaml, then --params-file, then the options here.",
     )
-    simulate.add_argument("--robot", default="arm6", help="shipped robot or path of a URDF file (default: %(default)s)")
-    simulate.add_argument("--controller", help="controller plugin, such as pd or computed_torque")
-    simulate.add_argument("--time-mode", choices=("real_time", "scaled", "lockstep"), help="what paces the simulation")
-    simulate.add_argument("--real-time-factor", type=float, help="simulated seconds per second, for --time-mode scaled")
+    simulate.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
+    simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
+    simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="what paces the simulation")
+    simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
-    simulate.add_argument("--params-file", help="YAML of further ROS parameters")
+    simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.set_defaults(run=run_simulate)
 
     robots = commands.add_parser("robots", help="list the robots shipped")
@@ -106,37 +123,40 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run_simulate(options: argparse.Namespace) -> int:
-    """Run the graph in this process."""
-    raise RobodynError("not there yet")
+    """Run the graph in this process until Ctrl-C."""
+    hold_stop_signals()
+    setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file)
+    return int(import_with_ros("robodyn_ros.nodes.simulate").main(setup, options.namespace))
 
 
 def run_robots(_: argparse.Namespace) -> int:
-    """List the shipped robots with what their files say of them."""
-    from robodyn_ros import Robot, resources
+    """List the robots that come with the package."""
+    from robodyn_ros import resources
+    from robodyn_ros.description.urdf import load_urdf
 
-    for name in resources.robot_names():
-        robot = Robot.from_urdf(resources.robot_file(name))
-        print(f"{name:<12} {robot.n} joints, tip {robot.tip_link}")
+    for name in resources.shipped_robots():
+        model = load_urdf(resources.robot_file(name))
+        print(f"{name:<12} {model.n} joints ({', '.join(model.joint_names)}), tip link {model.tip_link}")
     return 0
 
 
 def run_check(options: argparse.Namespace) -> int:
     """Load a description and print what was found: joints, limits, masses, warnings."""
-    from robodyn_ros import Robot, resources
+    from robodyn_ros.description.urdf import load_urdf
+    from robodyn_ros.resources import robot_file
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DescriptionWarning)
-        robot = Robot.from_urdf(resources.find_robot(options.file), strict=options.strict, tip_link=options.tip_link)
-    model = robot.model
+        model = load_urdf(robot_file(options.file), strict=options.strict, tip_link=options.tip_link)
     mass = sum(joint.inertia.mass for joint in model.joints)
-    print(f"{robot.name}: {robot.n} joints, {len(model.frames)} links, {mass:.6g} kg moving")
-    print(f"base link {model.base_link}, tip link {robot.tip_link}")
+    print(f"{model.name}: {model.n} joints, {len(model.frames)} links, {mass:.6g} kg moving")
+    print(f"base link {model.base_link}, tip link {model.tip_link}")
     row = "{:<24} {:<11} {:>10} {:>10} {:>10} {:>10} {:>10}".format
     print(row("joint", "kind", "lower", "upper", "velocity", "effort", "mass"))
     for joint in model.joints:
         limits = joint.limits
         numbers = (limits.lower, limits.upper, limits.velocity, limits.effort, joint.inertia.mass)
-        kind = joint.kind if joint.name in robot.joint_names else "mimic"
+        kind = joint.kind if joint.name in model.joint_names else "mimic"
         print(row(joint.name, kind, *("none" if math.isinf(x) else f"{x:.4g}" for x in numbers)))
     for warning in caught:
         print(f"warning: {warning.message}")

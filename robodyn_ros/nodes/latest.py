@@ -31,6 +31,6 @@ class LatestMessage(Generic[Message]):
 
     def take(self) -> Message | None:
         """Return the newest message, or None where none has come since the last call."""
-        with self._subscription.handle as handle:
-            taken = handle.take_message(self._message_type, False)
+        with self._subscription.handle:
+            taken = self._subscription.handle.take_message(self._message_type, False)
         return None if taken is None else taken[0]

@@ -1,0 +1,120 @@
+"""A simulated robot under a controller: hardware, controller, dynamics and state publisher as processes.
+
+``ros2 launch robodyn_ros simulation.launch.py robot:=arm6 controller:=computed_torque rviz:=true``;
+``ros2 launch robodyn_ros simulation.launch.py --show-args`` lists every argument.
+"""
+
+from __future__ import annotations
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import Action, LaunchContext, LaunchDescription
+from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.graph import DEFAULT_ROBOT, NODES, Setup, set_up
+from robodyn_ros.resources import config_file
+
+ARGUMENTS = {
+    "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
+    "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
+    "time_mode": ("", "What paces the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),
+    "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
+    "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
+    "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
+    "frame_prefix": ("", "Put before the name of every tf frame, to tell several robots apart."),
+    "rviz": ("false", "Whether to open RViz with config/robodyn.rviz: true or false."),
+}
+"""Launch arguments: default and description."""
+
+STATE_PUBLISHER = "state_publisher"
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Return the launch description, as ``ros2 launch`` asks for it."""
+    arguments = [
+        DeclareLaunchArgument(name, default_value=default, description=description)
+        for name, (default, description) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=start_nodes)])
+
+
+def start_nodes(context: LaunchContext) -> list[Action]:
+    """Return the nodes, now that the arguments' values are known.
+
+    Raises:
+        RobodynError: An argument has a value that cannot be used, or names something that is not there.
+    """
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    namespace, prefix, rviz = given.pop("namespace"), given.pop("frame_prefix"), given.pop("rviz").lower()
+    if rviz not in ("true", "false"):
+        raise InputError(f"launch argument 'rviz': expected true or false, received '{rviz}'")
+    setup = set_up(**given)
+    parameters = [*map(str, setup.files), {name: typed(value) for name, value in setup.values.items()}]
+    nodes = [
+        Node(package="robodyn_ros", executable=name, namespace=namespace, parameters=parameters, output="screen")
+        for name in NODES if name != STATE_PUBLISHER
+    ]
+    nodes.append(state_publisher(setup, namespace, prefix, parameters))
+    if rviz == "true":
+        nodes.append(rviz_node(setup, namespace, prefix))
+    return [RegisterEventHandler(OnProcessExit(on_exit=tell_who_ended)), *nodes]
+
+
+def state_publisher(setup: Setup, namespace: str, prefix: str, parameters: list[object]) -> Node:
+    """Return ROS's own robot_state_publisher where it is installed, else the one of this package."""
+    frame_prefix = {"frame_prefix": typed(prefix)}
+    if not is_installed("robot_state_publisher"):
+        return Node(package="robodyn_ros", executable=STATE_PUBLISHER, namespace=namespace,
+                    parameters=[*parameters, frame_prefix], output="screen")
+    description = {"robot_description": typed(load_urdf(setup.robot_file).description)}
+    return Node(package="robot_state_publisher", executable="robot_state_publisher", name=STATE_PUBLISHER,
+                namespace=namespace, parameters=[*parameters, frame_prefix, description, follow_clock(setup)],
+                output="screen")
+
+
+def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
+    """Return RViz, with the robot's own base link as the fixed frame.
+
+    Raises:
+        InputError: RViz is not installed.
+    """
+    if not is_installed("rviz2"):
+        raise InputError("launch argument 'rviz': rviz2 is not installed; install it (apt install ros-<distro>-rviz2), "
+                         "or leave rviz:=true away")
+    fixed_frame = prefix + load_urdf(setup.robot_file).base_link
+    return Node(package="rviz2", executable="rviz2", namespace=namespace,
+                arguments=["-d", str(config_file("robodyn.rviz")), "-f", fixed_frame],
+                remappings=[("/robot_description", "robot_description")], parameters=[follow_clock(setup)])
+
+
+def follow_clock(setup: Setup) -> dict[str, bool]:
+    """Return use_sim_time for the nodes of others; ours take their time from the joint states' stamps."""
+    return {"use_sim_time": setup.values.get("time_mode", "real_time") != "real_time"}
+
+
+def typed(value: str | float) -> ParameterValue:
+    """Return a parameter that keeps its type, whatever YAML would make of its text."""
+    return ParameterValue(value, value_type=type(value))
+
+
+def is_installed(package: str) -> bool:
+    """Whether the ament index knows a package."""
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def tell_who_ended(event: ProcessExited, context: LaunchContext) -> list[Action]:
+    """Say which process ended while the rest goes on, and how to have it back."""
+    if context.is_shutdown:
+        return []
+    return [LogInfo(msg=f"{event.process_name} ended with exit code {event.returncode}; the other nodes go on and take "
+                        f"up work when it is started again:\n  {' '.join(event.cmd)}")]

@@ -1,0 +1,70 @@
+"""Every joint of a description, fixed or moving, as the pose of its child link in its parent link.
+
+``RobotModel`` merges what is fixed into the link that carries it; a tree of named frames, as tf keeps it, is told
+here with every link under the parent that the description gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from lxml import etree
+
+from robodyn_ros.description.document import read_document
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import joint_poses
+from robodyn_ros.kinematics.twists import inverse_pose
+
+
+@dataclass(frozen=True)
+class LinkTree:
+    """The links of a robot under their parents.
+
+    Attributes:
+        model: The robot.
+        parents: Parent link of every link but the base link, by name.
+    """
+
+    model: RobotModel
+    parents: Mapping[str, str]
+
+    @classmethod
+    def of(cls, model: RobotModel) -> LinkTree:
+        """The tree of a model that was read from a description.
+
+        Raises:
+            DescriptionError: The model carries no description.
+        """
+        document, _ = read_document(model.description)
+        parents = {_link(joint, "child"): _link(joint, "parent") for joint in document.joints.values()}
+        return cls(model, MappingProxyType(parents))
+
+    def fixed_poses(self) -> dict[str, Array]:
+        """Pose of every fixed link in its parent link, by the link's name, each of shape (4, 4)."""
+        frames, moving = self.model.frames, {joint.link for joint in self.model.joints}
+        return {
+            link: inverse_pose(frames[parent].pose_link_frame) @ frames[link].pose_link_frame
+            for link, parent in self.parents.items()
+            if link not in moving
+        }
+
+    def moving_poses(self, q: Array) -> dict[str, Array]:
+        """Pose of every moving link in its parent link.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m]; NaN where not known.
+
+        Returns:
+            Poses by the link's name, each of shape (4, 4); NaN where the joint's position is not known.
+        """
+        frames = self.model.frames
+        return {
+            joint.link: inverse_pose(frames[self.parents[joint.link]].pose_link_frame) @ pose
+            for joint, pose in zip(self.model.joints, joint_poses(self.model, q), strict=True)
+        }
+
+
+def _link(joint: etree._Element, end: str) -> str:
+    return str(joint.find(end).get("link"))

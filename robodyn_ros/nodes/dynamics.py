@@ -1,0 +1,194 @@
+"""Node ``dynamics``: the robot's dynamics and kinematics as services, and its gravity effort as a stream.
+
+Values come by joint name in any order; an answer is in the order of the robot. A request that cannot be answered gets
+``success`` false and a ``message`` that says why.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Wrench
+from numpy.typing import NDArray
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+
+from robodyn_interfaces.srv import (
+    Coriolis,
+    ForwardDynamics,
+    ForwardKinematics,
+    Gravity,
+    InverseDynamics,
+    Jacobian,
+    MassMatrix,
+)
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.latest import LatestMessage
+from robodyn_ros.nodes.messages import JointOrder, to_field
+from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.poses import to_pose
+from robodyn_ros.nodes.runtime import RobodynNode, run_node
+from robodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+PARAMETERS = (
+    *ROBOT_PARAMETERS,
+    Parameter("tip_link", "", "Link meant where a request names none, and that wrench_tip acts on; empty: the "
+              "robot's own tip link.", read_only=True),
+    Parameter("publish_frequency", 100.0, "How often ~/gravity_effort is published while joint states come [Hz].",
+              read_only=True, minimum=0.1, maximum=1000.0),
+)
+
+
+class DynamicsNode(RobodynNode):
+    """The services, and the stream of gravity effort."""
+
+    def __init__(self) -> None:
+        super().__init__("dynamics")
+        self.parameters.declare(PARAMETERS)
+        self._robot = Robot.from_urdf(robot_source(self.parameters), tip_link=self.parameters["tip_link"] or None)
+        self._dynamics = self._robot.dynamics()
+        self._joints = JointOrder(self._robot.joint_names)
+
+        for kind, name, answer in (
+            (InverseDynamics, "inverse_dynamics", self._inverse_dynamics),
+            (ForwardDynamics, "forward_dynamics", self._forward_dynamics),
+            (Gravity, "gravity", self._gravity),
+            (MassMatrix, "mass_matrix", self._mass_matrix),
+            (Coriolis, "coriolis", self._coriolis),
+            (ForwardKinematics, "forward_kinematics", self._forward_kinematics),
+            (Jacobian, "jacobian", self._jacobian),
+        ):
+            self.create_service(kind, f"~/{name}", partial(self._answer, name, answer))
+
+        self._gravity_effort = self.create_publisher(JointState, "~/gravity_effort", 1)
+        self._joint_states: LatestMessage[JointState] = LatestMessage(self, JointState, "joint_states")
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0 / self.parameters["publish_frequency"], self._stream_gravity, clock=steady)
+        self._started = time.monotonic()
+        self._to_compile = self._first_calls()
+        self._compiling = self.create_timer(0.0, self._compile_next, clock=steady)
+
+    def _first_calls(self) -> list[Callable[[], object]]:
+        """Calls that make each function's machine code, so that no request has to wait for it."""
+        dynamics, zero, wrench = self._dynamics, np.zeros(self._robot.n), np.zeros(6)
+        return [
+            lambda: dynamics.gravity(zero),
+            lambda: dynamics.inverse_dynamics(zero, zero, zero, wrench),
+            lambda: dynamics.forward_dynamics(zero, zero, zero, wrench),
+            lambda: dynamics.mass_matrix(zero),
+            lambda: dynamics.coriolis_matrix(zero, zero),
+            lambda: dynamics.forward_kinematics(zero),
+            lambda: dynamics.jacobian(zero),
+        ]
+
+    def _compile_next(self) -> None:
+        """One function at a time, so that requests and a stop get their turn in between."""
+        self._to_compile.pop(0)()
+        if not self._to_compile:
+            self._compiling.cancel()
+            seconds = time.monotonic() - self._started
+            self.get_logger().info(
+                f"ready: robot '{self._robot.name}', {self._robot.n} joints, compiled in {seconds:.2f} s")
+
+    def _stream_gravity(self) -> None:
+        state = self._joint_states.take()
+        if state is None:
+            return
+        try:
+            q = self._joints.read(state.name, state.position, "joint_states: position", others=True)
+        except InputError as error:
+            self.diagnostics.problem("rejected joint states", str(error))
+            return
+        message = JointState(name=self._joints.names, effort=to_field(self._dynamics.gravity(q)))
+        message.header.stamp = state.header.stamp
+        self._gravity_effort.publish(message)
+
+    def _answer(self, name: str, answer: Callable[[Any, Any], None], request: Any, response: Any) -> Any:
+        """Answer a request; one that cannot be answered is told why."""
+        try:
+            answer(request, response)
+            response.success = True
+        except RobodynError as error:
+            response.message = str(error)
+            self.diagnostics.problem("rejected requests", f"{name}: {error}")
+        return response
+
+    def _inverse_dynamics(self, request: InverseDynamics.Request, response: InverseDynamics.Response) -> None:
+        tau = self._dynamics.inverse_dynamics(
+            self._position(request), self._values(request, "velocity"), self._values(request, "acceleration"),
+            _read_wrench(request.wrench_tip))
+        response.effort = to_field(_finite(tau))
+        response.joint_names = self._joints.names
+
+    def _forward_dynamics(self, request: ForwardDynamics.Request, response: ForwardDynamics.Response) -> None:
+        a = self._dynamics.forward_dynamics(
+            self._position(request), self._values(request, "velocity"), self._values(request, "effort"),
+            _read_wrench(request.wrench_tip))
+        response.acceleration = to_field(_finite(a))
+        response.joint_names = self._joints.names
+
+    def _gravity(self, request: Gravity.Request, response: Gravity.Response) -> None:
+        response.effort = to_field(_finite(self._dynamics.gravity(self._position(request))))
+        response.joint_names = self._joints.names
+
+    def _mass_matrix(self, request: MassMatrix.Request, response: MassMatrix.Response) -> None:
+        response.data = to_field(_finite(self._dynamics.mass_matrix(self._position(request))))
+        response.joint_names = self._joints.names
+
+    def _coriolis(self, request: Coriolis.Request, response: Coriolis.Response) -> None:
+        matrix = self._dynamics.coriolis_matrix(self._position(request), self._values(request, "velocity"))
+        response.data = to_field(_finite(matrix))
+        response.joint_names = self._joints.names
+
+    def _forward_kinematics(self, request: ForwardKinematics.Request, response: ForwardKinematics.Response) -> None:
+        pose_base_link = self._dynamics.forward_kinematics(self._position(request), request.link or None)
+        response.pose.pose = to_pose(_finite(pose_base_link))
+        response.pose.header.frame_id = self._robot.model.base_link
+
+    def _jacobian(self, request: Jacobian.Request, response: Jacobian.Response) -> None:
+        matrix = self._dynamics.jacobian(self._position(request), request.link or None)
+        response.data = to_field(_finite(matrix))
+        response.joint_names = self._joints.names
+
+    def _position(self, request: Any) -> Array:
+        return self._joints.read(request.joint_names, request.position, "position")
+
+    def _values(self, request: Any, field: str) -> Array:
+        """Values of a field that may be left empty, which means zeros."""
+        values = getattr(request, field)
+        return self._joints.read(request.joint_names, values, field) if values else np.zeros(len(self._joints))
+
+
+def _read_wrench(wrench: Wrench) -> Array:
+    """Force and torque as shape (6,), linear part first [N, N m].
+
+    Raises:
+        InputError: A component is not finite.
+    """
+    force, torque = wrench.force, wrench.torque
+    values = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+    if not np.isfinite(values).all():
+        raise InputError(f"wrench_tip: expected finite numbers, received force {values[:3]}, torque {values[3:]}")
+    return values
+
+
+def _finite(result: Array) -> Array:
+    """The result, if finite inputs led to one.
+
+    Raises:
+        InputError: They were too large, or the mass matrix is singular there.
+    """
+    if not np.isfinite(result).all():
+        raise InputError("the result is not finite: the values given are too large, or the robot is singular there")
+    return result
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM."""
+    return run_node(DynamicsNode, args)
