@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report, label
 from robodyn_ros.errors import DescriptionError
 
@@ -36,6 +37,8 @@ _JOINT_NUMBERS = (
     ("mimic", "multiplier", 1, False),
     ("mimic", "offset", 1, False),
 )
+# What libxml2 calls errors and real files have: undeclared prefixes (<sensor:camera>), and version="0.0".
+_TOLERATED = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_UNKNOWN_VERSION")
 _XACRO = "it is a xacro file that has not been expanded", "run `xacro file.xacro > file.urdf` and load the result"
 
 
@@ -89,7 +92,7 @@ def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
 
 def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
     if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
-        return path_or_xml.lstrip("\ufeff \t\r\n"), "URDF string"
+        return path_or_xml, "URDF string"
     if not isinstance(path_or_xml, str | Path):
         raise DescriptionError(
             f"a URDF is given as a path or as a string of XML, not as {type(path_or_xml).__name__}: "
@@ -108,42 +111,50 @@ def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
 
 
 def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
-    # Entities stay unresolved and nothing is fetched. A str is always UTF-8 here, whatever its XML declaration says.
-    # recover=True only because old files use prefixes (<sensor:camera>) that they never declare.
-    encoding = "utf-8" if isinstance(data, str) else None
+    # Entities stay unresolved and nothing is fetched. A str is UTF-8 here, whatever its XML declaration says.
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, encoding=encoding
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=True,  # because of what _TOLERATED names; all else is refused below
+        encoding="utf-8" if isinstance(data, str) else None,
     )
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    raw = data.lstrip("\ufeff").encode("utf-8", "replace") if isinstance(data, str) else data
+    if raw.lstrip().startswith(b"<?xml"):  # which XML allows at the very start only, and real files have later
+        raw = raw.lstrip()
     try:
         root = etree.fromstring(raw, parser=parser)
     except etree.XMLSyntaxError as error:
         raise report.error(None, f"malformed XML: {error}", "correct the file there") from error
     for entry in parser.error_log:
-        if entry.domain != etree.ErrorDomains.NAMESPACE:
-            place = f"line {entry.line}, column {entry.column}"
-            raise report.error(None, f"malformed XML at {place}: {entry.message}", "correct the file there")
         if "xacro" in entry.message:
             raise report.error(None, *_XACRO)
+        if entry.type_name not in _TOLERATED:
+            place = f"line {entry.line}, column {entry.column}"
+            raise report.error(None, f"malformed XML at {place}: {entry.message}", "correct the file there")
     if root is None:
         raise report.error(None, "malformed XML: there is no element in it", "a URDF has one <robot> element")
-    document_type = root.getroottree().docinfo.internalDTD
-    if document_type is not None and any(True for _ in document_type.iterentities()):
+    document = root.getroottree().docinfo
+    if document.internalDTD is not None and any(True for _ in document.internalDTD.iterentities()):
         raise report.error(None, "the XML declares entities (<!ENTITY>), which are not read", "write their text out")
-    text = data if isinstance(data, str) else data.decode(root.getroottree().docinfo.encoding or "utf-8", "replace")
-    return root, text.lstrip("\ufeff")
+    text = data if isinstance(data, str) else data.decode(document.encoding or "utf-8", "replace")
+    return root, text.lstrip("\ufeff \t\r\n")
 
 
 def _check_root(root: etree._Element, report: Report) -> None:
+    namespace = etree.QName(root).namespace
+    for element in root.iter(etree.Element):
+        if "xacro" in element.tag:
+            raise report.error(element, *_XACRO)
+        if namespace is not None and element.tag.startswith(f"{{{namespace}}}"):  # a default namespace says nothing
+            element.tag = element.tag.partition("}")[2]
     if root.tag != "robot":
         raise report.error(
             root, f"the outermost element is <{root.tag}>, not <robot>", "pass a URDF (SDF and MJCF are not read)"
         )
-    for element in root.iter(etree.Element):
-        if etree.QName(element).namespace is not None and "xacro" in etree.QName(element).namespace:
-            raise report.error(element, *_XACRO)
     if not root.get("name"):
-        raise report.error(root, "the robot has no name", "give <robot> an attribute name=\"...\"")
+        raise report.error(root, "the robot has no name", 'give <robot> an attribute name="..."')
 
 
 def _by_name(root: etree._Element, tag: str, report: Report) -> dict[str, etree._Element]:
@@ -151,7 +162,7 @@ def _by_name(root: etree._Element, tag: str, report: Report) -> dict[str, etree.
     for element in root.findall(tag):
         name = element.get("name")
         if not name:
-            raise report.error(element, f"this {tag} has no name", "give it an attribute name=\"...\"")
+            raise report.error(element, f"this {tag} has no name", 'give it an attribute name="..."')
         if "${" in name or "$(" in name:
             raise report.error(element, *_XACRO)
         if name in found:
@@ -175,14 +186,14 @@ def _check_joint(joint: etree._Element, links: dict[str, etree._Element], report
     for end in ("parent", "child"):
         element = joint.find(end)
         if element is None or not element.get("link"):
-            raise report.error(joint, f"this joint names no {end} link", f"add <{end} link=\"...\"/>")
+            raise report.error(joint, f"this joint names no {end} link", f'add <{end} link="..."/>')
         if element.get("link") not in links:
             raise report.error(
-                joint, f"its {end} link '{element.get('link')}' does not exist", f"known links: {', '.join(links)}"
+                joint, f"its {end} link '{element.get('link')}' does not exist", suggest(element.get("link"), links)
             )
     mimic = joint.find("mimic")
     if mimic is not None and not mimic.get("joint"):
-        raise report.error(mimic, "it names no joint to follow", "add joint=\"...\" or remove the mimic element")
+        raise report.error(mimic, "it names no joint to follow", 'add joint="..." or remove the mimic element')
 
 
 def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, bool]], report: Report) -> None:
@@ -193,7 +204,7 @@ def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, b
         text = element.get(attribute)
         if text is None:
             if required:
-                raise report.error(element, f"the attribute '{attribute}' is missing", f"add {attribute}=\"...\"")
+                raise report.error(element, f"the attribute '{attribute}' is missing", f'add {attribute}="..."')
             continue
         if "${" in text or "$(" in text:
             raise report.error(element, *_XACRO)
@@ -206,7 +217,7 @@ def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, b
         except ValueError:
             valid = False
         if not valid:
-            raise report.error(element, f"{attribute}=\"{text}\" is not {expected}", "correct the attribute")
+            raise report.error(element, f'{attribute}="{text}" is not {expected}', "correct the attribute")
 
 
 def _find_base(

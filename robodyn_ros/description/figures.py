@@ -19,6 +19,9 @@ _UNIT_TOLERANCE = 1e-3
 _INERTIA_TOLERANCE = 1e-6
 """Relative; leaves room for the digits to which figures are published."""
 
+_NO_INERTIA = 1e-12
+"""[kg m^2], that of a milligram at a millimetre; files have 1e-20 where they mean zero."""
+
 _ROUNDING = 1e-15
 
 
@@ -126,45 +129,60 @@ def read_reductions(root: etree._Element, joints: dict[str, etree._Element], rep
             reduction = float(np.prod([float(figure.text or "") for figure in figures]))
         except ValueError:
             reduction = np.nan
-        if not np.isfinite(reduction) or reduction == 0.0:
+        if np.isfinite(reduction) and reduction != 0.0:
+            reductions[names[0]] = reduction
+        else:
             received = ", ".join(repr(figure.text) for figure in figures)
-            raise report.error(
-                transmission, f"its mechanical reduction {received} is not a finite number other than 0", "correct it"
-            )
-        reductions[names[0]] = reduction
+            problem = f"its mechanical reduction {received} is not a finite number other than 0"
+            report.warn(transmission, problem, "taken as 1; correct it")
     return reductions
 
 
-def read_inertia(link: yourdfpy.urdf.Link, element: etree._Element, report: Report) -> Inertia:
-    """The inertia of a link in its own frame."""
+def read_inertia(link: yourdfpy.urdf.Link, element: etree._Element, report: Report, *, moves: bool) -> Inertia:
+    """The inertia of a link in its own frame.
+
+    Args:
+        link: The link as yourdfpy has it.
+        element: Its element.
+        report: Where findings go.
+        moves: Whether a joint moves it; a wrong inertia of what is fixed to the base has no effect.
+
+    Returns:
+        The inertia.
+
+    Raises:
+        DescriptionError: The mass is negative, or that of a moving link's principal moments.
+    """
     if link.inertial is None:
         return Inertia.zero()
     mass = link.inertial.mass or 0.0
     rotational = np.zeros((3, 3)) if link.inertial.inertia is None else link.inertial.inertia
     if mass < 0.0:
         raise report.error(element, f"the mass {mass:g} kg is negative", "give a mass of zero or more")
-    _check_rotational(mass, rotational, element, report)
+    moments = np.linalg.eigvalsh(rotational)
+    listed = f"(principal moments {', '.join(f'{moment:.4g}' for moment in moments)} kg m^2)"
+    if moments[0] < -max(_INERTIA_TOLERANCE * np.max(np.abs(moments)), _NO_INERTIA):
+        problem = f"the inertia has a negative principal moment {listed}"
+        if moves:
+            raise report.error(
+                element, problem, "no body has such an inertia: check the signs and the off-diagonal elements"
+            )
+        report.warn(element, problem, "without effect, as the link is fixed to the base; correct it")
+    elif moments[0] + moments[1] < moments[2] * (1.0 - _INERTIA_TOLERANCE) - _NO_INERTIA:
+        report.warn(
+            element,
+            f"the inertia breaks the triangle inequality {listed}",
+            "no body has such an inertia: check that it is about the centre of mass, and its units",
+        )
+    if mass > 0.0 and moments[2] <= _NO_INERTIA:
+        report.warn(element, f"mass {mass:g} kg without rotational inertia (a point mass)", "give <inertia>")
+    if mass == 0.0 and moments[2] > _NO_INERTIA:
+        report.warn(element, "rotational inertia without mass", "give <mass>")
     pose = read_origin(link.inertial.origin)
     moved = Inertia(mass, np.zeros(3), rotational).transformed(pose)
     return Inertia(mass, moved.com, snap(moved.rotational, float(np.max(np.abs(rotational)))))
 
 
-def _check_rotational(mass: float, rotational: Array, element: etree._Element, report: Report) -> None:
-    moments = np.linalg.eigvalsh(rotational)
-    listed = ", ".join(f"{moment:.4g}" for moment in moments)
-    if moments[0] < -_INERTIA_TOLERANCE * np.max(np.abs(moments)):
-        raise report.error(
-            element,
-            f"the inertia has a negative principal moment (principal moments {listed} kg m^2)",
-            "no body has such an inertia: check the signs and the off-diagonal elements",
-        )
-    if moments[0] + moments[1] < moments[2] * (1.0 - _INERTIA_TOLERANCE):
-        report.warn(
-            element,
-            f"the inertia breaks the triangle inequality (principal moments {listed} kg m^2)",
-            "no body has such an inertia: check that it is about the centre of mass, and its units",
-        )
-    if mass > 0.0 and not np.any(rotational):
-        report.warn(element, f"mass {mass:g} kg without rotational inertia (a point mass)", "give <inertia>")
-    if mass == 0.0 and np.any(rotational):
-        report.warn(element, "rotational inertia without mass", "give <mass>")
+def is_massless(inertia: Inertia) -> bool:
+    """Whether a body has neither mass nor rotational inertia."""
+    return inertia.mass == 0.0 and float(np.max(np.abs(inertia.rotational))) <= _NO_INERTIA

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from robodyn_ros.description.document import Document
+from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def resolve_mimics(joints: Sequence[yourdfpy.urdf.Joint], document: Document, re
             offset += multiplier * leader.mimic.offset
             multiplier *= leader.mimic.multiplier
             if target not in document.joints:
-                known = ", ".join(name for name in by_name if name != joint.name)
-                raise report.error(element, f"it mimics the joint '{target}', which does not exist", f"known: {known}")
+                others = [name for name in by_name if name != joint.name]
+                problem = f"it mimics the joint '{target}', which does not exist"
+                raise report.error(element, problem, suggest(target, others))
             if target not in by_name:
                 raise report.error(
                     element, f"it mimics '{target}', which is fixed and has no position", "make this joint fixed too"

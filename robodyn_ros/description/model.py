@@ -8,7 +8,7 @@ origin lies on the joint's axis.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -23,6 +23,9 @@ JointKind = Literal["revolute", "continuous", "prismatic"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravitational acceleration in base axes [m/s^2], as Pinocchio and MuJoCo have it."""
+
+_SHOWN = 12
+"""How many names a message lists at most."""
 
 
 def skew(vector: Array) -> Array:
@@ -259,7 +262,7 @@ class RobotModel:
             InputError: No link has this name; the message lists the nearest names.
         """
         if name not in self.frames:
-            raise InputError(f"robot '{self.name}' has no link '{name}'{_near(name, self.frames)}")
+            raise InputError(f"robot '{self.name}' has no link '{name}': {suggest(name, self.frames)}")
         return self.frames[name]
 
     def joint_index(self, name: str) -> int:
@@ -282,7 +285,7 @@ class RobotModel:
                     f"joint '{name}' of robot '{self.name}' mimics '{self.joint_names[joint.dof]}' and has no "
                     f"position of its own: name '{self.joint_names[joint.dof]}' instead"
                 )
-        raise InputError(f"robot '{self.name}' has no moving joint '{name}'{_near(name, self.joint_names)}")
+        raise InputError(f"robot '{self.name}' has no moving joint '{name}': {suggest(name, self.joint_names)}")
 
     @cached_property
     def _dof_by_name(self) -> dict[str, int]:
@@ -316,9 +319,20 @@ def _read_only(array: Array) -> Array:
     return array
 
 
-def _near(name: str, names: Mapping[str, object] | tuple[str, ...]) -> str:
-    """The end of a message on an unknown name: what it may have meant, or all there is."""
-    matches = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+def suggest(name: str, names: Iterable[str]) -> str:
+    """The end of a message on an unknown name: what may have been meant, or else what there is.
+
+    Args:
+        name: The unknown name.
+        names: The known names.
+
+    Returns:
+        Such as ``"did you mean 'joint1'?"``.
+    """
+    known = list(names)
+    matches = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if matches:
-        return "; did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
-    return "; it has " + ", ".join(names)
+        return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
+    shown = ", ".join(f"'{other}'" for other in known[:_SHOWN])
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return f"known are {shown or 'none'}{more}"

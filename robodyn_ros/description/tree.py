@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robodyn_ros.description.document import Document
-from robodyn_ros.description.figures import read_inertia, read_origin, snap, snap_pose
+from robodyn_ros.description.figures import is_massless, read_inertia, read_origin, snap, snap_pose
 from robodyn_ros.description.model import Array, Frame, Inertia
 from robodyn_ros.description.report import Report
 
@@ -37,7 +35,7 @@ class Tree:
     parents: list[int] = field(default_factory=list)
     poses: list[Array] = field(default_factory=list)
     inertias: list[Inertia] = field(default_factory=list)
-    frames: Mapping[str, Frame] = field(default_factory=dict)
+    frames: dict[str, Frame] = field(default_factory=dict)
     tip_link: str = ""
 
 
@@ -56,7 +54,6 @@ def lay_out(robot: yourdfpy.urdf.Robot, document: Document, report: Report) -> T
         DescriptionError: A link has a negative mass or an impossible inertia.
     """
     tree = Tree()
-    frames: dict[str, Frame] = {}
     links = {link.name: link for link in robot.links}
     children: dict[str, list[yourdfpy.urdf.Joint]] = defaultdict(list)
     for joint in robot.joints:
@@ -64,9 +61,9 @@ def lay_out(robot: yourdfpy.urdf.Robot, document: Document, report: Report) -> T
 
     def visit(link: str, carrier: int, pose: Array) -> None:
         """Records a link that lies at ``pose`` in the frame of the moving joint ``carrier``."""
-        frames[link] = Frame(link, carrier, pose)
-        inertia = read_inertia(links[link], document.links[link], report)
-        if carrier >= 0 and (inertia.mass or np.any(inertia.rotational)):
+        tree.frames[link] = Frame(link, carrier, pose)
+        inertia = read_inertia(links[link], document.links[link], report, moves=carrier >= 0)
+        if carrier >= 0 and not is_massless(inertia):
             tree.inertias[carrier] = _tidy(tree.inertias[carrier] + inertia.transformed(pose))
 
     visit(document.base, -1, np.eye(4))
@@ -75,8 +72,8 @@ def lay_out(robot: yourdfpy.urdf.Robot, document: Document, report: Report) -> T
     pending = [(joint, deepest) for joint in reversed(children[document.base])]
     while pending:  # a stack instead of recursion: chains may be longer than Python's call stack
         joint, (independent, depth) = pending.pop()
-        carrier, pose = frames[joint.parent].joint, frames[joint.parent].pose_link_frame
-        pose = _compose(pose, read_origin(joint.origin))
+        parent = tree.frames[joint.parent]
+        carrier, pose = parent.joint, _compose(parent.pose_link_frame, read_origin(joint.origin))
         if joint.type == "fixed":
             visit(joint.child, carrier, pose)
         else:
@@ -89,7 +86,6 @@ def lay_out(robot: yourdfpy.urdf.Robot, document: Document, report: Report) -> T
         if (independent, depth + 1) > deepest:
             deepest, tree.tip_link = (independent, depth + 1), joint.child
         pending += [(child, (independent, depth + 1)) for child in reversed(children[joint.child])]
-    tree.frames = MappingProxyType(frames)
     return tree
 
 

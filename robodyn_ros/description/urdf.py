@@ -6,6 +6,7 @@ materials are kept away from it); ``tree`` lays out the kinematic tree; ``mimic`
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import io
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.document import Document, read_document
-from robodyn_ros.description.figures import read_axis, read_friction, read_limits, read_reductions
+from robodyn_ros.description.figures import is_massless, read_axis, read_friction, read_limits, read_reductions
 from robodyn_ros.description.mimic import resolve_mimics
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
 from robodyn_ros.description.report import Report
@@ -60,7 +61,7 @@ def load_urdf(
     Warns:
         DescriptionWarning: Something is physically odd but computable; docs/urdf.md lists what.
     """
-    gravity = _check_gravity(gravity)
+    gravity = check_gravity(gravity)
     document, report = read_document(path_or_xml)
     model = _build_model(document, report, gravity)
     if tip_link is not None:
@@ -69,7 +70,18 @@ def load_urdf(
     return model
 
 
-def _check_gravity(gravity: Sequence[float] | Array) -> Array:
+def check_gravity(gravity: Sequence[float] | Array) -> Array:
+    """The gravitational acceleration as an array of shape (3,) [m/s^2].
+
+    Args:
+        gravity: What the caller of a loader gave.
+
+    Returns:
+        A copy.
+
+    Raises:
+        InputError: It is not three finite numbers.
+    """
     try:
         array = np.array(gravity, dtype=np.float64)
     except (TypeError, ValueError):
@@ -87,7 +99,7 @@ def _read_with_yourdfpy(document: Document, report: Report) -> yourdfpy.urdf.Rob
         for element in elements.values():
             kept = etree.SubElement(robot, element.tag, dict(element.attrib))
             for child in element.iterchildren(*wanted):
-                kept.append(etree.fromstring(etree.tostring(child, with_tail=False)))
+                kept.append(copy.deepcopy(child))
     try:
         return yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
     except Exception as error:  # whatever the checks before did not foresee
@@ -144,7 +156,7 @@ def _check_inertia_carried(
     joints: Sequence[Joint], joint_names: Sequence[str], document: Document, report: Report
 ) -> None:
     """Every independent joint must move some inertia: its own, or that of joints that mimic it."""
-    carries = [bool(joint.inertia.mass or np.any(joint.inertia.rotational)) for joint in joints]
+    carries = [not is_massless(joint.inertia) for joint in joints]
     moved = [False] * len(joint_names)
     for index in reversed(range(len(joints))):
         joint = joints[index]
@@ -152,13 +164,14 @@ def _check_inertia_carried(
             moved[joint.dof] |= joint.multiplier != 0.0
             if joint.parent >= 0:
                 carries[joint.parent] = True
-    for name, has_inertia in zip(joint_names, moved, strict=True):
-        if not has_inertia:
-            raise report.error(
-                document.joints[name],
-                "this joint moves no inertia at all, so no effort gives a finite acceleration",
-                "give one of the links behind it an <inertial>, or make the joint fixed",
-            )
+    idle = [name for name, has_inertia in zip(joint_names, moved, strict=True) if not has_inertia]
+    if idle:
+        also = f" (nor do {', '.join(idle[1:])})" if idle[1:] else ""
+        raise report.error(
+            document.joints[idle[0]],
+            f"this joint moves no inertia at all{also}, so that no effort gives a finite acceleration",
+            "give a link behind each such joint an <inertial>, or make the joint fixed",
+        )
 
 
 def _without_impossible_limits(
@@ -176,8 +189,6 @@ def _without_impossible_limits(
                 f"its position limits allow no position within those of '{joint_names[joint.dof]}', which it mimics",
                 "they are ignored; correct limits, multiplier or offset",
             )
-            joint = dataclasses.replace(
-                joint, limits=dataclasses.replace(joint.limits, lower=-np.inf, upper=np.inf)
-            )
+            joint = dataclasses.replace(joint, limits=dataclasses.replace(joint.limits, lower=-np.inf, upper=np.inf))
         kept.append(joint)
     return kept
