@@ -1,0 +1,251 @@
+"""A robot from a table of modified Denavit-Hartenberg parameters ([Yamamoto] 1.6).
+
+Frame i lies on joint i's axis, which is its z axis; row i of the table leads from frame i-1 to frame i.
+``find_denavit_hartenberg`` goes the other way, from a robot to its table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.description.figures import snap_pose
+from robodyn_ros.description.model import (
+    STANDARD_GRAVITY,
+    Array,
+    Frame,
+    Inertia,
+    Joint,
+    JointKind,
+    Limits,
+    RobotModel,
+)
+from robodyn_ros.description.report import Report
+from robodyn_ros.description.urdf import check_gravity
+
+
+@dataclass(frozen=True, eq=False)
+class DHRow:
+    """One row of a table: the four parameters of a link, and what else there is to say of its joint.
+
+    The joint position adds to theta (revolute) or d (prismatic); what the table has there is the offset, the book's
+    theta-bar and d-bar ([Yamamoto] 1.6.3, 1.6.4).
+
+    Attributes:
+        a: Along x of frame i-1, from its origin to the foot of the common perpendicular on axis i [m].
+        alpha: About x of frame i-1, from axis i-1 to axis i [rad].
+        d: Along axis i, from the foot of the perpendicular to the origin of frame i [m].
+        theta: About axis i, from x of frame i-1 to x of frame i [rad].
+        kind: ``revolute``, ``continuous`` or ``prismatic``.
+        name: Name of the joint; joint1, joint2, … where it is empty.
+        link: Name of the link; link1, link2, … where it is empty.
+        inertia: Of the link, in frame i.
+        limits: Limits of the joint.
+        damping: Viscous friction [N m s/rad or N s/m].
+        friction: Coulomb friction [N m or N].
+        reduction: Gear reduction, motor turns per joint turn.
+    """
+
+    a: float
+    alpha: float
+    d: float
+    theta: float
+    kind: JointKind = "revolute"
+    name: str = ""
+    link: str = ""
+    inertia: Inertia = field(default_factory=Inertia.zero)
+    limits: Limits = field(default_factory=Limits)
+    damping: float = 0.0
+    friction: float = 0.0
+    reduction: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class DHTable:
+    """A chain by its Denavit-Hartenberg parameters.
+
+    Attributes:
+        rows: One per joint, from the base on.
+        pose_base_0: Pose of frame 0 in the base frame, shape (4, 4).
+        frames: Further named frames, such as that of a tool; ``joint`` counts rows from 0 and is -1 for the base.
+        base_link: Name of the base link.
+        tip_link: Name of the tip: a row's link or a frame; empty for the last row's link.
+    """
+
+    rows: tuple[DHRow, ...]
+    pose_base_0: Array = field(default_factory=lambda: np.eye(4))
+    frames: tuple[Frame, ...] = ()
+    base_link: str = "base_link"
+    tip_link: str = ""
+
+
+def dh_transform(a: Any, alpha: Any, d: Any, theta: Any) -> NDArray[Any]:
+    """Pose of frame i in frame i-1, shape (4, 4). [Yamamoto] (1.17).
+
+    Args:
+        a: Along x of frame i-1 [m].
+        alpha: About x of frame i-1 [rad].
+        d: Along z of frame i [m].
+        theta: About z of frame i [rad].
+    """
+    c_theta, s_theta, c_alpha, s_alpha = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+    return np.array(
+        [
+            [c_theta, -s_theta, 0.0, a],
+            [c_alpha * s_theta, c_alpha * c_theta, -s_alpha, -d * s_alpha],
+            [s_alpha * s_theta, s_alpha * c_theta, c_alpha, d * c_alpha],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def load_dh(
+    table: DHTable | Sequence[DHRow | Mapping[str, Any] | Sequence[float]],
+    *,
+    name: str = "robot",
+    strict: bool = False,
+    gravity: Sequence[float] | Array = STANDARD_GRAVITY,
+) -> RobotModel:
+    """Builds a robot from a table of modified Denavit-Hartenberg parameters.
+
+    Args:
+        table: A table; or only its rows, each a ``DHRow``, a mapping of its attributes, or a, alpha, d, theta of a
+            revolute joint.
+        name: Name of the robot.
+        strict: Whether what is physically odd but computable is an error instead of a warning.
+        gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
+
+    Returns:
+        The robot.
+
+    Raises:
+        DescriptionError: A row has an unknown attribute or kind, a parameter that is no finite number, a name that
+            another has, or carries no inertia although others do; or the table is odd, and ``strict`` is set.
+        InputError: ``gravity`` is not three finite numbers.
+
+    Warns:
+        DescriptionWarning: No row has an inertia: kinematics will do, dynamics will not.
+    """
+    gravity = check_gravity(gravity)
+    report = Report(f"Denavit-Hartenberg table of '{name}'")
+    if not isinstance(table, DHTable):
+        table = DHTable(tuple(_read_row(row, number, report) for number, row in enumerate(table, start=1)))
+    if not table.rows:
+        raise report.error(None, "it has no rows", "give one per joint")
+    rows = [_complete(row, number, report) for number, row in enumerate(table.rows, start=1)]
+    _check_inertia_carried(rows, report)
+    pose_base_0 = _check_pose(table.pose_base_0, "pose_base_0", report)
+    joints: list[Joint] = []
+    for number, row in enumerate(rows, start=1):
+        step = dh_transform(row.a, row.alpha, row.d, row.theta)
+        pose = pose_base_0 @ step if number == 1 else step
+        joints.append(
+            Joint(
+                name=row.name,
+                link=row.link,
+                kind=row.kind,
+                parent=number - 2,
+                pose_parent_link=snap_pose(pose, float(np.max(np.abs(pose[:3, 3])))),
+                axis=np.array([0.0, 0.0, 1.0]),
+                inertia=row.inertia,
+                dof=number - 1,
+                limits=row.limits,
+                damping=row.damping,
+                friction=row.friction,
+                reduction=row.reduction,
+            )
+        )
+    frames = [Frame(table.base_link, -1, np.eye(4))]
+    frames += [Frame(joint.link, index, np.eye(4)) for index, joint in enumerate(joints)]
+    frames += [_check_frame(frame, len(rows), report) for frame in table.frames]
+    _check_distinct("joint", [joint.name for joint in joints], report)
+    _check_distinct("link", [frame.name for frame in frames], report)
+    tip_link = table.tip_link or joints[-1].link
+    if tip_link not in [frame.name for frame in frames]:
+        raise report.error(None, f"no link is called '{tip_link}', the tip link", "name a row's link or a frame")
+    report.close(strict=strict, stacklevel=2)
+    return RobotModel(
+        name=name,
+        joints=tuple(joints),
+        joint_names=tuple(joint.name for joint in joints),
+        frames={frame.name: frame for frame in frames},
+        base_link=table.base_link,
+        tip_link=tip_link,
+        gravity=gravity,
+    )
+
+
+def _read_row(row: DHRow | Mapping[str, Any] | Sequence[float], number: int, report: Report) -> DHRow:
+    if isinstance(row, DHRow):
+        return row
+    if isinstance(row, Mapping):
+        known = [attribute.name for attribute in dataclasses.fields(DHRow)]
+        unknown = [key for key in row if key not in known]
+        missing = [key for key in known[:4] if key not in row]
+        if unknown or missing:
+            received = ", ".join([f"unknown {key!r}" for key in unknown] + [f"no {key!r}" for key in missing])
+            raise report.error(None, f"row {number} has {received}", f"a row has {', '.join(known)}")
+        return DHRow(**row)
+    if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) != 4:
+        raise report.error(None, f"row {number} is {row!r}", "give a, alpha, d, theta, a mapping, or a DHRow")
+    a, alpha, d, theta = row
+    return DHRow(a, alpha, d, theta)
+
+
+def _complete(row: DHRow, number: int, report: Report) -> DHRow:
+    """The row with its names filled in, once its figures have been checked."""
+    for parameter in ("a", "alpha", "d", "theta", "damping", "friction", "reduction"):
+        value = getattr(row, parameter)
+        if isinstance(value, str) or not np.isscalar(value) or not np.isfinite(value):
+            raise report.error(None, f"row {number}: {parameter} = {value!r} is not a finite number", "correct it")
+    if row.kind not in get_args(JointKind):
+        raise report.error(
+            None, f"row {number}: unknown kind {row.kind!r}", f"use one of {', '.join(get_args(JointKind))}"
+        )
+    moments = np.linalg.eigvalsh(row.inertia.rotational)
+    if row.inertia.mass < 0.0 or moments[0] < -1e-6 * np.max(np.abs(moments)):
+        raise report.error(
+            None,
+            f"row {number}: mass {row.inertia.mass:g} kg, principal moments {moments.tolist()} kg m^2",
+            "no body has a negative mass or moment of inertia: correct them",
+        )
+    return dataclasses.replace(row, name=row.name or f"joint{number}", link=row.link or f"link{number}")
+
+
+def _check_inertia_carried(rows: Sequence[DHRow], report: Report) -> None:
+    carries = [bool(row.inertia.mass or np.any(row.inertia.rotational)) for row in rows]
+    if not any(carries):
+        report.warn(None, "no row has an inertia", "it will do for kinematics; dynamics needs inertias")
+    elif not carries[-1]:
+        number = len(carries) - carries[::-1].index(True) + 1
+        raise report.error(
+            None, f"row {number}: joint '{rows[number - 1].name}' moves no inertia at all", "give its link an inertia"
+        )
+
+
+def _check_pose(pose: Array, what: str, report: Report) -> Array:
+    pose = np.asarray(pose, dtype=np.float64)
+    if pose.shape != (4, 4) or not np.allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3), atol=1e-6):
+        raise report.error(None, f"{what} is no pose: {pose.tolist()}", "give a homogeneous transform of shape (4, 4)")
+    return pose
+
+
+def _check_frame(frame: Frame, row_count: int, report: Report) -> Frame:
+    if not -1 <= frame.joint < row_count:
+        raise report.error(
+            None,
+            f"frame '{frame.name}' is on row {frame.joint}",
+            f"rows count from 0 to {row_count - 1}; -1 is the base",
+        )
+    return Frame(frame.name, frame.joint, _check_pose(frame.pose_link_frame, f"frame '{frame.name}'", report))
+
+
+def _check_distinct(what: str, names: Sequence[str], report: Report) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise report.error(None, f"two {what}s are called '{name}'", "rename one")
