@@ -1,0 +1,134 @@
+"""The state publisher over DDS, against forward kinematics."""
+
+import signal
+
+import numpy as np
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from ros_process import RosProcess, RosTest
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from robodyn_ros import Robot
+from robodyn_ros.resources import robot_file
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+# A fixed base mount, a moving joint behind a fixed frame, a mimic joint with an offset, a fixed tool.
+INERTIAL = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+GRIPPER = f"""<robot name='gripper'>
+  <link name='world'/><link name='mount'/><link name='arm'>{INERTIAL}</link><link name='flange'/>
+  <link name='left'>{INERTIAL}</link><link name='right'>{INERTIAL}</link><link name='pad'/>
+  <joint name='bolt' type='fixed'><parent link='world'/><child link='mount'/><origin xyz='0 0 1' rpy='0 0 1'/></joint>
+  <joint name='turn' type='revolute'><parent link='mount'/><child link='arm'/><axis xyz='0 1 0'/>
+    <origin xyz='0.1 0 0' rpy='0.2 0 0'/><limit lower='-2' upper='2' velocity='1' effort='1'/></joint>
+  <joint name='weld' type='fixed'><parent link='arm'/><child link='flange'/><origin xyz='0 0 .5' rpy='0 1 0'/></joint>
+  <joint name='slide' type='prismatic'><parent link='flange'/><child link='left'/><axis xyz='0 1 0'/>
+    <limit lower='0' upper='1' velocity='1' effort='1'/></joint>
+  <joint name='copy' type='prismatic'><parent link='flange'/><child link='right'/><axis xyz='0 1 0'/>
+    <limit lower='-1' upper='1' velocity='1' effort='1'/><mimic joint='slide' multiplier='-1' offset='0.01'/></joint>
+  <joint name='glue' type='fixed'><parent link='left'/><child link='pad'/><origin xyz='0 0 0.1'/></joint>
+</robot>"""
+GRIPPER = " ".join(GRIPPER.split())  # YAML on the command line folds lines
+
+
+def matrix(transform):
+    pose = np.eye(4)
+    t, r = transform.translation, transform.rotation
+    pose[:3, 3], pose[:3, :3] = (t.x, t.y, t.z), Rotation.from_quat([r.x, r.y, r.z, r.w]).as_matrix()
+    return pose
+
+
+def edges(message):
+    return {t.child_frame_id: (t.header.frame_id, matrix(t.transform)) for t in message.transforms}
+
+
+def pose_in_root(link, tree):
+    pose = np.eye(4)
+    while link in tree:
+        link, step = tree[link]
+        pose = step @ pose
+    return pose
+
+
+def publish_until(ros, publisher, message, condition, what):
+    def holds():
+        publisher.publish(message)
+        return condition()
+    return ros.wait_for(holds, what)
+
+
+@pytest.mark.parametrize("source", [{"robot": "arm6"}, {"robot_description": GRIPPER}], ids=["arm6", "gripper"])
+def test_every_joint_is_one_transform_and_the_tree_is_forward_kinematics(source):
+    robot = Robot.from_urdf(source.get("robot_description") or robot_file(source["robot"]))
+    q = np.linspace(0.3, 0.7, robot.n)
+    with RosProcess("state_publisher", source) as node, RosTest() as ros:
+        static, moving = ros.record(TFMessage, "/tf_static", LATCHED), ros.record(TFMessage, "/tf")
+        text = ros.record(String, "robot_description", LATCHED)
+        states = ros.publisher(JointState, "joint_states")
+        message = JointState(name=robot.joint_names[::-1], position=q[::-1].tolist())
+        message.header.stamp.sec, message.header.stamp.nanosec = 12, 34
+        publish_until(ros, states, message, lambda: moving and static and text, "transforms and description")
+        assert text[0].data == robot.model.description
+        stamp = moving[-1].transforms[0].header.stamp
+        assert (stamp.sec, stamp.nanosec) == (12, 34)
+        fixed, movable = edges(static[0]), edges(moving[-1])
+        assert {link for link in movable} == {joint.link for joint in robot.model.joints}
+        assert fixed.keys() | movable.keys() | {robot.model.base_link} == set(robot.model.frames)
+        tree = {**fixed, **movable}
+        book = robot.dynamics(compiled=False)
+        for link in robot.model.frames:
+            np.testing.assert_allclose(pose_in_root(link, tree), book.forward_kinematics(q, link), atol=1e-12)
+        if "robot_description" in source:
+            assert {child: parent for child, (parent, _) in tree.items()} == {
+                "mount": "world", "arm": "mount", "flange": "arm", "left": "flange", "right": "flange", "pad": "left"}
+        node.stop()
+
+
+def test_partial_unknown_and_bad_joint_states():
+    with RosProcess("state_publisher", {"robot": "planar_2r", "frame_prefix": "a/"}) as node, RosTest() as ros:
+        moving = ros.record(TFMessage, "/tf")
+        states = ros.publisher(JointState, "joint_states")
+        half = JointState(name=["other_robots_joint", "joint1"], position=[9.0, 0.5])
+        publish_until(ros, states, half, lambda: moving, "the transform of the joint that is known")
+        assert edges(moving[-1]).keys() == {"a/link1"} and moving[-1].transforms[0].header.frame_id == "a/base_link"
+        bad = JointState(name=["joint2"], position=[float("nan")])
+        publish_until(ros, states, bad, lambda: "received nan" in node.output(), "a warning")
+        moving.clear()
+        rest = JointState(name=["joint2"], position=[-0.5])
+        publish_until(ros, states, rest, lambda: moving and len(moving[-1].transforms) == 2, "both transforms")
+        first, second = (matrix(t.transform) for t in moving[-1].transforms)
+        book = Robot.from_urdf(robot_file("planar_2r")).dynamics(compiled=False)
+        np.testing.assert_allclose(first @ second, book.forward_kinematics([0.5, -0.5], "link2"), atol=1e-12)
+        node.stop(signal.SIGTERM)
+
+
+def test_the_rate_is_its_own_however_fast_joint_states_come():
+    with RosProcess("state_publisher", {"robot": "planar_2r", "publish_frequency": 10}) as node, RosTest() as ros:
+        moving = ros.record(TFMessage, "/tf", 100)
+        states = ros.publisher(JointState, "joint_states")
+        sent = 0
+
+        def step():
+            nonlocal sent
+            sent += 1
+            message = JointState(name=["joint1", "joint2"], position=[0.0, 0.0])
+            message.header.stamp.sec = sent
+            states.publish(message)
+            return len(moving) >= 3
+
+        ros.node.create_timer(0.002, step)
+        ros.wait_for(lambda: len(moving) >= 3, "three transforms")
+        stamps = [message.transforms[0].header.stamp.sec for message in moving]
+        assert sent > 10 * len(moving) and stamps == sorted(set(stamps))
+        node.stop()
+
+
+def test_a_description_that_cannot_be_used_is_one_clear_message(tmp_path):
+    broken = tmp_path / "broken.urdf"
+    broken.write_text("<robot name='r'><link name='a'/><link name='b'/></robot>")
+    with RosProcess("state_publisher", {"robot": str(broken)}) as node:
+        assert node.wait() == 2
+        assert "broken.urdf" in node.output() and "Traceback" not in node.output()
