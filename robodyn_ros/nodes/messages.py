@@ -3,8 +3,8 @@
     joints = JointOrder(robot.joint_names)
     tau = joints.read(message.name, message.effort, "joint_commands: effort", fill=last_effort)
 
-raises MessageError, an InputError (what, where, expected, received) unless every value is a finite number of a known joint. Names in
-the robot's own order, as our nodes send them, cost one comparison.
+raises MessageError, an InputError (what, where, expected, received) unless every value is a finite number of a known
+joint. Names in the robot's own order, as our nodes send them, cost one comparison.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class JointOrder:
             return result
         columns = self.columns(names, what, others)
         if len(values) != len(columns):
-            raise MessageError("wrong length", f"{what}: expected one value per joint, {len(columns)}, received {len(values)}")
+            raise MessageError("wrong length",
+                               f"{what}: expected one value per joint, {len(columns)}, received {len(values)}")
         kept = [(name, column, value) for name, column, value in zip(names or self.names, columns, values, strict=True)
                 if column >= 0]
         self._check_finite([name for name, _, _ in kept], [value for _, _, value in kept], what)

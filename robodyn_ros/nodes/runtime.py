@@ -58,6 +58,12 @@ Reliable publishers also serve best-effort subscriptions (robot_state_publisher,
 commands does not match and rclpy warns about it by name.
 """
 
+COMMAND_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
+                         history=HistoryPolicy.KEEP_LAST, depth=10)
+"""Of the subscription of joint_commands: commands of several publishers, each for some joints, do not displace each
+other within a control period.
+"""
+
 LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
 """Of robot_description: late joiners get the last value."""

@@ -1,0 +1,181 @@
+"""Node ``hardware``: the simulated robot. Efforts by joint name in, joint states out; see docs/hardware.md."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, set_stamp
+from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.plant_loop import LiveSettings, PlantLoop, TimeMode
+from robodyn_ros.nodes.runtime import COMMAND_QOS, CONTROL_QOS, ControlPath, RobodynNode, run_node
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.commands import SafeBehaviour
+from robodyn_ros.simulation.plant import Plant, default_position
+
+PARAMETERS = (
+    *ROBOT_PARAMETERS,
+    Parameter("step", 0.001, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
+              minimum=1e-6, maximum=0.1),
+    Parameter("update_rate", 500, "Control periods, and so joint states, per simulated second [Hz]; a period is a "
+              "whole number of steps.", read_only=True, minimum=1, maximum=10000),
+    Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
+              "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
+              "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
+    Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period.",
+              read_only=True, minimum=1),
+    Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
+              maximum=1e3),
+    Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
+              minimum=0.0),
+    Parameter("safe_behaviour", "damping", "What a joint does whose command is too old. damping: passive viscous "
+              "damping; hold: brake, as strong as the effort limit; zero: no effort.",
+              choices=tuple(map(str, SafeBehaviour))),
+    Parameter("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
+              "speed [s].", minimum=1e-4),
+)
+
+_STALL_SECONDS = 2.0
+
+
+class HardwareNode(RobodynNode):
+    """Parameters, services and topics around a :class:`PlantLoop`.
+
+    Raises:
+        RobodynError: A parameter or the robot's description cannot be used.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("hardware")
+        parameters = self.parameters
+        parameters.declare(PARAMETERS)
+        robot = Robot.from_urdf(robot_source(parameters))
+        period, steps = control_period(parameters["update_rate"], parameters["step"])
+        plant = Plant(robot, parameters["step"], self._initial_position(robot))
+        time_mode = TimeMode(parameters["time_mode"])
+        clock = None if time_mode is TimeMode.REAL_TIME else self.create_publisher(Clock, "/clock", CONTROL_QOS)
+        clock_periods = max(1, round(NANOSECONDS / period / parameters["clock_rate"]))
+
+        self._joints = JointOrder(plant.joint_names)
+        self._loop = PlantLoop(plant, time_mode, period, steps, clock_periods, self._live_settings({}),
+                               self.create_publisher(JointState, "joint_states", CONTROL_QOS), clock, self.diagnostics)
+        parameters.on_change(self._on_change)
+        self.diagnostics.values = self._loop.values
+        self._path = self.add_control_path(
+            ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS))
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(Step, "~/step", self._on_step)
+        self.create_service(SetState, "~/set_state", self._on_set_state)
+        self.get_logger().info(f"'{robot.name}', {robot.n} joints, {time_mode}, {NANOSECONDS / period:g} Hz, "
+                               f"{steps} steps of {plant.step} s each")
+
+    def _initial_position(self, robot: Robot) -> Array:
+        """Positions at the start, from one parameter per joint, shape (n,)."""
+        names = [f"initial_position.{name}" for name in robot.joint_names]
+        self.parameters.declare(
+            Parameter(name, float(value), "Position at the start and after ~/reset [rad or m].", read_only=True,
+                      minimum=float(lower), maximum=float(upper))
+            for name, value, lower, upper in zip(names, default_position(robot), robot.model.position_lower,
+                                                 robot.model.position_upper, strict=True))
+        return np.array([self.parameters[name] for name in names])
+
+    def _live_settings(self, changed: Mapping[str, Any]) -> LiveSettings:
+        def value(name: str) -> Any:
+            return changed.get(name, self.parameters[name])
+
+        return LiveSettings(value("command_timeout"), SafeBehaviour(value("safe_behaviour")),
+                            value("safe_time_constant"), value("real_time_factor"))
+
+    def _on_change(self, changed: Mapping[str, Any]) -> None:
+        self._loop.settings = self._live_settings(changed)
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._answer(response, lambda: self._path.call(self._loop.reset), "at the initial state")
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        action = self._loop.pause if request.data else self._loop.resume
+        return self._answer(response, lambda: self._path.call(action), "paused" if request.data else "running")
+
+    def _on_set_state(self, request: SetState.Request, response: SetState.Response) -> SetState.Response:
+        def read(position: Array) -> tuple[Array, Array]:
+            names, joints = request.joint_names, self._joints
+            return (joints.read(names, request.position, "set_state: position", position)
+                    if request.position else position,
+                    joints.read(names, request.velocity, "set_state: velocity", np.zeros(len(joints)))
+                    if request.velocity else np.zeros(len(joints)))
+
+        return self._answer(response, lambda: self._path.call(lambda: self._loop.set_state(read)), "state set")
+
+    def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
+        response = self._answer(response, lambda: self._step(request.steps), f"{request.steps} periods done")
+        set_stamp(response.stamp, self._loop.stamp)
+        return response
+
+    def _step(self, periods: int) -> None:
+        """Do control periods of a paused simulation; returns when they are done."""
+        loop = self._loop
+        if periods == 0:
+            raise InputError("step: expected at least 1 control period, received 0")
+        end = self._path.call(lambda: loop.step(periods))
+        done, since = loop.periods, time.monotonic()
+        while loop.periods < end and loop.budget:
+            if loop.periods > done:
+                done, since = loop.periods, time.monotonic()
+            stalled = time.monotonic() - since > _STALL_SECONDS + loop.pace.interval / NANOSECONDS
+            if self.stop_requested.wait(0.001) or stalled:
+                self._path.call(loop.pause)
+                break
+        if loop.periods < end:
+            raise RobodynError(f"step: {periods - (end - loop.periods)} of {periods} control periods done, then none "
+                               f"for {_STALL_SECONDS} s or the simulation stopped; in lockstep a controller has to "
+                               "answer each")
+
+    def _answer(self, response: Any, action: Callable[[], Any], success: str) -> Any:
+        """Fill in success and message of a response from doing something."""
+        try:
+            action()
+            response.success, response.message = True, success
+        except RobodynError as error:
+            response.success, response.message = False, str(error)
+            self.diagnostics.problem("rejected requests", f"request rejected: {error}")
+        return response
+
+
+def control_period(update_rate: int, step: float) -> tuple[int, int]:
+    """The control period and the steps in it.
+
+    Args:
+        update_rate: Control periods per second [Hz].
+        step: Time step of the plant [s].
+
+    Returns:
+        Period [ns], number of steps.
+
+    Raises:
+        InputError: The step is not a whole number of nanoseconds, or the period not one of steps.
+    """
+    step_nanoseconds = round(step * NANOSECONDS)
+    if abs(step * NANOSECONDS - step_nanoseconds) > 1e-3:
+        raise InputError(f"parameter 'step': expected a whole number of nanoseconds, received {step} s")
+    steps = NANOSECONDS / (update_rate * step_nanoseconds)
+    if round(steps) < 1 or abs(steps - round(steps)) > 1e-9 * steps:
+        nearest = max(1, round(steps))
+        raise InputError(
+            f"parameter 'update_rate': expected a period of a whole number of steps, received {update_rate} Hz, "
+            f"{steps:g} steps of {step} s; use step {1.0 / (update_rate * nearest):.9g}, or another rate")
+    return round(steps) * step_nanoseconds, round(steps)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node; the entry point."""
+    return run_node(HardwareNode, args)

@@ -1,0 +1,140 @@
+"""Commanded efforts per joint, their age, and the safe behaviour of joints whose command is missing or too old.
+
+Ages count simulated time, so pausing ages nothing and lockstep stays deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.description.model import Array
+
+
+class SafeBehaviour(StrEnum):
+    """What a joint does once its command is too old."""
+
+    DAMPING = "damping"
+    """Passive viscous damping, as of a motor with shorted windings: it slows down, and sinks slowly under load."""
+    HOLD = "hold"
+    """The brake: dry friction as strong as the effort limit."""
+    ZERO = "zero"
+    """No effort at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """What the drives do to the joints during the next control period.
+
+    Attributes:
+        effort: Effort asked for, shape (n,) [N m or N].
+        damping: Damping by the drives, shape (n,) [N m s/rad or N s/m].
+        brake: Dry friction of the brakes, infinite for one that always holds, shape (n,) [N m or N].
+    """
+
+    effort: Array
+    damping: Array
+    brake: Array
+
+
+class EffortCommands:
+    """The last good command of each joint.
+
+    A joint without any command since the start or the last :meth:`clear` is held by its brake, as on a real arm that
+    nobody has enabled. A joint whose command is older than the timeout goes to the safe behaviour until the next one.
+
+    Args:
+        n: Number of joints.
+        effort_limit: Effort limits, shape (n,) [N m or N]; infinite, or 0, where there is none.
+
+    Attributes:
+        effort: The last good commands, shape (n,) [N m or N]; never altered, only replaced.
+    """
+
+    def __init__(self, n: int, effort_limit: Array) -> None:
+        self.effort = np.zeros(n)
+        self._none = np.zeros(n)
+        self._brake = np.where(effort_limit > 0.0, effort_limit, np.inf)
+        self._commanded = np.zeros(n, dtype=bool)
+        self._age = np.zeros(n, dtype=np.int64)
+        self._oldest = 0  # age of the oldest command; while it is young nothing else needs a look
+        self._all_commanded = False
+        self.configure(0, SafeBehaviour.DAMPING, 1.0)
+
+    def configure(self, timeout: int, behaviour: SafeBehaviour, time_constant: float) -> None:
+        """Change the settings; commands and their ages stay.
+
+        Args:
+            timeout: Age at which a command is too old, in control periods; 0: never.
+            behaviour: What joints with too old a command do.
+            time_constant: Time in which damping slows a joint, moving alone and without load, to 1/e of its speed [s].
+        """
+        self._timeout, self._behaviour, self._time_constant = timeout, behaviour, time_constant
+
+    def clear(self) -> None:
+        """Forget all commands."""
+        self.effort = np.zeros(len(self.effort))
+        self._commanded[:] = False
+        self._age[:] = 0
+        self._oldest = 0
+        self._all_commanded = False
+
+    def accept(self, effort: Array, columns: list[int] | None = None) -> None:
+        """Take a command.
+
+        Args:
+            effort: Efforts of all joints, those not commanded unchanged, shape (n,) [N m or N].
+            columns: Joints that are commanded; None: all.
+        """
+        self.effort = effort
+        if columns is None:
+            self._commanded[:] = True
+            self._age[:] = 0
+            self._oldest = 0
+            self._all_commanded = True
+        else:
+            self._commanded[columns] = True
+            self._age[columns] = 0
+            self._oldest = int(self._age[self._commanded].max(initial=0))
+            self._all_commanded = bool(self._commanded.all())
+
+    def advance(self, periods: int = 1) -> None:
+        """Let the commands grow older by some control periods."""
+        self._age += periods
+        self._oldest += periods
+
+    def stale(self) -> NDArray[np.bool_]:
+        """Which joints have a command, but too old a one, shape (n,)."""
+        if self._timeout == 0 or self._oldest < self._timeout:
+            return np.zeros(len(self.effort), dtype=bool)
+        return self._commanded & (self._age >= self._timeout)
+
+    def waiting(self) -> NDArray[np.bool_]:
+        """Which joints have no command yet, shape (n,)."""
+        return ~self._commanded
+
+    def fresh(self) -> bool:
+        """Whether every joint has a command that is not too old."""
+        return self._all_commanded and (self._timeout == 0 or self._oldest < self._timeout)
+
+    def drive(self, joint_inertia: Callable[[], Array]) -> Drive:
+        """What the drives do now.
+
+        Args:
+            joint_inertia: Gives the inertia that each joint feels when it moves alone, shape (n,) [kg m^2 or kg];
+                asked only for damping.
+        """
+        if self.fresh():
+            return Drive(self.effort, self._none, self._none)
+        stale, waiting = self.stale(), self.waiting()
+        effort = np.where(stale | waiting, 0.0, self.effort)
+        damping, brake = self._none, np.where(waiting, np.inf, 0.0)
+        if self._behaviour is SafeBehaviour.DAMPING:
+            damping = np.where(stale, joint_inertia() / self._time_constant, 0.0)
+        elif self._behaviour is SafeBehaviour.HOLD:
+            brake = np.where(stale, self._brake, brake)
+        return Drive(effort, damping, brake)
