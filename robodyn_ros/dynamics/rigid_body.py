@@ -92,10 +92,8 @@ def eulers_moment(inertia: ArrayLike, angular_velocity: ArrayLike, angular_accel
     return angular_momentum(inertia, angular_acceleration) + cross(omega, angular_momentum(inertia, omega))
 
 
-def eulers_angular_acceleration(
-    inertia: ArrayLike, angular_velocity: ArrayLike, moment: ArrayLike
-) -> NDArray[np.float64]:
-    """omega' = I^-1 (N - omega x I omega), shape (3,) [rad/s^2]: (F.16) the other way. [Yamamoto]
+def eulers_angular_acceleration(inertia: ArrayLike, angular_velocity: ArrayLike, moment: ArrayLike) -> NDArray[Any]:
+    """Angular acceleration I^-1 (N - omega x I omega), shape (3,) [rad/s^2]: [Yamamoto] (F.16) the other way.
 
     Args:
         inertia: Inertia tensor about the centre of mass or a fixed point, shape (3, 3) [kg m^2], floats.

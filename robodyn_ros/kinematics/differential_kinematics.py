@@ -1,0 +1,94 @@
+"""Velocity and acceleration between joints and hand, both ways ([Yamamoto] summary 1.15).
+
+These hold for every Jacobian J with its time derivative: the geometric one (r_omega' = (p', omega)) as well as the
+analytic one (r' = (p', eta')), on all six rows or on any of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array, as_floats
+
+SINGULAR = 1e-10
+"""Smallest ratio of least to greatest singular value for which a Jacobian counts as regular."""
+
+
+def hand_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+    """The hand's velocity r' = J q', shape (m,). [Yamamoto] 1.15, (1.36), (1.37).
+
+    Args:
+        jacobian: J, shape (m, n).
+        v: Joint velocities q', shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: A shape differs.
+    """
+    jacobian = as_array(jacobian, (None, None), "jacobian")
+    return jacobian @ as_array(v, (jacobian.shape[1],), "v")
+
+
+def hand_acceleration(jacobian: ArrayLike, jacobian_derivative: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
+    """The hand's acceleration r'' = J q'' + J' q', shape (m,). [Yamamoto] 1.15.
+
+    Args:
+        jacobian: J, shape (m, n).
+        jacobian_derivative: Its time derivative J' at these velocities, shape (m, n).
+        v: Joint velocities q', shape (n,) [rad/s or m/s].
+        a: Joint accelerations q'', shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: A shape differs.
+    """
+    jacobian = as_array(jacobian, (None, None), "jacobian")
+    derivative = as_array(jacobian_derivative, jacobian.shape, "jacobian_derivative")
+    return hand_velocity(jacobian, a) + hand_velocity(derivative, v)
+
+
+def joint_velocity(jacobian: ArrayLike, hand_velocity: ArrayLike) -> NDArray[np.float64]:
+    """Joint velocities q' = J^-1 r', shape (n,) [rad/s or m/s]. [Yamamoto] 1.15, (1.22).
+
+    With more joints than rows it is the least of the velocities that do it. With fewer joints than rows it is what
+    comes nearest in the least-squares sense, in mixed units; leave out the rows that cannot be had instead.
+
+    Args:
+        jacobian: J, shape (m, n), floats.
+        hand_velocity: r', shape (m,).
+
+    Raises:
+        InputError: A shape differs, or the Jacobian is singular.
+    """
+    jacobian = as_floats(jacobian, (None, None), "jacobian")
+    target = as_floats(hand_velocity, (jacobian.shape[0],), "hand_velocity")
+    u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
+    if s[-1] <= SINGULAR * s[0]:
+        raise InputError(
+            f"jacobian: expected a regular one, received singular values from {s[0]:.3g} down to {s[-1]:.3g}: "
+            "the joints cannot move the hand in every direction here; move away from the singular position, or leave "
+            "out rows"
+        )
+    return vt.T @ ((u.T @ target) / s)
+
+
+def joint_acceleration(
+    jacobian: ArrayLike, jacobian_derivative: ArrayLike, hand_velocity: ArrayLike, hand_acceleration: ArrayLike
+) -> NDArray[np.float64]:
+    """Joint accelerations q'' = J^-1 (r'' - J' J^-1 r'), shape (n,) [rad/s^2 or m/s^2]. [Yamamoto] 1.15.
+
+    Args:
+        jacobian: J, shape (m, n), floats.
+        jacobian_derivative: Its time derivative J', shape (m, n).
+        hand_velocity: r', shape (m,).
+        hand_acceleration: r'', shape (m,).
+
+    Raises:
+        InputError: A shape differs, or the Jacobian is singular.
+    """
+    jacobian = as_floats(jacobian, (None, None), "jacobian")
+    derivative = as_floats(jacobian_derivative, jacobian.shape, "jacobian_derivative")
+    target = as_floats(hand_acceleration, (jacobian.shape[0],), "hand_acceleration")
+    return joint_velocity(jacobian, target - derivative @ joint_velocity(jacobian, hand_velocity))

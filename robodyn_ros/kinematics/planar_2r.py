@@ -1,0 +1,70 @@
+"""The planar arm of two revolute joints: position and its inverse in closed form ([Yamamoto] 1.10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array, as_floats
+
+
+def planar_2r_position(q: ArrayLike, length_1: float, length_2: float) -> NDArray[Any]:
+    """Position of the hand, x and y, shape (2,) [m]. [Yamamoto] figure 1.11.
+
+    Args:
+        q: Angle of the first link from the x axis and of the second from the first, shape (2,) [rad].
+        length_1: Length of the first link [m].
+        length_2: Length of the second link [m].
+
+    Raises:
+        InputError: Not of shape (2,).
+    """
+    q1, q2 = as_array(q, (2,), "q")
+    return np.array(
+        [length_1 * np.cos(q1) + length_2 * np.cos(q1 + q2), length_1 * np.sin(q1) + length_2 * np.sin(q1 + q2)]
+    )
+
+
+def planar_2r_inverse_kinematics(position: ArrayLike, length_1: float, length_2: float) -> NDArray[np.float64]:
+    """Both joint positions that put the hand there, shape (2, 2) [rad]. [Yamamoto] (1.24), upper and lower signs.
+
+    The first row has q2 in [0, pi], the second in [-pi, 0]. On the edge of the reach both are the same arm,
+    stretched or folded. With equal links and the hand in the shoulder every q1 will do: q1 = 0 is given.
+
+    Args:
+        position: x and y of the hand, shape (2,) [m], floats.
+        length_1: Length of the first link [m].
+        length_2: Length of the second link [m].
+
+    Returns:
+        Rows q1, q2; q1 within (-pi, pi].
+
+    Raises:
+        InputError: Not of shape (2,), a length is not positive, or the position is out of reach.
+    """
+    x, y = as_floats(position, (2,), "position")
+    l1, l2 = as_floats([length_1, length_2], (2,), "lengths")
+    if l1 <= 0.0 or l2 <= 0.0:
+        raise InputError(f"lengths: expected positive ones, received {l1:g} m and {l2:g} m")
+    distance = np.hypot(x, y)
+    # A position computed on the edge itself may come out beyond it by rounding.
+    slack = 1e-12 * (l1 + l2)
+    if not abs(l1 - l2) - slack <= distance <= l1 + l2 + slack:
+        raise InputError(
+            f"position: expected a distance from the shoulder between {abs(l1 - l2):g} m and {l1 + l2:g} m "
+            f"(difference and sum of the links' lengths), received {distance:g} m"
+        )
+    # The book's k^2 = (r^2 + l1^2 + l2^2)^2 - 2 (r^4 + l1^4 + l2^4) as Heron's product, which keeps its digits near
+    # the edge of the reach.
+    r = distance
+    k = np.sqrt(max(0.0, (l1 + l2 + r) * (l1 + l2 - r) * (r + l1 - l2) * (r - l1 + l2)))
+    shoulder = np.arctan2(k, l1**2 + r**2 - l2**2)
+    elbow = np.arctan2(k, -(l1**2 + l2**2 - r**2))
+    direction = np.arctan2(y, x)
+    q1 = np.array([direction - shoulder, direction + shoulder])
+    if l1 == l2 and r <= slack:
+        q1[:] = 0.0
+    return np.column_stack([np.pi - (np.pi - q1) % (2.0 * np.pi), [elbow, -elbow]])
