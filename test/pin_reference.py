@@ -10,22 +10,51 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.resources import robot_file, shipped_robots
 
 pin = pytest.importorskip("pinocchio", reason="the reference dynamics; install the test extra (pin)")
+
+
+SHIPPED = pytest.mark.parametrize("name", shipped_robots())
+"""Runs a test once for each robot in urdf/."""
+
+SEEDS = st.integers(0, 2**32 - 1)
+"""Of random states."""
+
+
+def relative_error(ours: Array, reference: Array, at_least: float = 0.0) -> float:
+    """Greatest difference, by the greatest entry of the reference or by ``at_least`` if that is more.
+
+    Where all entries of a result may cancel to zero, ``at_least`` is the size of what cancels.
+    """
+    assert ours.shape == reference.shape
+    return float(np.max(np.abs(ours - reference)) / max(np.max(np.abs(reference)), at_least))
+
+
+def random_state(model: RobotModel, seed: int, count: int = 3) -> Array:
+    """Arrays of shape (n,) with entries of the order of 1, as many as asked for."""
+    return np.random.default_rng(seed).uniform(-3.0, 3.0, (count, model.n))
 
 
 class PinReference:
     """Rigid-body dynamics of a robot by Pinocchio.
 
     Args:
-        urdf: The URDF as XML.
-        model: The same robot as robodyn_ros loaded it.
+        urdf: The URDF as XML, or the name of a shipped robot.
+
+    Attributes:
+        robot: The same robot as robodyn_ros loads it.
     """
 
-    def __init__(self, urdf: str, model: RobotModel) -> None:
-        self.robot = model
+    def __init__(self, urdf: str) -> None:
+        if not urdf.startswith("<"):
+            urdf = robot_file(urdf).read_text(encoding="utf-8")
+        model = self.robot = load_urdf(urdf)
+        urdf = re.sub(r"<\?xml[^>]*\?>", "", urdf)
         self.model = pin.buildModelFromXML(re.sub(r"<mimic\b[^>]*?(/>|>\s*</mimic>)", "", urdf))
         self.model.gravity.linear = np.asarray(model.gravity)
         self.data = self.model.createData()

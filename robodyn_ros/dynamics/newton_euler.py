@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist
-from robodyn_ros.kinematics.twists import ad_transpose, lie_bracket, twist_in_child, wrench_in_parent
+from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, wrench_in_parent
 
 
 def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None) -> Array:
@@ -15,8 +15,8 @@ def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array, wrench_tip
     The recursion of [LynchPark] (9.53)-(9.57). Three things are wider than in the book:
 
     - A link has any number of children, whose wrenches (9.56) sums.
-    - The link frame is the description's, not the centre of mass: G_i is then no longer block diagonal (9.41), and
-      (9.42) holds all the same, as the body's equation of motion (9.33) keeps its form in every frame fixed to it.
+    - The link frame is the description's, not the centre of mass; the equations keep their form in every frame fixed
+      to the link, G_i being block diagonal (9.52) in the book's only. See ``body_wrench``.
     - Joints that share a degree of freedom (mimic joints) move at ``multiplier`` times its rate, and their efforts
       (9.57) act on it at that leverage.
 
@@ -46,11 +46,12 @@ def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array, wrench_tip
             (twists[joint.parent], accelerations[joint.parent]) if joint.parent >= 0 else (np.zeros(6), base_acceleration)
         )
         twist = twist_in_child(pose, parent_twist) + axis * rate  # (9.54)
-        acceleration = twist_in_child(pose, parent_acceleration) + lie_bracket(twist, axis) * rate + axis * rate_dot
-        inertia = joint.inertia.spatial()
+        acceleration = (
+            twist_in_child(pose, parent_acceleration) + lie_bracket(twist, axis) * rate + axis * rate_dot
+        )  # (9.55)
         twists.append(twist)
         accelerations.append(acceleration)
-        wrenches.append(inertia @ acceleration - ad_transpose(twist, inertia @ twist))  # (9.56), own terms
+        wrenches.append(body_wrench(joint.inertia, twist, acceleration))
     if wrench_tip is not None:
         tip = model.frame(model.tip_link)
         if tip.joint >= 0:
@@ -63,6 +64,28 @@ def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array, wrench_tip
         if joint.parent >= 0:
             wrenches[joint.parent] = wrenches[joint.parent] + wrench_in_parent(poses[index], wrenches[index])  # (9.56)
     return tau
+
+
+def body_wrench(inertia: Inertia, twist: Array, acceleration: Array) -> Array:
+    """The wrench that moves one rigid body: F = G V' - ad_V^T(G V), [LynchPark] (9.33), the own part of (9.56).
+
+    At the centre of mass this is force (9.17) and moment (9.20). They are written out here, and the moment then taken
+    about the link frame's origin, which is less arithmetic than G and ad_V about that origin.
+
+    Args:
+        inertia: The body's, in the link frame.
+        twist: V = (w, v) of the link frame, in it, shape (6,).
+        acceleration: V', its derivative, shape (6,).
+
+    Returns:
+        (moment, force) about the link frame's origin, shape (6,).
+    """
+    omega, omega_dot = twist[:3], acceleration[:3]
+    velocity = twist[3:] + cross(omega, inertia.com)
+    velocity_dot = acceleration[3:] + cross(omega_dot, inertia.com)
+    force = inertia.mass * (velocity_dot + cross(omega, velocity))  # (9.17)
+    moment = inertia.rotational @ omega_dot + cross(omega, inertia.rotational @ omega)  # (9.20)
+    return np.concatenate([moment + cross(inertia.com, force), force])
 
 
 def bias(model: RobotModel, q: Array, v: Array) -> Array:

@@ -1,0 +1,40 @@
+import numpy as np
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
+
+from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+
+
+def check(reference, seed):
+    robot = reference.robot
+    q, v, tau = random_state(robot, seed)
+    expected = reference.forward_dynamics(q, v, tau)
+    # Both sides solve with M and lose as many digits as its condition number has.
+    tolerance = max(1e-9, 1e-13 * np.linalg.cond(mass_matrix(robot, q)))
+    assert relative_error(forward_dynamics(robot, q, v, tau), expected) < tolerance
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    check(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(urdf_robots(), SEEDS)
+def test_random_trees_against_pinocchio(urdf, seed):
+    check(PinReference(urdf), seed)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(), SEEDS)
+def test_it_undoes_inverse_dynamics(urdf, seed):
+    robot = PinReference(urdf).robot
+    q, v, a = random_state(robot, seed)
+    wrench_tip = np.random.default_rng(seed).normal(size=6)
+    tolerance = max(1e-9, 1e-13 * np.linalg.cond(mass_matrix(robot, q)))
+    for wrench in (None, wrench_tip):
+        tau = inverse_dynamics(robot, q, v, a, wrench)
+        assert relative_error(forward_dynamics(robot, q, v, tau, wrench), a) < tolerance

@@ -1,0 +1,51 @@
+import numpy as np
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
+
+from robodyn_ros.kinematics.forward import forward_kinematics
+from robodyn_ros.kinematics.jacobian import body_jacobians, geometric_jacobian
+from robodyn_ros.kinematics.twists import skew
+
+
+def check_every_link(reference, seed):
+    (q,) = random_state(reference.robot, seed, 1)
+    for link in reference.robot.frames:
+        expected = reference.jacobian(q, link)
+        jacobian = geometric_jacobian(reference.robot, q, link)
+        assert relative_error(jacobian, np.vstack([expected[3:], expected[:3]]), at_least=1.0) < 1e-9, link
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    check_every_link(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(urdf_robots(), SEEDS)
+def test_random_trees_against_pinocchio(urdf, seed):
+    check_every_link(PinReference(urdf), seed)
+
+
+@SHIPPED
+def test_it_is_the_derivative_of_the_forward_kinematics(name):
+    robot = PinReference(name).robot
+    q, direction = random_state(robot, 4, 2)
+    step = 1e-6
+    ahead, behind = (forward_kinematics(robot, q + h * direction) for h in (step, -step))
+    derivative = (ahead - behind) / (2 * step)
+    twist = geometric_jacobian(robot, q) @ direction
+    rotation = forward_kinematics(robot, q)[:3, :3]
+    np.testing.assert_allclose(derivative[:3, :3] @ rotation.T, skew(twist[:3]), atol=1e-8)
+    np.testing.assert_allclose(derivative[:3, 3], twist[3:], atol=1e-8)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(), SEEDS)
+def test_body_jacobian_is_the_geometric_one_in_link_axes(urdf, seed):
+    robot = PinReference(urdf).robot
+    (q,) = random_state(robot, seed, 1)
+    for joint, jacobian in zip(robot.joints, body_jacobians(robot, q), strict=True):
+        rotation = forward_kinematics(robot, q, joint.link)[:3, :3]
+        expected = np.kron(np.eye(2), rotation.T) @ geometric_jacobian(robot, q, joint.link)
+        np.testing.assert_allclose(jacobian, expected, atol=1e-11)
