@@ -1,0 +1,101 @@
+"""The least that rclpy does for a round trip: a JointState out, a JointState back, between two processes.
+
+``python -m bench.bare_echo answer`` echoes until it is interrupted; ``ask SECONDS JOINTS`` sends a state, waits for
+the command that answers it, sends the next, and prints how many round trips it made each second.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from array import array
+
+import rclpy
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.nodes.runtime import CONTROL_QOS
+
+STATES, COMMANDS = "bare_states", "bare_commands"
+DISCOVERY_DEADLINE = 20.0
+
+
+class End:
+    """One end of the loop: a publisher, and a subscription waited for by a wait set of its own.
+
+    Args:
+        name: Name of the node.
+        publishes: Topic of the publisher.
+        subscribes: Topic of the subscription.
+    """
+
+    def __init__(self, name: str, publishes: str, subscribes: str) -> None:
+        self.node = Node(name, start_parameter_services=False, enable_rosout=False)
+        self.publisher = self.node.create_publisher(JointState, publishes, CONTROL_QOS)
+        self._handle = self.node.create_subscription(JointState, subscribes, lambda _: None, CONTROL_QOS).handle
+        handle = self.node.context.handle
+        if handle is None:
+            raise RuntimeError("bench.bare_echo: rclpy is not initialized")
+        self._wait_set = _rclpy.WaitSet(1, 0, 0, 0, 0, 0, handle)
+
+    def receive(self, timeout: float) -> JointState | None:
+        """Wait for the next message, at most ``timeout`` [s]."""
+        self._wait_set.clear_entities()
+        self._wait_set.add_subscription(self._handle)
+        self._wait_set.wait(int(timeout * 1e9))
+        taken = self._handle.take_message(JointState, False)
+        return None if taken is None else taken[0]
+
+
+def answer() -> None:
+    """Answer every state with a command of the same joints and stamp."""
+    end = End("bare_answer", COMMANDS, STATES)
+    command = JointState()
+    while rclpy.ok():
+        state = end.receive(0.5)
+        if state is not None:
+            command.header.stamp = state.header.stamp
+            command.name = state.name
+            command.effort = state.effort
+            end.publisher.publish(command)
+
+
+def ask(seconds: float, joints: int) -> float:
+    """Return round trips a second over some seconds, counted after the first answer."""
+    end = End("bare_ask", STATES, COMMANDS)
+    state = JointState(name=[f"joint_{i}" for i in range(joints)])
+    deadline = time.monotonic() + DISCOVERY_DEADLINE
+    count, start = 0, 0.0
+    while True:
+        state.header.stamp.nanosec = count
+        for field in ("position", "velocity", "effort"):
+            setattr(state, field, array("d", [0.1 * count] * joints))
+        end.publisher.publish(state)
+        if end.receive(0.2) is None:
+            if time.monotonic() > deadline:
+                raise SystemExit("bench.bare_echo: no answer; is the answering process running?")
+            continue
+        if count == 0:
+            start = time.monotonic()
+        count += 1
+        if time.monotonic() - start >= seconds:
+            return (count - 1) / (time.monotonic() - start)
+
+
+def main() -> None:
+    """Run one end."""
+    rclpy.init()
+    try:
+        if sys.argv[1] == "answer":
+            answer()
+        else:
+            print(ask(float(sys.argv[2]), int(sys.argv[3])), flush=True)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    main()
