@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
-
-
-def viscous_friction(robot: Robot) -> Array:
-    """Viscous friction in the robot's description, shape (n,) [N m s/rad or N s/m]; mimic joints add to theirs."""
-    friction = np.zeros(robot.n)
-    for joint in robot.model.joints:
-        friction[joint.dof] += joint.multiplier**2 * joint.damping
-    return friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +23,7 @@ class ComputedTorqueParameters(Parameters):
     p: Array = per_joint(400.0, unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p")
     d: Array = per_joint(40.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
     friction: Array = per_joint(
-        viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+        lambda robot: robot.model.damping, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
 
 

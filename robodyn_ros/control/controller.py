@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.parameters import Parameters as AnyParameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -67,10 +67,10 @@ class Controller(ABC):
         parameters: The parameters in force, complete and within their ranges. Never altered, only replaced.
     """
 
-    Parameters: ClassVar[type[Parameters]] = Parameters
+    Parameters: ClassVar[type[AnyParameters]] = AnyParameters
     follows: ClassVar[type | None] = JointReference
 
-    def __init__(self, robot: Robot, parameters: Parameters | None = None) -> None:
+    def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """Prepare for a robot; the place for all that takes time.
 
         Args:
@@ -110,7 +110,7 @@ class Controller(ABC):
 class Law(Controller):
     """A controller that is a pure function, and therefore can be compiled with the robot it controls."""
 
-    def __init__(self, robot: Robot, parameters: Parameters | None = None) -> None:
+    def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """As in `Controller`."""
         super().__init__(robot, parameters)
         self.memory: Array = np.zeros(0)

@@ -13,14 +13,14 @@ from robodyn_ros.description.model import Array
 
 @dataclass(frozen=True, eq=False)
 class DampingParameters(Parameters):
-    """Gains of `Damping`; by default a joint on its own loses its velocity at 20/s.
+    """Gains of `Damping`; by default those of `PD`.
 
     Attributes:
         d: Shape (n,) [N m s/rad or N s/m].
     """
 
     d: Array = per_joint(
-        default_gains.damping(20.0), unit=DAMPING, minimum=0.0, description="Braking effort per velocity"
+        default_gains.damping, unit=DAMPING, minimum=0.0, description="Braking effort per velocity"
     )
 
 

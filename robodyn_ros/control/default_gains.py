@@ -1,8 +1,8 @@
-"""Gains that suit any robot, from its own mass matrix, for joints that nobody has tuned."""
+"""Gains for joints that nobody has tuned, from the robot's own mass matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,25 +12,62 @@ from robodyn_ros.description.model import Array
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
+PERIOD = 1e-3
+"""Control period up to which the gains are stable [s]."""
 
-def effective_inertia(robot: Robot) -> Array:
-    """Inertia that each joint's effort meets while the other joints are free, at q = 0: 1 / (M^-1)_ii.
+NATURAL_FREQUENCY = 60.0
+"""Of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""
 
-    Damping d_i = w / (M^-1)_ii gives M^-1 D eigenvalues of at most n w (M^-1 scaled to a unit diagonal is positive
-    definite with trace n), so a controller with period T is stable for T n w < 2 whatever the coupling.
+SATURATION_ERROR = 0.1
+"""Position error at which a joint of limited effort exerts all of it [rad or m]."""
+
+LEAST_DAMPING_RATIO = 0.4
+"""Of a joint at its largest inertia, if its smallest one forbids more damping."""
+
+_SAMPLES = 64
+_MARGIN = 0.4  # share of the stability limit, T lambda_max(M^-1 D) = 2, that is used
+
+
+@lru_cache(maxsize=8)
+def joint_gains(robot: Robot) -> tuple[Array, Array]:
+    """Stiffness and damping for each joint on its own, as high as the robot's inertias allow.
+
+    A joint's inertia changes with the configuration. The largest one, M_ii with the other joints held, decides how
+    well its motion is damped; the smallest one, 1 / (M^-1)_ii with the other joints free, how much damping a sampled
+    controller can give before it is unstable. Both are taken over random configurations within the limits.
 
     Returns:
-        Shape (n,) [kg m^2 or kg].
+        Stiffness [N m/rad or N/m] and damping [N m s/rad or N s/m], each of shape (n,).
     """
-    mass_matrix = robot.dynamics(compiled=False).mass_matrix(np.zeros(robot.n))
-    return 1.0 / np.diag(np.linalg.inv(mass_matrix))
+    mass_matrices = _mass_matrices(robot)
+    inverses = np.linalg.inv(mass_matrices)
+    largest = np.diagonal(mass_matrices, axis1=1, axis2=2).max(axis=0)
+    smallest = (1.0 / np.diagonal(inverses, axis1=1, axis2=2)).min(axis=0)
+    most_damping = 2.0 * _MARGIN * smallest / PERIOD
+    stiffness = np.minimum.reduce([
+        NATURAL_FREQUENCY**2 * largest,
+        robot.model.effort_limit / SATURATION_ERROR,
+        (most_damping / (2.0 * LEAST_DAMPING_RATIO)) ** 2 / largest,
+    ])
+    damping = np.minimum(2.0 * np.sqrt(stiffness * largest), most_damping)
+    fastest = np.linalg.eigvals(inverses * damping).real.max()  # of M^-1 D [1/s]: the coupling between joints
+    share = min(1.0, 2.0 * _MARGIN / (PERIOD * fastest)) if fastest > 0 else 1.0
+    return share**2 * stiffness, share * damping
 
 
-def stiffness(natural_frequency: float) -> Callable[[Robot], Array]:
-    """Stiffness that gives every joint on its own this undamped natural frequency [rad/s]."""
-    return lambda robot: natural_frequency**2 * effective_inertia(robot)
+def stiffness(robot: Robot) -> Array:
+    """Stiffness of each joint, shape (n,) [N m/rad or N/m]; see `joint_gains`."""
+    return joint_gains(robot)[0]
 
 
-def damping(decay_rate: float) -> Callable[[Robot], Array]:
-    """Damping that lets every joint's velocity on its own fall by this rate [1/s]."""
-    return lambda robot: decay_rate * effective_inertia(robot)
+def damping(robot: Robot) -> Array:
+    """Damping of each joint, shape (n,) [N m s/rad or N s/m]; see `joint_gains`."""
+    return joint_gains(robot)[1]
+
+
+def _mass_matrices(robot: Robot) -> Array:
+    model = robot.model
+    lower, upper = np.maximum(model.position_lower, -np.pi), np.minimum(model.position_upper, np.pi)
+    rng = np.random.default_rng(0)
+    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (_SAMPLES, robot.n))
+    return robot.dynamics().batch.mass_matrix(q)

@@ -196,7 +196,7 @@ class Parameters:
             InputError: As in `for_robot`.
         """
         complete = self.for_robot(robot)
-        prismatic = {joint.name for joint in robot.model.joints if joint.kind == "prismatic"}
+        slides = [joint.kind == "prismatic" for joint in robot.model.leaders]
         rows = []
         for name, declaration in self.declarations().items():
             value, unit = getattr(complete, name), declaration.unit
@@ -205,7 +205,7 @@ class Parameters:
                 rows.append(FlatParameter(name, name, None, value, str(unit), *shared))
                 continue
             for index, joint in enumerate(robot.joint_names):
-                unit_here = unit if isinstance(unit, str) else unit[joint in prismatic]
+                unit_here = unit if isinstance(unit, str) else unit[slides[index]]
                 flat_name = f"gains.{joint}.{name}"
                 rows.append(FlatParameter(flat_name, name, index, float(value[index]), unit_here, *shared))
         return rows

@@ -13,7 +13,7 @@ from robodyn_ros.description.model import Array
 
 @dataclass(frozen=True, eq=False)
 class PDParameters(Parameters):
-    """Gains of `PD`; by default 20 rad/s, critically damped, at the zero position.
+    """Gains of `PD`; by default from the robot's inertias, see `default_gains.joint_gains`.
 
     Attributes:
         p: K_p, shape (n,) [N m/rad or N/m].
@@ -21,10 +21,10 @@ class PDParameters(Parameters):
     """
 
     p: Array = per_joint(
-        default_gains.stiffness(20.0), unit=STIFFNESS, minimum=0.0, description="Effort per position error, K_p"
+        default_gains.stiffness, unit=STIFFNESS, minimum=0.0, description="Effort per position error, K_p"
     )
     d: Array = per_joint(
-        default_gains.damping(40.0), unit=DAMPING, minimum=0.0, description="Effort per velocity error, K_v"
+        default_gains.damping, unit=DAMPING, minimum=0.0, description="Effort per velocity error, K_v"
     )
 
 

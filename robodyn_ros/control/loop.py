@@ -1,0 +1,249 @@
+"""The control loop without its surroundings: one controller, its reference, its fallback, one tick at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.controller import Controller, JointReference, State
+from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.reference import JointReferenceSource
+from robodyn_ros.control.rehearsal import check_effort, describe
+from robodyn_ros.control.trajectory import JointTrajectory
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+NANOSECOND = 1e-9
+
+JUMP = 0.05
+"""Distance that a joint must have moved beyond what its velocities explain to have been put elsewhere [rad or m]."""
+
+LATEST_START = 3600.0
+"""Furthest start of a trajectory from now [s]; further ones have their stamp from another clock."""
+
+
+class Plugin(NamedTuple):
+    """A controller and the name under which it was asked for."""
+
+    name: str
+    controller: Controller
+
+
+class Tick(NamedTuple):
+    """What happened at one tick.
+
+    Attributes:
+        state: What the robot did.
+        reference: What it should have done; None without a reference.
+        effort: What its joints were told to exert, within their limits, shape (n,) [N m or N].
+        saturated: Whether the controller asked for more than the limits allow.
+    """
+
+    state: State
+    reference: JointReference | None
+    effort: Array
+    saturated: bool
+
+
+class Beginning(NamedTuple):
+    """Where and when a trajectory begins.
+
+    Attributes:
+        start_time: When, since the start [s].
+        origin: From when its points' times count, since the start [s]; before `start_time` if it should have begun.
+        reference: The reference at `start_time`.
+    """
+
+    start_time: float
+    origin: float
+    reference: JointReference
+
+
+class ControlLoop:
+    """Runs controllers on one robot. All of it belongs to one thread.
+
+    - The first setpoint is the current state: at the first tick, after a `start`, and at a `swap` while nothing moves.
+    - A swap while a trajectory is followed leaves the trajectory alone if the new controller follows one, too.
+    - A controller that raises or returns nonsense is dropped for the safe one at the same tick, and the trajectory with
+      it. Should the safe one fail as well, the effort is zero.
+    - Efforts are cut to the limits of the joints, as a real drive would.
+
+    Args:
+        robot: The robot.
+        active: The first controller.
+        safe: The controller to fall back to.
+        longest_gap: A longer time between two states [s] makes a new start, as do a step back in time and a joint that
+            jumps (a simulation that was reset).
+        on_failure: Called with the name of a controller that was dropped, and why.
+        on_start: Called at each start after the first one, with why.
+
+    Attributes:
+        active: The controller in force.
+        last: The last tick; None before the first.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        active: Plugin,
+        safe: Plugin,
+        longest_gap: float,
+        on_failure: Callable[[str, str], None],
+        on_start: Callable[[str], None],
+    ) -> None:
+        self.active = active
+        self.last: Tick | None = None
+        self.longest_gap = longest_gap
+        self._safe = safe
+        self._on_failure = on_failure
+        self._on_start = on_start
+        self._highest = robot.model.effort_limit
+        self._lowest = -self._highest
+        self._n = robot.n
+        self._joint_names = robot.joint_names
+        self._origin = self._stamp = 0
+        self._source = JointReferenceSource(np.zeros(robot.n))
+
+    def tick(self, stamp: int, q: Array, v: Array) -> Tick:
+        """Answer a state.
+
+        Args:
+            stamp: Time of the state on the robot's clock [ns]. A state that is seen again gets the same answer.
+            q: Joint positions, shape (n,) [rad or m]; finite.
+            v: Joint velocities, shape (n,) [rad/s or m/s]; finite.
+        """
+        last = self.last
+        period = (stamp - self._stamp) * NANOSECOND
+        if last is not None and period == 0.0:
+            return last
+        if last is None:
+            self.start(stamp, q, v)
+            period = 0.0
+        elif reason := self._discontinuity(last.state, period, q, v):
+            self._on_start(reason)
+            self.start(stamp, q, v)
+            period = 0.0
+        self._stamp = stamp
+        state = State((stamp - self._origin) * NANOSECOND, period, q, v)
+        return self._answer(state)
+
+    def _discontinuity(self, last: State, period: float, q: Array, v: Array) -> str:
+        """Why this state cannot come from the last one by motion; empty if it can."""
+        if period < 0.0 or period > self.longest_gap:
+            return f"time went {'back' if period < 0.0 else 'on'} by {abs(period):.6g} s between two joint states"
+        change = q - last.q
+        if change @ change > JUMP**2:  # seldom so: only then looked at joint by joint
+            excess = np.abs(change) - period * (np.abs(v) + np.abs(last.v))
+            joint = int(excess.argmax())
+            if excess[joint] > JUMP:
+                name = self._joint_names[joint]
+                return f"joint '{name}' jumped by {change[joint]:.4g} within {period:.4g} s, which no motion explains"
+        return ""
+
+    def start(self, stamp: int, q: Array, v: Array) -> None:
+        """Begin anew at this state: no trajectory, the controller's past forgotten, time counted from here."""
+        self._origin = self._stamp = stamp
+        self._source.hold(q)
+        self._activate(self.active, State(0.0, 0.0, q, v))
+
+    def swap(self, plugin: Plugin) -> None:
+        """Put a controller in force from the next tick on."""
+        goes_on = plugin.controller.follows is not None and self._source.moving()
+        if self.last is None:
+            self.active = plugin
+            return
+        state = self.last.state
+        if not goes_on:
+            self._source.hold(state.q)
+        self._activate(plugin, state)
+
+    def configure(self, name: str, parameters: Parameters) -> None:
+        """Replace the parameters of a controller by name, if it is in force or the safe one."""
+        for plugin in (self.active, self._safe):
+            if plugin.name == name:
+                plugin.controller.parameters = parameters
+
+    def beginning(self, stamp: int | None) -> Beginning:
+        """Where and when a trajectory that arrives now begins.
+
+        Args:
+            stamp: When it was to start, on the robot's clock [ns]; None: now.
+
+        Raises:
+            InputError: There was no tick yet, the controller in force follows no trajectory, or the start is too far
+                in the future to be meant.
+        """
+        now = self._followed_since().time
+        origin = now if stamp is None else (stamp - self._origin) * NANOSECOND
+        if origin - now > LATEST_START:
+            raise InputError(
+                f"trajectory: header.stamp is {origin - now:.3g} s after the last joint state; times are those of the "
+                f"joint states' stamps; give 0 to start on arrival"
+            )
+        start_time = max(now, origin)
+        return Beginning(start_time, origin, self._source.peek(start_time))
+
+    def follow(self, trajectory: JointTrajectory) -> None:
+        """Follow a trajectory, whose times are since the start, from where the reference will be when it begins.
+
+        Raises:
+            InputError: The controller in force follows none, or the trajectory's first point has passed already.
+        """
+        start_time = max(trajectory.start_time, self._followed_since().time)
+        self._source.follow(trajectory.joined(self._source.peek(start_time), start_time))
+
+    def stop(self) -> None:
+        """Drop all trajectories and hold the current state."""
+        if self.last is not None:
+            self._source.hold(self.last.state.q)
+
+    def moving(self) -> bool:
+        """Whether a trajectory is under way or waits for its start."""
+        return self._source.moving()
+
+    def _answer(self, state: State) -> Tick:
+        controller = self.active.controller
+        reference = None if controller.follows is None else self._source.sample(state.time)
+        try:
+            asked = controller.update(state, reference)
+            check_effort(asked, self._n)
+        except Exception as error:  # a plugin runs arbitrary code
+            return self._fall_back(state, error)
+        effort = np.minimum(np.maximum(asked, self._lowest), self._highest)
+        self.last = Tick(state, reference, effort, not (effort == asked).all())
+        return self.last
+
+    def _activate(self, plugin: Plugin, state: State) -> None:
+        self.active = plugin
+        try:
+            plugin.controller.activate(state)
+        except Exception as error:  # a plugin runs arbitrary code
+            self._drop(state, error)
+
+    def _fall_back(self, state: State, error: Exception) -> Tick:
+        was_safe = self.active is self._safe
+        self._drop(state, error)
+        if was_safe:
+            self.last = Tick(state, None, np.zeros(self._n), False)
+            return self.last
+        return self._answer(state)
+
+    def _drop(self, state: State, error: Exception) -> None:
+        name, was_safe = self.active.name, self.active is self._safe
+        self._source.hold(state.q)
+        self._on_failure(name, describe(error))
+        if not was_safe:
+            self._activate(self._safe, state)
+
+    def _followed_since(self) -> State:
+        """The last state, if trajectories can be followed from it."""
+        if self.last is None:
+            raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
+        if self.active.controller.follows is not JointReference:
+            raise InputError(f"trajectory: controller '{self.active.name}' follows none; swap to one that does")
+        return self.last.state

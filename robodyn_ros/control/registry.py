@@ -1,0 +1,112 @@
+"""Controllers by name: entry points of any installed package, or ``package.module:Class``.
+
+A package adds controllers without touching this one, by entry points in its setup.py::
+
+    entry_points={"robodyn_ros.controllers": ["spring = my_package.spring:Spring"]}
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from robodyn_ros.control.controller import Controller, JointReference
+from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.errors import InputError, PluginError
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+GROUP = "robodyn_ros.controllers"
+"""Entry point group of controllers."""
+
+REFERENCES: tuple[type | None, ...] = (None, JointReference)
+"""What a controller may follow."""
+
+
+def controller_names() -> tuple[str, ...]:
+    """Names of all installed controllers, sorted; none is imported."""
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+
+
+def prefix(name: str) -> str:
+    """What a controller's parameters begin with: its name, or the class of ``package.module:Class``.
+
+    A colon would be read as the end of a node's name on a ROS command line.
+    """
+    return name.rpartition(":")[2]
+
+
+def load_controller(name: str) -> type[Controller]:
+    """Import a controller.
+
+    Args:
+        name: Name of an installed controller, or ``package.module:Class``.
+
+    Raises:
+        PluginError: Unknown, ambiguous, fails to import, or is no valid controller.
+    """
+    module_name, colon, class_name = name.partition(":")
+    try:
+        if colon:
+            loaded = getattr(importlib.import_module(module_name), class_name)
+        else:
+            loaded = _entry(name).load()
+    except PluginError:
+        raise
+    except Exception as error:  # an import runs arbitrary code
+        raise PluginError(f"controller '{name}' cannot be imported: {type(error).__name__}: {error}") from error
+    return _checked(name, loaded)
+
+
+def make_controller(name: str, robot: Robot, parameters: Parameters | None = None) -> Controller:
+    """Import and construct a controller.
+
+    Args:
+        name: As in `load_controller`.
+        robot: The robot to control.
+        parameters: Its parameters; None means the defaults.
+
+    Raises:
+        PluginError: As in `load_controller`, or its constructor raised.
+    """
+    controller_class = load_controller(name)
+    try:
+        return controller_class(robot, parameters)
+    except Exception as error:
+        raise PluginError(f"controller '{name}' cannot be constructed: {type(error).__name__}: {error}") from error
+
+
+def _entry(name: str) -> EntryPoint:
+    found = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
+    if not found:
+        known = ", ".join(controller_names())
+        raise PluginError(
+            f"unknown controller '{name}'; "
+            + (f"installed are: {known}; " if known else "none is installed (run `make setup`, or colcon build); ")
+            + "any other can be named as package.module:Class"
+        )
+    if len(found) > 1:
+        raise PluginError(f"controller '{name}' is ambiguous, name one of these instead: {', '.join(sorted(found))}")
+    return next(iter(found.values()))
+
+
+def _checked(name: str, loaded: object) -> type[Controller]:
+    if not (isinstance(loaded, type) and issubclass(loaded, Controller)):
+        raise PluginError(f"controller '{name}' is {loaded!r}, expected a subclass of robodyn_ros.control.Controller")
+    missing = ", ".join(sorted(loaded.__abstractmethods__))
+    if missing:
+        raise PluginError(f"controller '{name}': class {loaded.__name__} does not define {missing}")
+    parameters = loaded.Parameters
+    if not (isinstance(parameters, type) and issubclass(parameters, Parameters)):
+        raise PluginError(f"controller '{name}': {loaded.__name__}.Parameters is {parameters!r}, expected a subclass "
+                          f"of robodyn_ros.control.Parameters, itself a dataclass")
+    try:
+        parameters.declarations()
+    except InputError as error:
+        raise PluginError(f"controller '{name}': {error}") from error
+    if loaded.follows not in REFERENCES:
+        known = ", ".join("None" if kind is None else kind.__name__ for kind in REFERENCES)
+        raise PluginError(f"controller '{name}' follows {loaded.follows!r}, expected one of {known}")
+    return loaded

@@ -1,0 +1,202 @@
+"""Node ``controller``: runs one controller plugin, swapped by the parameter ``controller``.
+
+Every joint state is answered with a command of the same stamp. Time is that of these stamps; no clock is read, but to
+notice that joint states stopped coming.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rclpy.parameter import Parameter as RosParameter
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.control import registry
+from robodyn_ros.control.loop import ControlLoop, Plugin, Tick
+from robodyn_ros.control.rehearsal import rehearse
+from robodyn_ros.control.trajectory_limits import excessive_speeds
+from robodyn_ros.errors import PluginError, RobodynError
+from robodyn_ros.nodes.controller_parameters import ControllerParameters
+from robodyn_ros.nodes.controller_state import ControllerStatePublisher
+from robodyn_ros.nodes.controller_trajectory import plan
+from robodyn_ros.nodes.messages import JointOrder, MessageError, to_field, to_nanoseconds
+from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.runtime import CONTROL_QOS, ControlPath, RobodynNode, run_node
+from robodyn_ros.robot import Robot
+
+PARAMETERS = (
+    *ROBOT_PARAMETERS,
+    Parameter(
+        "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap."
+    ),
+    Parameter(
+        "safe_controller", "damping", "Controller plugin that takes over from one that fails.", read_only=True
+    ),
+    Parameter(
+        "state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states [Hz]; 0: none.",
+        minimum=0.0, maximum=10000.0,
+    ),
+    Parameter(
+        "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
+        read_only=True, minimum=0.001, maximum=3600.0,
+    ),
+)
+
+BROKEN, REJECTED_STATES, REJECTED_TRAJECTORIES, DROPPED = (
+    "broken plugins", "rejected joint states", "rejected trajectories", "dropped controllers"
+)  # fmt: skip
+
+
+class ControllerNode(RobodynNode):
+    """The control loop on its own thread; parameters, trajectories and reports on the executor's."""
+
+    def __init__(self) -> None:
+        super().__init__("controller")
+        self.parameters.declare(PARAMETERS)
+        self._robot = Robot.from_urdf(robot_source(self.parameters))
+        self._joints = JointOrder(self._robot.joint_names)
+        self._plugin_parameters = ControllerParameters(self.parameters, self._robot)
+        for name in registry.controller_names():
+            try:
+                self._plugin_parameters.declare(name)
+            except PluginError as error:
+                self.diagnostics.problem(BROKEN, str(error))
+        self._timeout: float = self.parameters["state_timeout"]
+        active, safe = (self._make(self.parameters[role]) for role in ("controller", "safe_controller"))
+        for plugin in (active, safe):
+            try:
+                self._rehearse(plugin, None)
+            except PluginError as error:  # perhaps only in this state, which is made up
+                self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
+        self._loop = ControlLoop(
+            self._robot, active, safe, self._timeout, self._on_failure, self._on_start
+        )
+        self._saturated = 0
+
+        self._command = JointState(name=list(self._robot.joint_names))
+        self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
+        self._states = ControllerStatePublisher(self, self._robot.joint_names, self.parameters["state_publish_rate"])
+        self._path = self.add_control_path(ControlPath(self, JointState, "joint_states", self._run))
+        self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10)
+        self.parameters.on_change(self._on_change)
+        self.diagnostics.values = self._values
+
+    # On the control path's thread.
+
+    def _run(self, path: ControlPath) -> None:
+        last_arrival, silent = time.monotonic(), True
+        while path.active:
+            message = path.wait(self._timeout)
+            now = time.monotonic()
+            if message is not None:
+                if silent:
+                    self.diagnostics.clear_condition("silence", "joint states are coming")
+                last_arrival, silent = now, False
+                self._on_joint_state(message)
+            elif now - last_arrival >= self._timeout and path.active:
+                silent = True
+                self.diagnostics.raise_condition("silence", "no joint states: is the hardware node running, or paused?")
+
+    def _on_joint_state(self, message: JointState) -> None:
+        joints, names = self._joints, message.name
+        try:
+            q = joints.read(names, message.position, "joint_states: position")
+            v = joints.read(names, message.velocity, "joint_states: velocity")
+        except MessageError as error:
+            self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
+            return
+        stamp = to_nanoseconds(message.header.stamp)
+        tick = self._loop.tick(stamp, q, v)
+        command = self._command
+        command.header.stamp = message.header.stamp
+        command.effort = to_field(tick.effort)
+        self._commands.publish(command)
+        if tick.saturated:
+            self._saturated += 1
+        self._states.publish(stamp, message.header, self._loop.active.name, tick)
+
+    def _on_failure(self, name: str, reason: str) -> None:
+        self.diagnostics.count(DROPPED)
+        safe = self.parameters["safe_controller"]
+        successor = f"'{safe}' took over" if name != safe else "no effort is commanded"
+        text = f"controller '{name}' was dropped, {successor}: {reason}"
+        self.diagnostics.raise_condition("dropped", text, error=True)
+        if self.executor is not None:
+            self.executor.create_task(self._reflect_active)
+
+    def _on_start(self, reason: str) -> None:
+        lost = ", the trajectory under way is dropped" if self._loop.moving() else ""
+        self.get_logger().warning(f"new start from the current state{lost}: {reason}")
+        self.diagnostics.count("new starts")
+
+    # On the executor's thread.
+
+    def _reflect_active(self) -> None:
+        """Let the parameter name the controller that took over."""
+        self.set_parameters([RosParameter("controller", value=self._loop.active.name)])
+
+    def _on_change(self, changes: Mapping[str, Any]) -> None:
+        gains = self._plugin_parameters.changed(changes)
+        name = changes.get("controller", self._loop.active.name)
+        successor = None
+        if name != self._loop.active.name:
+            successor = self._make(name, gains)
+            self._rehearse(successor, self._loop.last)
+
+        def put_in_force() -> None:
+            for changed, parameters in gains.items():
+                self._loop.configure(changed, parameters)
+            if successor is not None:
+                self._loop.swap(successor)
+
+        self._path.call(put_in_force)
+        self._plugin_parameters.store(gains)
+        if successor is not None:
+            self.diagnostics.clear_condition("dropped", f"'{name}' has replaced the controller that was dropped")
+            self.get_logger().info(f"controller '{name}' is in force")
+        if "state_publish_rate" in changes:
+            self._states.set_rate(changes["state_publish_rate"])
+
+    def _make(self, name: str, changed: Mapping[str, Any] | None = None) -> Plugin:
+        self._plugin_parameters.declare(name)
+        parameters = (changed or {}).get(name, self._plugin_parameters[name])
+        return Plugin(name, registry.make_controller(name, self._robot, parameters))
+
+    def _rehearse(self, plugin: Plugin, last: Tick | None) -> None:
+        """Try a plugin on the last state; before there was one, on zero as far as the limits allow."""
+        model = self._robot.model
+        q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
+        rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        try:
+            if message.points:
+                self._follow(message)
+            else:
+                self._path.call(self._loop.stop)
+                self.get_logger().info("empty trajectory: holding the current state")
+        except RobodynError as error:
+            self.diagnostics.problem(REJECTED_TRAJECTORIES, f"rejected a trajectory: {error}")
+
+    def _follow(self, message: JointTrajectory) -> None:
+        stamp = to_nanoseconds(message.header.stamp) or None
+        begin = self._path.call(lambda: self._loop.beginning(stamp))
+        trajectory = plan(message, self._joints, self._robot.model, begin)
+        for text in excessive_speeds(self._robot.model, trajectory):
+            self.get_logger().warning(f"trajectory: {text}")
+        self._path.call(lambda: self._loop.follow(trajectory))
+        self.get_logger().info(
+            f"following a trajectory: {len(message.points)} points, {trajectory.end_time - begin.start_time:.6g} s"
+        )
+
+    def _values(self) -> dict[str, object]:
+        return {"controller": self._loop.active.name, "saturated commands": self._saturated}
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; see ``run_node``."""
+    return run_node(ControllerNode, args)

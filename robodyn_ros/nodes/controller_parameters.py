@@ -1,0 +1,104 @@
+"""Plugins' parameters as ROS parameters: ``<controller>.gains.<joint>.<field>`` and ``<controller>.<field>``."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from robodyn_ros.control.parameters import FlatParameter
+from robodyn_ros.control.parameters import Parameters as PluginParameters
+from robodyn_ros.control.registry import load_controller, prefix
+from robodyn_ros.errors import InputError, PluginError
+from robodyn_ros.nodes.parameters import Parameter, Parameters
+from robodyn_ros.robot import Robot
+
+
+class ControllerParameters:
+    """The parameters of all plugins that have been declared, complete and validated, by the plugin's name.
+
+    Args:
+        parameters: The node's parameters.
+        robot: The robot that the plugins are for.
+    """
+
+    def __init__(self, parameters: Parameters, robot: Robot) -> None:
+        self._parameters = parameters
+        self._robot = robot
+        self._values: dict[str, PluginParameters] = {}
+        self._names: dict[str, str] = {}  # by prefix
+        self._owners: dict[str, tuple[str, str]] = {}  # plugin and flat name by full name
+
+    def __getitem__(self, name: str) -> PluginParameters:
+        """Parameters of a declared plugin."""
+        return self._values[name]
+
+    def declare(self, name: str) -> None:
+        """Import a plugin and declare its parameters, with values given at start; again: nothing.
+
+        Raises:
+            PluginError: The plugin cannot be had, or another one has its prefix.
+            InputError: A default or a value given at start is not valid.
+        """
+        if name in self._values:
+            return
+        front = prefix(name)
+        if front in self._names:
+            raise PluginError(f"controller '{name}': its parameters would begin with '{front}.', as do those of "
+                              f"'{self._names[front]}'; rename the class")
+        plugin_class = load_controller(name)
+        try:
+            defaults = plugin_class.Parameters().for_robot(self._robot)
+        except Exception as error:  # defaults run code of the plugin
+            raise PluginError(f"controller '{name}': its default parameters fail: {error}") from error
+        declared: dict[str, str] = {}
+        try:
+            for row in defaults.flat(self._robot):
+                full = f"{front}.{row.name}"
+                self._parameters.declare([_parameter(full, row)])
+                declared[full] = row.name
+            given = {flat: self._parameters[full] for full, flat in declared.items()}
+            self._values[name] = defaults.with_flat_values(self._robot, given)
+        except InputError:
+            self._parameters.undeclare(declared)
+            raise
+        self._names[front] = name
+        self._owners.update({full: (name, flat) for full, flat in declared.items()})
+
+    def changed(self, changes: Mapping[str, Any]) -> dict[str, PluginParameters]:
+        """What the parameters of plugins will be after a change; nothing is stored.
+
+        Args:
+            changes: New values by full name; those of other parameters are passed over.
+
+        Returns:
+            Parameters by the plugin's name, only of plugins that something changes for.
+
+        Raises:
+            InputError: A value is not valid.
+        """
+        by_plugin: dict[str, dict[str, Any]] = defaultdict(dict)
+        for full, value in changes.items():
+            if full in self._owners:
+                name, flat = self._owners[full]
+                by_plugin[name][flat] = value
+        return {
+            name: self._values[name].with_flat_values(self._robot, values) for name, values in by_plugin.items()
+        }
+
+    def store(self, changed: Mapping[str, PluginParameters]) -> None:
+        """Keep what `changed` returned."""
+        self._values.update(changed)
+
+
+def _parameter(name: str, row: FlatParameter) -> Parameter:
+    unit = f" [{row.unit}]" if row.unit else ""
+    return Parameter(
+        name,
+        row.value,
+        f"{row.description}{unit}.",
+        read_only=row.structural,
+        minimum=row.minimum if math.isfinite(row.minimum) else None,
+        maximum=row.maximum if math.isfinite(row.maximum) else None,
+    )
