@@ -1,0 +1,30 @@
+import numpy as np
+from hypothesis import given, settings
+from pin_reference import SEEDS, PinReference, random_state
+from random_robots import urdf_robots
+
+from robodyn_ros.dynamics import door, newton_euler
+from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.kinematics.jacobian import geometric_jacobian
+
+
+def test_linear_rows_of_the_jacobian_come_first():
+    robot = PinReference("arm6").robot
+    (q,) = random_state(robot, 1, 1)
+    book = geometric_jacobian(robot, q, "tool0")
+    np.testing.assert_array_equal(door.jacobian(robot, q, "tool0"), np.vstack([book[3:], book[:3]]))
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(), SEEDS)
+def test_the_tip_wrench_works_through_the_jacobian(urdf, seed):
+    robot = PinReference(urdf).robot
+    q, v, a = random_state(robot, seed)
+    wrench_tip = np.random.default_rng(seed).normal(size=6)
+    effort = door.jacobian(robot, q).T @ wrench_tip
+    tau = door.inverse_dynamics(robot, q, v, a)
+    np.testing.assert_array_equal(tau, newton_euler.inverse_dynamics(robot, q, v, a))
+    pushed = door.inverse_dynamics(robot, q, v, a, wrench_tip)
+    np.testing.assert_allclose(pushed, tau - effort, rtol=1e-9, atol=1e-9)
+    acceleration = door.forward_dynamics(robot, q, v, tau, wrench_tip)
+    np.testing.assert_allclose(mass_matrix(robot, q) @ (acceleration - a), effort, rtol=1e-8, atol=1e-8)

@@ -1,0 +1,55 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import robodyn_ros
+from robodyn_ros import DescriptionError, InputError, Robot
+from robodyn_ros.resources import robot_file
+
+
+def test_a_robot_from_a_file_or_its_text():
+    path = robot_file("arm7")
+    for source in (path, str(path), path.read_text(encoding="utf-8")):
+        robot = Robot.from_urdf(source)
+        assert (robot.name, robot.n, robot.tip_link) == ("arm7", 7, "tool0")
+        assert len(robot.joint_names) == 7
+        assert "arm7" in repr(robot)
+
+
+def test_gravity_and_tip_are_chosen():
+    robot = Robot.from_urdf(robot_file("arm7"), gravity=(0.0, 0.0, 0.0), tip_link="link3")
+    assert robot.tip_link == "link3"
+    np.testing.assert_array_equal(robot.dynamics().gravity(np.full(7, 0.5)), np.zeros(7))
+    np.testing.assert_array_equal(robot.dynamics().jacobian(np.full(7, 0.5))[:, 3:], np.zeros((6, 4)))
+
+
+def test_its_errors_are_the_loaders():
+    with pytest.raises(DescriptionError):
+        Robot.from_urdf("<robot")
+    with pytest.raises(InputError, match="gravity"):
+        Robot.from_urdf(robot_file("arm7"), gravity=(0.0, np.nan, 0.0))
+    with pytest.raises(InputError, match="tool1"):
+        Robot.from_urdf(robot_file("arm7"), tip_link="tool1")
+
+
+def test_dynamics_are_made_once():
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    assert robot.dynamics() is robot.dynamics()
+    assert robot.dynamics(compiled=False) is robot.dynamics(compiled=False)
+    assert robot.dynamics() is not robot.dynamics(compiled=False)
+
+
+def test_importing_the_package_imports_little():
+    """A program that only wants an error class, or `robodyn --help`, must not wait for NumPy, LLVM and XML."""
+    code = "import sys, robodyn_ros; print([m for m in ('numpy', 'llvmlite', 'yourdfpy', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_export_exists():
+    for name in robodyn_ros.__all__:
+        assert getattr(robodyn_ros, name) is not None
+    with pytest.raises(AttributeError, match="Robots"):
+        _ = robodyn_ros.Robots
