@@ -98,6 +98,8 @@ def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
             f"a URDF is given as a path or as a string of XML, not as {type(path_or_xml).__name__}: "
             "pass str or pathlib.Path"
         )
+    if not str(path_or_xml).strip():
+        raise DescriptionError("the URDF is empty: give the path of a URDF file, or its XML")
     path = Path(path_or_xml).expanduser()
     try:
         return path.read_bytes(), str(path)
@@ -248,10 +250,10 @@ def _find_base(
             path.append(name)
             name = incoming[name].find("parent").get("link")
             if name in path:
-                loop = path[path.index(name) :][::-1]
+                loop = [name, *path[path.index(name) + 1 :][::-1], name]
                 raise report.error(
                     incoming[name],
-                    f"the links form a loop: {' -> '.join((*loop, loop[0]))}",
+                    f"the links form a loop: {' -> '.join(loop)}",
                     "a URDF is a tree: cut the loop by removing one of its joints",
                 )
         settled.update(path)

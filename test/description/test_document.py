@@ -1,0 +1,208 @@
+"""What makes a document unusable is named with its file, its line, its element and a remedy."""
+
+import re
+from pathlib import Path
+
+import pytest
+from urdf_parts import INERTIAL, LIMIT, joint, link, one_joint, robot
+
+from robodyn_ros.description.document import read_document
+from robodyn_ros.errors import DescriptionError
+
+A_TO_B = joint("j", "a", "b")
+
+
+def refusal(path_or_xml) -> str:
+    with pytest.raises(DescriptionError) as caught:
+        read_document(path_or_xml)
+    return str(caught.value)
+
+
+def test_reads_links_and_joints_by_name_and_finds_the_root_link():
+    document, report = read_document(robot(link("b"), A_TO_B, link("a")))
+    assert list(document.links) == ["b", "a"]
+    assert list(document.joints) == ["j"]
+    assert document.base == "a"
+    assert report.source == "URDF string"
+
+
+@pytest.mark.parametrize(
+    "lead", ["", "\n  ", "\ufeff", "\ufeff\n", '<?xml version="1.0" encoding="utf-16"?>', "<!-- -->"]
+)
+def test_a_string_that_begins_with_an_angle_bracket_is_xml(lead):
+    assert read_document(lead + one_joint())[0].base == "a"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
+def test_a_file_is_read_in_the_encoding_it_declares(tmp_path, encoding):
+    path = tmp_path / "robot.urdf"
+    declared = encoding.removesuffix("-sig")
+    text = f'<?xml version="1.0" encoding="{declared}"?>\n' + one_joint().replace('"test"', '"Bär"')
+    path.write_bytes(text.encode(encoding))
+    for given in (path, str(path)):
+        document, report = read_document(given)
+        assert document.root.get("name") == "Bär"
+        assert document.text == text
+        assert report.source == str(path)
+
+
+def test_missing_file(tmp_path):
+    message = refusal(tmp_path / "missing.urdf")
+    assert str(tmp_path / "missing.urdf") in message
+    assert "must begin with '<'" in message
+    assert str(Path.cwd() / "robot name") in refusal("robot name")
+
+
+def test_what_is_no_file(tmp_path):
+    assert "directory" in refusal(tmp_path)
+    assert "cannot read" in refusal("nul\0byte")
+    assert "empty" in refusal("  ")
+    assert "not as bytes" in refusal(b"<robot/>")
+
+
+@pytest.mark.parametrize("xml", ["<", "<robot", "<robot><link></robot>", '<robot name="r"/> and more', "<robot a=b/>"])
+def test_malformed_xml_is_never_repaired_in_silence(xml):
+    assert re.search(r"URDF string: malformed XML at line 1, column \d+: .+; correct the file there", refusal(xml))
+
+
+def test_malformed_xml_names_file_and_line(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(one_joint().replace("</link>", "", 1))
+    assert str(path) in refusal(path)
+    assert "line 5" in refusal(path)
+
+
+def test_what_real_files_have_is_read(tmp_path):
+    path = tmp_path / "robot.urdf"
+    camera = '<gazebo><sensor:camera name="c"/></gazebo>'
+    path.write_text('\n<?xml version="0.0" ?>\n' + one_joint().replace("</robot>", camera + "</robot>"))
+    assert read_document(path)[0].base == "a"
+    spaced = one_joint().replace(
+        "<robot", '<robot xmlns="http://drake.mit.edu" xmlns:xacro="http://wiki.ros.org/xacro"'
+    )
+    assert list(read_document(spaced)[0].joints) == ["j"]
+
+
+def test_entities_are_refused_and_not_expanded(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("sesame")
+    head = f'<!DOCTYPE r [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
+    message = refusal(head + one_joint().replace("</robot>", "&x;</robot>"))
+    assert "ENTITY" in message and "sesame" not in message
+    levels = "".join(f'<!ENTITY l{level} "{f"&l{level - 1};" * 10}">' for level in range(1, 10))
+    bomb = f'<!DOCTYPE r [<!ENTITY l0 "lol">{levels}]>'
+    refusal(bomb + one_joint().replace('name="test"', 'name="&l9;"'))
+    refusal(bomb + one_joint().replace("</robot>", "&l9;</robot>"))
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="f"/></robot>',
+        '<robot name="r"><xacro:property name="p" value="1"/></robot>',
+        one_joint().replace("0 0 0.5", "0 0 ${height}"),
+        one_joint().replace("0 0 0.5", "$(arg xyz)"),
+        one_joint().replace('name="b"', 'name="${prefix}b"'),
+    ],
+)
+def test_xacro_that_is_not_expanded(xml):
+    message = refusal(xml)
+    assert "xacro file that has not been expanded" in message
+    assert "xacro file.xacro > file.urdf" in message
+
+
+def test_other_formats():
+    assert "<sdf>, not <robot>" in refusal('<sdf version="1.7"/>')
+    assert "SDF and MJCF" in refusal("<mujoco/>")
+
+
+@pytest.mark.parametrize(
+    ("xml", "parts"),
+    [
+        (robot(), ["line 1", "no links", "<link>"]),
+        (one_joint().replace(' name="test"', ""), ["line 1, <robot>", "no name"]),
+        (one_joint().replace(' name="j"', ""), ["line 3, <joint>", "no name"]),
+        (robot(link("a"), link("a")), ["line 3, <link name='a'>", "duplicate link name 'a'", "line 2", "rename"]),
+        (
+            robot(link("a"), link("b"), link("c"), A_TO_B, joint("j", "b", "c")),
+            ["line 6, <joint name='j'>", "duplicate joint name 'j'", "line 5"],
+        ),
+        (one_joint(kind="hinge"), ["line 3, <joint name='j'>", "unknown type 'hinge'", "revolute, continuous, prism"]),
+        (one_joint().replace(' type="revolute"', ""), ["line 3, <joint name='j'>", "no type"]),
+        (
+            one_joint(kind="floating"),
+            ["line 3, <joint name='j'>", "floating joints are not supported", "make it fixed"],
+        ),
+        (one_joint(kind="planar"), ["line 3, <joint name='j'>", "planar joints are not supported", "make it fixed"]),
+        (one_joint().replace('<parent link="a"/>', ""), ["<joint name='j'>", "no parent link", "<parent link="]),
+        (one_joint().replace('child link="b"', "child"), ["<joint name='j'>", "no child link"]),
+        (one_joint().replace('child link="b"', 'child link="bb"'), ["'bb' does not exist", "did you mean 'b'?"]),
+        (one_joint().replace('parent link="a"', 'parent link="zz"'), ["'zz' does not exist", "known are 'a', 'b'"]),
+        (one_joint(extra="<mimic/>"), ["<mimic> in <joint name='j'>", "no joint to follow"]),
+        (robot(link("a"), link("b")), ["2 root links: 'a', 'b'", "fixed joint"]),
+        (
+            robot(link("a"), link("b"), link("c"), joint("j", "a", "c"), joint("k", "b", "c")),
+            ["line 6, <joint name='k'>", "'c' has two parents", "<joint name='j'>", "remove one"],
+        ),
+        (
+            robot(link("a"), link("b"), A_TO_B, joint("k", "b", "a")),
+            ["the links form a loop", "a -> b -> a", "cut the loop"],
+        ),
+        (
+            robot(link("r"), link("a"), link("b"), link("c"), A_TO_B, joint("k", "b", "c"), joint("l", "c", "a")),
+            ["the links form a loop", "a -> b -> c -> a"],
+        ),
+        (robot(link("a"), joint("j", "a", "a")), ["the links form a loop", "a -> a"]),
+    ],
+)
+def test_what_is_no_tree_of_known_links_and_joints(xml, parts):
+    message = refusal(xml)
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1 2", "one", "", "0x10", "1,0"])
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ('<mass value="2"/>', "<mass> in <inertial> in <link name='b'>"),
+        ('ixx="0.02"', "<inertia> in <inertial> in <link name='b'>"),
+        ('upper="2"', "<limit> in <joint name='j'>"),
+        ('damping="5"', "<dynamics> in <joint name='j'>"),
+        ('multiplier="6"', "<mimic> in <joint name='j'>"),
+    ],
+)
+def test_a_number_that_is_none(given, where, text):
+    xml = one_joint(extra='<dynamics damping="5"/><mimic joint="j" multiplier="6"/>')
+    name = re.search(r'(\w+)="[^"]*"', given)[1]
+    broken = re.sub(r'="[^"]*"', f'="{text}"', given)
+    assert given in xml
+    if (name, text) == ("upper", "inf"):
+        read_document(xml.replace(given, broken))  # says in numbers that there is no limit
+        return
+    message = refusal(xml.replace(given, broken))
+    assert where in message
+    assert f'{name}="{text}" is not a finite number' in message
+
+
+@pytest.mark.parametrize("text", ["0 0", "0 0 0 0", "0 0 nan", "0 0 inf", "x y z", "0,0,0"])
+@pytest.mark.parametrize("given", ['xyz="0 0 0.5"', 'xyz="0 0 1"', 'xyz="0.1 0.2 0.3"'])
+def test_a_vector_that_is_none(given, text):
+    message = refusal(one_joint().replace(given, f'xyz="{text}"'))
+    assert f'xyz="{text}" is not 3 finite numbers separated by spaces' in message
+
+
+@pytest.mark.parametrize(
+    ("given", "attribute"), [('<mass value="2"/>', "value"), ('iyy="0.03"', "iyy"), ('<axis xyz="0 0 1"/>', "xyz")]
+)
+def test_a_number_that_is_missing(given, attribute):
+    broken = re.sub(r'\w+="[^"]*"', "", given)
+    assert f"the attribute '{attribute}' is missing" in refusal(one_joint().replace(given, broken))
+
+
+def test_a_long_chain_is_checked_quickly_and_without_recursion():
+    count = 2000
+    links = [link(f"l{index}", "") for index in range(count)] + [link("end", INERTIAL)]
+    joints = [joint(f"j{index}", f"l{index}", f"l{index + 1}") for index in range(count - 1)]
+    document, _ = read_document(robot(*links, *joints, joint("last", f"l{count - 1}", "end", limit=LIMIT)))
+    assert document.base == "l0"

@@ -1,0 +1,93 @@
+"""Robots, parameters and launch files are found in a source tree and where they are installed."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robodyn_ros import resources
+from robodyn_ros.errors import InputError
+
+PACKAGE = Path(resources.__file__).parent
+
+
+def test_the_source_tree_comes_first():
+    assert resources.share_directory() == PACKAGE.parent
+    assert resources.shipped_robots() == ("arm6", "arm7", "planar_2r", "scara")
+
+
+def test_a_robot_by_name_and_by_path(tmp_path, monkeypatch):
+    assert resources.robot_file("arm6") == PACKAGE.parent / "urdf" / "arm6.urdf"
+    own = tmp_path / "own.urdf"
+    own.write_text("<robot/>")
+    assert resources.robot_file(own) == own
+    assert resources.robot_file(str(own)) == own
+    monkeypatch.chdir(tmp_path)
+    assert resources.robot_file("own.urdf") == Path("own.urdf")
+
+
+@pytest.mark.parametrize("name", ["arm8", "", "arm6.urdf", "nowhere/arm6", "../urdf/arm6"])
+def test_a_robot_that_is_neither(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"no robot '{re.escape(name)}'") as caught:
+        resources.robot_file(name)
+    assert "arm6, arm7, planar_2r, scara" in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_other_files():
+    with pytest.raises(InputError, match="no file 'missing.yaml' in .*config"):
+        resources.config_file("missing.yaml")
+    with pytest.raises(InputError, match="no file 'missing.py' in .*launch"):
+        resources.launch_file("missing.py")
+
+
+def install(prefix: Path) -> Path:
+    """A prefix as colcon makes it; returns its share directory."""
+    share = prefix / "share" / "robodyn_ros"
+    shutil.copytree(PACKAGE.parent / "urdf", share / "urdf")
+    marker = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    marker.mkdir(parents=True)
+    (marker / "robodyn_ros").touch()
+    return share
+
+
+def share_as_seen_from(library: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Runs ``share_directory`` of a copy of the module that lies in ``library``."""
+    package = library / "robodyn_ros"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for name in ("resources.py", "errors.py"):
+        shutil.copy(PACKAGE / name, package / name)
+    code = "from robodyn_ros.resources import share_directory; print(share_directory())"
+    # -P keeps the working directory out of the way: there the source tree would be found
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(library), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_installed_in_a_prefix(tmp_path):
+    share = install(tmp_path / "install" / "robodyn_ros")
+    library = tmp_path / "install" / "robodyn_ros" / "lib" / "python3.11" / "site-packages"
+    assert Path(share_as_seen_from(library, {}).stdout.strip()) == share
+
+
+def test_installed_in_a_prefix_of_the_ament_index(tmp_path):
+    share = install(tmp_path / "prefix")
+    paths = f"/nowhere:{tmp_path / 'prefix'}"
+    assert Path(share_as_seen_from(tmp_path / "library", {"AMENT_PREFIX_PATH": paths}).stdout.strip()) == share
+
+
+def test_not_found(tmp_path):
+    seen = share_as_seen_from(tmp_path / "library", {"AMENT_PREFIX_PATH": "/nowhere"})
+    assert seen.returncode != 0
+    assert "were not found" in seen.stderr
+    assert "/nowhere/share/robodyn_ros" in seen.stderr
+    assert "setup.bash" in seen.stderr

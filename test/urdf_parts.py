@@ -1,0 +1,38 @@
+"""Pieces of URDF for tests: small robots in a line or two."""
+
+from __future__ import annotations
+
+INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.04"/>'
+INERTIAL = f'<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>{INERTIA}</inertial>'
+LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+
+
+def link(name: str, content: str = INERTIAL) -> str:
+    """A link, by default with an inertia."""
+    return f'<link name="{name}">{content}</link>'
+
+
+def joint(
+    name: str,
+    parent: str,
+    child: str,
+    kind: str = "revolute",
+    *,
+    axis: str = "0 0 1",
+    limit: str = LIMIT,
+    origin: str = '<origin xyz="0 0 0.5"/>',
+    extra: str = "",
+) -> str:
+    """A joint, by default a revolute one about z."""
+    ends = f'<parent link="{parent}"/><child link="{child}"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}{origin}<axis xyz="{axis}"/>{limit}{extra}</joint>'
+
+
+def robot(*parts: str) -> str:
+    """A robot, one part to a line: part i stands in line i + 1."""
+    return "\n".join(['<robot name="test">', *parts, "</robot>"])
+
+
+def one_joint(content: str = INERTIAL, **options: str) -> str:
+    """A base, a joint ``j`` in line 3, and a link ``b`` in line 4 with the given content."""
+    return robot(link("a", ""), joint("j", "a", "b", **options), link("b", content))
