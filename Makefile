@@ -1,0 +1,42 @@
+# Each target does all of its own set-up; what is done and still right is not done again.
+#
+#   make demo    the arm follows a trajectory while its controller is swapped
+#   make test    the tests; ARGS go to pytest: make test ARGS="-k gravity"
+#   make lint    ruff and mypy
+#   make bench   figures side by side with Pinocchio and bare rclpy
+#   make setup   the set-up alone; make clean removes all that it made
+#
+# PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
+# for which PyPI has the wheels.
+
+CANDIDATES = $(if $(ROS_DISTRO),,python3 python3.12 python3.11)
+PYTHON := $(or $(PYTHON),$(shell for python in $(CANDIDATES); do \
+	if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null; \
+	then echo "$$python"; break; fi; done),python3)
+ENTER = . install/setup.sh
+ARGS =
+
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup:
+	@command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' is missing; nothing was downloaded. Install it \
+	(Debian, Ubuntu): sudo apt-get install python3 python3-venv python3-dev"; exit 1; }
+	@"$(PYTHON)" tools/set_up.py
+
+demo: setup
+	@$(ENTER) && exec python -m robodyn_ros demo $(ARGS)
+
+test: setup
+	@$(ENTER) && exec python -m pytest $(ARGS)
+
+lint: setup
+	@$(ENTER) && ruff check . && mypy
+
+bench: setup
+	@$(ENTER) && exec python -m bench $(ARGS)
+
+clean:
+	rm -rf .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output

@@ -1,0 +1,126 @@
+"""The virtual environment .venv: made, filled with the pinned packages, and readied to build ROS 2 interfaces."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import places
+from steps import Step, call, fingerprint
+
+REQUIREMENTS = places.ROOT / "requirements"
+LOCK = REQUIREMENTS / "lock.txt"
+PIP_FOR_VENV = "pip==25.3"
+"""Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""
+
+NO_NETWORK = "If the network was the reason, run the same command again: it goes on from here."
+
+
+def steps() -> list[Step]:
+    """The environment itself, then what is in it."""
+    origin = fingerprint(str(places.ROOT), platform.python_version(), places.base_python(), places.DISTRO,
+                         *(map(str, places.ros_prefixes()) if places.DISTRO else ()))
+    packages = fingerprint(origin, Path(__file__), REQUIREMENTS)
+    return [
+        Step(f"virtual environment .venv (Python {platform.python_version()})", places.VENV / "made.stamp", origin,
+             make_environment),
+        Step("pinned packages" + (f" beside ROS 2 {places.DISTRO}" if places.DISTRO else ", ROS 2 among them"),
+             places.VENV / "packages.stamp", packages, install_packages),
+    ]
+
+
+def make_environment() -> None:
+    """A new, empty environment in place of whatever is there."""
+    if places.VENV.is_symlink() or places.VENV.is_file():
+        places.VENV.unlink()
+    elif places.VENV.exists():
+        shutil.rmtree(places.VENV)
+    command = [places.base_python(), "-m", "venv", str(places.VENV)]
+    if places.DISTRO:
+        command.append("--system-site-packages")
+    environment = places.outer_environment()
+    if importlib.util.find_spec("ensurepip"):
+        call(command, "venv", environment)
+    else:
+        call([*command, "--without-pip"], "venv", environment)
+        call([places.base_python(), "-m", "pip", "--python", str(places.PYTHON), "install", PIP_FOR_VENV], "venv-pip",
+             environment, hint=NO_NETWORK)
+
+
+def install_packages() -> None:
+    """Everything pinned, then the two repairs that building against the ROS 2 wheels needs."""
+    remove_half_installed()
+    names = ["run", "build", "test", "bench"] + ([] if places.DISTRO else ["ros"])
+    constraints = places.NOTES / "constraints.txt"
+    constraints.write_text(constraints_text())
+    command = [str(places.PYTHON), "-m", "pip", "install", "--only-binary", ":all:", "--no-binary", "empy", "--constraint", str(constraints)]
+    for name in names:
+        command += ["--requirement", str(REQUIREMENTS / f"{name}.txt")]
+    environment = {**places.inner_environment(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_USER": "0"}
+    call(command, "pip", environment, hint=NO_NETWORK)
+    if not places.DISTRO:
+        correct_include_folders()
+    write_local_setup()
+
+
+def remove_half_installed() -> None:
+    """Forget packages whose installation was cut off, or pip would take them for installed.
+
+    pip writes INSTALLER after a package's own files, and moves a package that it replaces to a name with ``~``.
+    """
+    for site in places.VENV.glob("lib/python3.*/site-packages"):
+        half = [info for info in site.glob("*.dist-info") if not (info / "INSTALLER").is_file()]
+        for path in [*half, *site.glob("~*")]:
+            shutil.rmtree(path)
+
+
+def constraints_text() -> str:
+    """The lock; beside a ROS 2 installation with the NumPy that its messages were compiled against."""
+    text = LOCK.read_text()
+    if places.DISTRO:
+        numpy = ask("numpy.__version__", "numpy")
+        text = re.sub(r"^numpy==.*$", f"numpy=={numpy}", text, flags=re.MULTILINE)
+    return text
+
+
+def ask(expression: str, *modules: str) -> object:
+    """Value of an expression in the environment's own Python."""
+    code = f"import json, {', '.join(modules)}; print(json.dumps({expression}))"
+    return json.loads(subprocess.run([str(places.PYTHON), "-c", code], env=places.inner_environment(), text=True,
+                                     check=True, stdout=subprocess.PIPE).stdout)
+
+
+def correct_include_folders() -> None:
+    """Let the wheels' CMake targets name this machine's include folders, not those of the one that built them."""
+    python, numpy = ask("[sysconfig.get_path('include'), numpy.get_include()]", "sysconfig", "numpy")  # type: ignore
+    for path in places.VENV.glob("share/*/cmake/*rosidl_generator_pyExport.cmake"):
+        text = path.read_text()
+        text = re.sub(r'/[^";]*/include/python3\.\d+(?=[";])', lambda _: python, text)
+        text = re.sub(r'/[^";]*/numpy/(?:_core|core)/include(?=[";])', lambda _: numpy, text)
+        path.write_text(text)
+
+
+def write_local_setup() -> None:
+    """The scripts by which sourcing install/setup.* brings this environment along."""
+    lines = ["# Made by tools/environment.py; install/setup.* sources it.",
+             "_robodyn_prepend() {",
+             '  eval "_robodyn_old=\\${$1:-}"',
+             '  case ":$_robodyn_old:" in *":$2:"*) ;; *) eval "export $1=\\"\\$2\\${_robodyn_old:+:}$_robodyn_old\\"" ;; esac',
+             "  unset _robodyn_old",
+             "}",
+             f"export VIRTUAL_ENV='{places.VENV}'",
+             f"_robodyn_prepend PATH '{places.VENV}/bin'"]
+    if not places.DISTRO:
+        lines += [f"_robodyn_prepend AMENT_PREFIX_PATH '{places.VENV}'",
+                  f"_robodyn_prepend CMAKE_PREFIX_PATH '{places.VENV}'",
+                  *(f"_robodyn_prepend LD_LIBRARY_PATH '{folder}'" for folder in places.library_folders()),
+                  "# The wheels would start every Python twice to set that path.",
+                  "export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1"]
+    lines.append("unset -f _robodyn_prepend")
+    for shell in ("sh", "bash", "zsh"):
+        (places.VENV / f"local_setup.{shell}").write_text("\n".join(lines) + "\n")

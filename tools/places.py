@@ -1,0 +1,66 @@
+"""Where things are, and which ROS 2 the set-up builds on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+INSTALL = ROOT / "install"
+NOTES = ROOT / ".setup"
+"""Log of each step, and the lock that keeps two set-ups apart."""
+
+DISTRO = os.environ.get("ROS_DISTRO", "")
+"""Name of the ROS 2 installation that is sourced; empty where ROS 2 comes as wheels."""
+
+PATH_VARIABLES = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "COLCON_PREFIX_PATH", "LD_LIBRARY_PATH", "PATH",
+                  "PKG_CONFIG_PATH", "PYTHONPATH")
+
+
+def base_python() -> str:
+    """The interpreter outside of any virtual environment, also when this one runs inside of one (ours, even)."""
+    return getattr(sys, "_base_executable", None) or sys.executable
+
+
+def library_folders() -> list[str]:
+    """Folders with the shared libraries of the ROS 2 wheels."""
+    return [str(VENV / "lib"), *sorted(str(path) for path in VENV.glob("lib/python3.*/site-packages/ros_*.libs"))]
+
+
+def outer_environment() -> dict[str, str]:
+    """The caller's variables without what an activated or sourced checkout of this project had added to them."""
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "VIRTUAL_ENV", "PYTHONHOME")}
+    for name in PATH_VARIABLES:
+        entries = [entry for entry in environment.pop(name, "").split(os.pathsep)
+                   if entry and ROOT not in (Path(entry), *Path(entry).parents)]
+        if entries:
+            environment[name] = os.pathsep.join(entries)
+    return environment
+
+
+def inner_environment() -> dict[str, str]:
+    """Variables for commands that run inside of .venv, on top of the sourced ROS 2 or of the wheels."""
+    environment = outer_environment()
+    environment["VIRTUAL_ENV"] = str(VENV)
+    environment["PATH"] = os.pathsep.join([str(VENV / "bin"), environment.get("PATH", os.defpath)])
+    environment["COLCON_PREFIX_PATH"] = str(VENV)   # so that install/setup.* sources .venv/local_setup.* first
+    if not DISTRO:
+        environment.pop("PYTHONPATH", None)
+        environment["AMENT_PREFIX_PATH"] = environment["CMAKE_PREFIX_PATH"] = str(VENV)
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(library_folders())
+        environment["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
+    return environment
+
+
+def ros_prefixes() -> list[Path]:
+    """Prefixes that hold ROS 2 packages, this checkout's own apart."""
+    return [Path(entry) for entry in inner_environment().get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
+
+
+def has_ros_package(name: str) -> bool:
+    """Whether the ROS 2 that the set-up builds on holds a package."""
+    return any((prefix / "share" / name / "package.xml").is_file() for prefix in ros_prefixes())

@@ -1,0 +1,135 @@
+"""What must be on the machine before anything is downloaded; what is missing is named with its remedy."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+import places
+
+OLDEST, NEWEST = (3, 11), (3, 12)
+"""Versions of Python for which every pinned wheel exists and with which the tests are run."""
+OLDEST_GLIBC = (2, 28)
+OLDEST_PIP = (22, 3)
+"""The first that installs into another environment, which stands in for a missing ensurepip."""
+
+
+class Problem(NamedTuple):
+    """Something missing, the Debian or Ubuntu packages that bring it, and further advice."""
+
+    what: str
+    packages: tuple[str, ...] = ()
+    advice: str = ""
+
+
+def problems() -> list[Problem]:
+    """Everything that stands in the way of the set-up."""
+    return [*of_path(), *(of_sourced_ros() if places.DISTRO else of_platform()), *of_python(), *of_tools()]
+
+
+def report(found: list[Problem]) -> str:
+    """The problems, and one command that installs all that is missing."""
+    lines = ["Nothing was downloaded, because this is missing:"]
+    for problem in found:
+        lines.append(f"  - {problem.what}" + (f"\n    {problem.advice}" if problem.advice else ""))
+    packages = list(dict.fromkeys(package for problem in found for package in problem.packages))
+    if packages:
+        lines.append(f"Install it (Debian, Ubuntu) and run the same command again:\n  sudo apt-get install "
+                     f"{' '.join(packages)}")
+    return "\n".join(lines)
+
+
+def of_path() -> Iterator[Problem]:
+    """The path of the checkout: CMake, shebang lines and path variables split it at such characters."""
+    odd = sorted({character for character in str(places.ROOT) if character.isspace() or character in ":;'\"$\\#"})
+    if odd:
+        yield Problem(f"a path without {', '.join(map(repr, odd))}: this checkout is in '{places.ROOT}'",
+                      advice="Move or clone it elsewhere, for instance to ~/robodyn_ros.")
+
+
+def of_platform() -> Iterator[Problem]:
+    """The processor, C library and Python for which ROS 2 is on PyPI."""
+    libc, version = platform.libc_ver()
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    if sys.platform != "linux" or platform.machine() != "x86_64" or libc != "glibc" or numbers < OLDEST_GLIBC:
+        yield Problem(f"Linux on x86_64 with glibc 2.28 or later: this is {platform.system()} on {platform.machine()} "
+                      f"with {libc or 'another C library'} {version}; PyPI has no ROS 2 wheels for it",
+                      advice="Install ROS 2 itself and source it (. /opt/ros/<distro>/setup.sh); make then uses that.")
+    if platform.python_implementation() != "CPython" or not OLDEST <= sys.version_info[:2] <= NEWEST:
+        yield wrong_python("PyPI's pinned ROS 2 wheels are used with")
+
+
+def of_sourced_ros() -> Iterator[Problem]:
+    """The ROS 2 installation that ROS_DISTRO speaks of."""
+    distro = places.DISTRO
+    if sys.version_info[:2] < OLDEST:
+        yield Problem(f"CPython 3.11 or later: ROS 2 {distro} runs on Python {platform.python_version()}",
+                      advice="Use ROS 2 Jazzy or later; or open a shell without ROS 2 (unset ROS_DISTRO) to use "
+                             "PyPI's wheels.")
+    for module, package in (("rclpy", f"ros-{distro}-ros-base"), ("numpy", "python3-numpy"),
+                            ("rosidl_generator_py", f"ros-{distro}-rosidl-default-generators")):
+        if not imports(module):
+            yield Problem(f"module {module} of ROS 2 {distro}, which ROS_DISTRO says is sourced: "
+                          f"{places.base_python()} does not import it", (package,))
+
+
+def imports(module: str) -> bool:
+    """Whether the interpreter that .venv is made from imports a module, this checkout's own environment apart."""
+    return subprocess.run([places.base_python(), "-c", f"import {module}"], env=places.outer_environment(),
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def wrong_python(need: str) -> Problem:
+    """Another Python is needed; Debian 12 brings 3.11, Ubuntu 24.04 brings 3.12."""
+    codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "") if os.path.exists(
+        "/etc/os-release") and hasattr(platform, "freedesktop_os_release") else ""
+    version = {"bookworm": "3.11", "jammy": "3.11", "noble": "3.12"}.get(codename)
+    what = (f"{need} CPython 3.11 or 3.12: {places.base_python()} is {platform.python_implementation()} "
+            f"{platform.python_version()}")
+    if version:
+        return Problem(what, (f"python{version}", f"python{version}-venv", f"python{version}-dev"),
+                       f"Once it is there, make finds python{version} by itself (or: make PYTHON=/path/of/python).")
+    return Problem(what, advice="This system has no package of it. Install one with uv (uv python install 3.12) or "
+                                "pyenv (pyenv install 3.12), then: make PYTHON=/path/of/python3.12. "
+                                "Or install ROS 2 and source it.")
+
+
+def of_python() -> Iterator[Problem]:
+    """What distributions split off from Python."""
+    version = f"python3.{sys.version_info[1]}"
+    if not importlib.util.find_spec("venv") or not importlib.util.find_spec("ensurepip") and not can_stand_in():
+        yield Problem(f"modules venv and ensurepip of {places.base_python()}, or else its pip 22.3 or later",
+                      (f"{version}-venv",))
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    if not header.is_file():
+        yield Problem(f"Python's header files, which messages and services are compiled with: no {header}",
+                      (f"{version}-dev",))
+
+
+def can_stand_in() -> bool:
+    """Whether the interpreter's own pip can fill an environment that was made without ensurepip."""
+    answer = subprocess.run([places.base_python(), "-m", "pip", "--version"], env=places.outer_environment(),
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+    numbers = answer.stdout.split()[1].split(".")[:2] if answer.returncode == 0 else []
+    return tuple(int(number) for number in numbers) >= OLDEST_PIP
+
+
+def of_tools() -> Iterator[Problem]:
+    """CMake, what it drives, and the compilers."""
+    if not shutil.which("cmake"):
+        yield Problem("cmake", ("cmake",))
+    if os.environ.get("CMAKE_GENERATOR", "Unix Makefiles") == "Unix Makefiles" and not shutil.which("make"):
+        yield Problem("make", ("make",))
+    for variable, language, names, package in (("CC", "C", ("cc", "gcc", "clang"), "gcc"),
+                                               ("CXX", "C++", ("c++", "g++", "clang++"), "g++")):
+        chosen = os.environ.get(variable, "").split()[:1]
+        if not any(shutil.which(name) for name in chosen or names):
+            where = f"${variable} is '{chosen[0]}', which is not found" if chosen else f"none of {', '.join(names)}"
+            yield Problem(f"a {language} compiler: {where}", (package,))

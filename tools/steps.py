@@ -1,0 +1,89 @@
+"""Steps of the set-up: each is done once per content of its inputs, and counts only when it was finished."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Callable, Iterable
+
+import places
+
+
+class SetUpError(Exception):
+    """The set-up cannot go on; the message says why and what to do."""
+
+
+def fingerprint(*parts: object) -> str:
+    """One hash of texts, and of the paths and contents of files; a folder stands for all files in it."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if not isinstance(part, Path):
+            digest.update(f"{part}\0".encode())
+            continue
+        for path in sorted(files_below(part)):
+            digest.update(f"{path.relative_to(places.ROOT)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def files_below(path: Path) -> Iterable[Path]:
+    """The file itself, or each file in a folder."""
+    return [path] if path.is_file() else [item for item in path.rglob("*") if item.is_file()]
+
+
+class Step:
+    """One step.
+
+    Args:
+        title: What it makes, for the user.
+        stamp: File that holds the key of the last finished run. It lies inside of what the step makes, so that
+            removing the one removes the other.
+        key: Tells whether what was made is still right.
+        run: Makes it, from whatever an interrupted run has left.
+    """
+
+    def __init__(self, title: str, stamp: Path, key: str, run: Callable[[], None]) -> None:
+        self.title = title
+        self.stamp = stamp
+        self.key = key
+        self._run = run
+
+    def done(self) -> bool:
+        """Whether the last finished run had the same inputs."""
+        return self.stamp.is_file() and self.stamp.read_text() == self.key
+
+    def run(self) -> None:
+        """Make it anew; the stamp goes first and comes back last."""
+        self.stamp.unlink(missing_ok=True)
+        began = time.monotonic()
+        self._run()
+        self.stamp.write_text(self.key)
+        say(f"{self.title}: done in {time.monotonic() - began:.0f} s")
+
+
+def say(text: str) -> None:
+    """Tell the user."""
+    print(f"set-up: {text}", flush=True)
+
+
+def call(command: list[str], log: str, environment: dict[str, str], cwd: Path = places.ROOT, hint: str = "") -> None:
+    """Run a command with its output in a log, of which the user sees the lines' count, and the end if it fails."""
+    path = places.NOTES / f"{log}.log"
+    show = sys.stdout.isatty()
+    with path.open("w", errors="replace") as sink, subprocess.Popen(
+            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            sink.write(line)
+            sink.flush()
+            if show:
+                print(f"\r\x1b[K  {line.strip()[:100]}", end="", flush=True)
+        if show:
+            print("\r\x1b[K", end="", flush=True)
+    if process.returncode:
+        last = "\n  ".join(path.read_text().splitlines()[-20:])
+        raise SetUpError(f"'{' '.join(command[:6])} …' ended with {process.returncode}; the last lines of "
+                         f"{path.relative_to(places.ROOT)}:\n  {last}\n{hint}")

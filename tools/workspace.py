@@ -1,0 +1,53 @@
+"""The colcon workspace: robodyn_interfaces, tf2_msgs where it is missing, and robodyn_ros."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import places
+from steps import Step, call, fingerprint
+
+INTERFACES = places.ROOT / "robodyn_interfaces"
+TF2_MSGS = places.ROOT / "tools" / "tf2_msgs"
+DATA_FOLDERS = ("launch", "config", "urdf")
+
+
+def steps(below: str) -> list[Step]:
+    """One step for each package.
+
+    Args:
+        below: Key of the environment that the packages are built in.
+    """
+    below = fingerprint(below, Path(__file__))
+    sources = [(INTERFACES, fingerprint(below, INTERFACES))]
+    if not places.has_ros_package("tf2_msgs"):
+        sources.append((TF2_MSGS, fingerprint(below, TF2_MSGS)))
+    sources.append((places.ROOT, fingerprint(below, *metadata_of_robodyn_ros())))
+    return [package_step(path, "robodyn_ros" if path == places.ROOT else path.name, key) for path, key in sources]
+
+
+def metadata_of_robodyn_ros() -> list[object]:
+    """What a build of robodyn_ros depends on: sources and data are linked, so only the data files' names count."""
+    names = [str(path.relative_to(places.ROOT)) for folder in DATA_FOLDERS if (places.ROOT / folder).is_dir()
+             for path in sorted((places.ROOT / folder).rglob("*")) if path.is_file()]
+    return [places.ROOT / "package.xml", places.ROOT / "setup.py", places.ROOT / "setup.cfg", places.ROOT / "resource",
+            *names]
+
+
+def package_step(path: Path, name: str, key: str) -> Step:
+    """The step that builds one package."""
+    return Step(f"package {name}", places.INSTALL / name / "built.stamp", key, lambda: build(path, name))
+
+
+def build(path: Path, name: str) -> None:
+    """Build a package from nothing, so that no file of an older or interrupted build stays."""
+    for folder in (places.ROOT / "build" / name, places.INSTALL / name):
+        if folder.exists():
+            shutil.rmtree(folder)
+    # colcon's own script may belong to the system's Python, which does not see the environment's packages.
+    colcon = [str(places.PYTHON), "-c", "import sys; from colcon_core.command import main; sys.exit(main())"]
+    call([*colcon, "build", "--symlink-install", "--paths", str(path), "--event-handlers", "console_direct+",
+          "--cmake-args", "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=Release",
+          f"-DPython3_EXECUTABLE={places.PYTHON}"],
+         f"build_{name}", places.inner_environment())
