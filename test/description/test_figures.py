@@ -8,7 +8,7 @@ from urdf_parts import INERTIA, LIMIT, joint, link, one_joint, robot
 
 from robodyn_ros.description.figures import snap, snap_pose
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import DescriptionError, DescriptionWarning
+from robodyn_ros.errors import DescriptionError
 
 
 def load_with_warnings(xml: str):

@@ -72,16 +72,16 @@ def test_a_chain_longer_than_pythons_call_stack():
 def assert_agrees_with_pinocchio(source: str, reference: pin.Model) -> None:
     """Joints, their inertias with all that is fixed to them, their poses, and the frames."""
     model = load_urdf(source, strict=True)
-    assert {joint.name for joint in model.joints} == set(reference.names[1:])
-    for joint in model.joints:
-        index = reference.getJointId(joint.name)
+    assert {own.name for own in model.joints} == set(reference.names[1:])
+    for own in model.joints:
+        index = reference.getJointId(own.name)
         inertia = reference.inertias[index]
-        np.testing.assert_allclose(joint.inertia.mass, inertia.mass, rtol=1e-13)
-        np.testing.assert_allclose(joint.inertia.com, inertia.lever, rtol=0, atol=1e-13)
-        np.testing.assert_allclose(joint.inertia.rotational, inertia.inertia, rtol=0, atol=1e-13)
-        np.testing.assert_allclose(joint.pose_parent_link, reference.jointPlacements[index].homogeneous, atol=1e-14)
+        np.testing.assert_allclose(own.inertia.mass, inertia.mass, rtol=1e-13)
+        np.testing.assert_allclose(own.inertia.com, inertia.lever, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(own.inertia.rotational, inertia.inertia, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(own.pose_parent_link, reference.jointPlacements[index].homogeneous, atol=1e-14)
         parent = reference.names[reference.parents[index]]
-        assert parent == ("universe" if joint.parent == -1 else model.joints[joint.parent].name)
+        assert parent == ("universe" if own.parent == -1 else model.joints[own.parent].name)
     for name, frame in model.frames.items():
         placement = reference.frames[reference.getFrameId(name, pin.FrameType.BODY)].placement.homogeneous
         np.testing.assert_allclose(frame.pose_link_frame, placement, rtol=0, atol=1e-13)
