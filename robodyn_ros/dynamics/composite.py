@@ -37,7 +37,7 @@ class Composite(NamedTuple):
         return Composite(self.mass + other.mass, self.first + other.first, self.rotational + other.rotational)
 
     def in_parent(self, pose_parent_child: Array) -> Composite:
-        """The same body in the parent's frame: Ad_{T^-1}^T G Ad_{T^-1}, [Featherstone] (2.66).
+        """The same body in the parent's frame: Ad_{T^-1}^T G Ad_{T^-1}, [Featherstone] 2.13.
 
         Args:
             pose_parent_child: T = (R, p), shape (4, 4).
@@ -62,7 +62,7 @@ class Composite(NamedTuple):
 
 
 def mass_matrix(model: RobotModel, q: Array) -> Array:
-    """M(q) by composite rigid bodies, [Featherstone] table 6.2.
+    """M(q) by composite rigid bodies, [Featherstone] 6.2.
 
     Column i is what the joints must bear when joint i alone accelerates by one: all that it carries is then one rigid
     body, whose wrench every joint towards the base passes on.
