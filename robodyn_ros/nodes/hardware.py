@@ -167,13 +167,15 @@ def control_period(update_rate: int, step: float) -> tuple[int, int]:
     step_nanoseconds = round(step * NANOSECONDS)
     if abs(step * NANOSECONDS - step_nanoseconds) > 1e-3:
         raise InputError(f"parameter 'step': expected a whole number of nanoseconds, received {step} s")
-    steps = NANOSECONDS / (update_rate * step_nanoseconds)
-    if round(steps) < 1 or abs(steps - round(steps)) > 1e-9 * steps:
-        nearest = max(1, round(steps))
+    steps, rest = divmod(NANOSECONDS, update_rate * step_nanoseconds)
+    if rest or not steps:
+        possible = [rate for rate in range(1, 10001) if NANOSECONDS % (rate * step_nanoseconds) == 0]
+        near = sorted(sorted(possible, key=lambda rate: abs(rate - update_rate))[:2])
         raise InputError(
-            f"parameter 'update_rate': expected a period of a whole number of steps, received {update_rate} Hz, "
-            f"{steps:g} steps of {step} s; use step {1.0 / (update_rate * nearest):.9g}, or another rate")
-    return round(steps) * step_nanoseconds, round(steps)
+            f"parameter 'update_rate': expected a control period of a whole number of steps of {step} s, received "
+            f"{update_rate} Hz; " + (f"possible: {' or '.join(map(str, near))} Hz, or another step" if near else
+                                     "with this step no whole rate is possible: change the step"))
+    return steps * step_nanoseconds, steps
 
 
 def main(args: Sequence[str] | None = None) -> int:
