@@ -1,15 +1,23 @@
 """`Kernel`: a traced function as machine code, called from Python."""
 
 import ctypes
+import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from robodyn_ros.compile import c_api
+from robodyn_ros.compile.arguments import Shape, in_order, real_array, shape_error
+from robodyn_ros.compile.batch import Batch
+from robodyn_ros.compile.fast_call import entry_text, python_function
 from robodyn_ros.compile.lowering import single_module
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.tape import Shape, Tape, trace
-from robodyn_ros.errors import InputError
+from robodyn_ros.compile.tape import Tape, trace
+
+SINGLE_LANES = 4
+"""Most lanes for the angles of a single call: vectors of 512 bits would halve the rate of the scalar code after them."""
 
 
 def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None) -> "Kernel":
@@ -27,30 +35,126 @@ def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], 
 
 
 class Kernel:
-    """A compiled function of float64 arrays."""
+    """A compiled function of float64 arrays.
+
+    ``kernel(q, v)`` computes it for one sample, ``kernel.batch(Q, V)`` for many. Arguments may be anything that NumPy
+    makes an array of real numbers of; contiguous float64 arrays are read in place and cost least. Calls from several
+    threads are safe.
+
+    Attributes:
+        tape: What was traced.
+        name: What error messages call the function.
+        call: The same as calling the kernel, without the 60 ns that Python takes to find out how to call an object.
+    """
+
+    # A slot for __call__ holds whatever is called, here a function that CPython calls directly.
+    __slots__ = ("__call__", "__weakref__", "_batch", "_batch_lock", "_code", "_direct", "call", "name", "tape")
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *arrays: Any, **named: Any) -> NDArray[np.float64]:
+            """Compute the function for one sample."""
 
     def __init__(self, tape: Tape, name: str) -> None:
-        """Compile a tape."""
+        """Compile a tape.
+
+        Args:
+            tape: What to compute.
+            name: What error messages call it.
+
+        Raises:
+            CompileError: LLVM does not take the code made from the tape.
+        """
         self.tape = tape
         self.name = name
-        image = compile_module(single_module(tape, host().lanes, host().fused))
-        self._code = Code(image, ("single",), {})
-        self._single = self._code.function("single", None, *[ctypes.c_void_p] * (len(tape.inputs) + 1))
+        self._batch: Batch | None = None
+        self._batch_lock = threading.Lock()
+        text, exports, symbols = single_module(tape, min(host().lanes, SINGLE_LANES), host().fused), ("single",), {}
+        self._direct = c_api.obstacle() is None
+        if self._direct:
+            text, exports, symbols = text + entry_text(tape), ("single", "entry"), c_api.symbols()
+        self._code = Code(compile_module(text), exports, symbols)
+        compute: Callable[..., NDArray[np.float64]] = _PlainCall(tape, self._code)
+        self.call = self.or_else(_CheckingCall(tape, name, self.or_else(compute)))
+        self.__call__ = self.call
 
-    def __call__(self, *arrays: Any) -> np.ndarray:
-        """Compute the function for one sample."""
-        if len(arrays) != len(self.tape.inputs):
-            raise InputError(f"{self.name} takes {len(self.tape.inputs)} arrays, received {len(arrays)}")
+    def or_else(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that computes the kernel, but leaves what needs a second look to another one.
+
+        For functions with more arguments than the kernel, of which most calls give only the kernel's: these calls then
+        cost no more than the kernel's own.
+
+        Args:
+            otherwise: Called with the arguments as they came unless they are exactly the kernel's inputs by position,
+                each a C-contiguous float64 array of its shape.
+        """
+        if self._direct:
+            return python_function(self._code, self.name, tuple(self.tape.inputs), otherwise)
+        return otherwise
+
+    def batch(
+        self, *arrays: Any, threads: int = 1, out: NDArray[np.float64] | None = None, **named: Any
+    ) -> NDArray[np.float64]:
+        """Compute the function for many samples at once.
+
+        The batch form is compiled when it is first used. float64 arrays are read in place whatever their strides;
+        other types are converted first. The GIL is released meanwhile.
+
+        Args:
+            *arrays: One per input, each of shape (N, *its input's shape).
+            threads: Threads that share the samples.
+            out: Array to write to, shape (N, *output shape), float64; it must not overlap the inputs.
+            **named: Inputs by name instead of position.
+
+        Returns:
+            Shape (N, *output shape); ``out`` if it was given.
+
+        Raises:
+            InputError: An array is missing, superfluous, not of real numbers or of another shape, or the numbers of
+                samples differ.
+        """
+        if self._batch is None:
+            with self._batch_lock:
+                if self._batch is None:
+                    self._batch = Batch(self.tape, self.name)
+        return self._batch(arrays, named, threads, out)
+
+    def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str]]:
+        """Pickled as tape and name, and compiled anew for the processor where it is loaded."""
+        return Kernel, (self.tape, self.name)
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}: {self.tape!r}>"
+
+
+class _CheckingCall:
+    """Makes arrays as the compiled function needs them of whatever can be used, and explains what cannot."""
+
+    __slots__ = ("_compute", "_name", "_tape")
+
+    def __init__(self, tape: Tape, name: str, compute: Callable[..., NDArray[np.float64]]) -> None:
+        self._tape, self._name, self._compute = tape, name, compute
+
+    def __call__(self, *arrays: Any, **named: Any) -> NDArray[np.float64]:
         checked = []
-        for (name, shape), given in zip(self.tape.inputs.items(), arrays, strict=True):
-            array = np.ascontiguousarray(given, dtype=np.float64)
+        for name, shape, given in in_order(self._name, self._tape.inputs, arrays, named):
+            array = real_array(self._name, name, given)
             if array.shape != shape:
-                raise InputError(f"{self.name}: {name}: expected shape {shape}, received {array.shape}")
-            checked.append(array)
-        result = np.empty(self.tape.output_shape)
-        self._single(*(array.ctypes.data for array in checked), result.ctypes.data)
-        return result
+                raise shape_error(self._name, name, shape, array.shape)
+            checked.append(array if array.flags.c_contiguous else array.copy())
+        return self._compute(*checked)
 
-    def batch(self, *arrays: Any) -> np.ndarray:
-        """Compute the function for each row of its arguments."""
-        return np.stack([self(*row) for row in zip(*arrays, strict=True)])
+
+class _PlainCall:
+    """The compiled function by way of ctypes, for arrays that are as it needs them."""
+
+    __slots__ = ("_code", "_function", "_shape")
+
+    def __init__(self, tape: Tape, code: Code) -> None:
+        self._shape, self._code = tape.output_shape, code
+        self._function = code.function("single", None, *[ctypes.c_void_p] * (len(tape.inputs) + 1))
+
+    def __call__(self, *arrays: NDArray[np.float64]) -> NDArray[np.float64]:
+        result = np.empty(self._shape)
+        self._function(*(array.ctypes.data for array in arrays), result.ctypes.data)
+        return result

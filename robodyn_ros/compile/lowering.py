@@ -39,7 +39,8 @@ class Body:
     """
 
     def __init__(
-        self, tape: Tape, width: int, lanes: int, fused: bool, attributes: str, input_address: Callable[[int], str]
+        self, tape: Tape, width: int, lanes: int, fused: bool, attributes: str, input_address: Callable[[int], str],
+        alignment: int = 8,
     ) -> None:
         """Lower a tape.
 
@@ -51,11 +52,12 @@ class Body:
             attributes: LLVM's attributes for the functions called.
             input_address: LLVM pointer expression of the input element at a position among all; its value is loaded
                 with ``width`` numbers.
+            alignment: Of the input elements in memory [bytes].
         """
         self.lines: list[str] = []
         self.functions: dict[str, str] = {}
         self._tape, self._width, self._lanes, self._fused = tape, width, lanes, fused
-        self._attributes = attributes
+        self._attributes, self._alignment = attributes, alignment
         self._kind = float_type(width)
         self._names = [""] * len(tape)
         self._lower(input_address)
@@ -82,7 +84,7 @@ class Body:
                     names[entry] = literal(float(tape.constants[a]), self._width)
                     continue
                 elif code == op.INPUT:
-                    line = f"load {kind}, ptr {input_address(a)}, align 8"
+                    line = f"load {kind}, ptr {input_address(a)}, align {self._alignment}"
                 elif code in (op.SIN, op.COS):
                     names[entry] = (sines if code == op.SIN else cosines)[a]
                     continue

@@ -53,6 +53,12 @@ class Tape:
         """Number of operations that are computed: entries that are neither input nor constant."""
         return int(np.count_nonzero(self.codes > op.CONSTANT))
 
+    @property
+    def angle_count(self) -> int:
+        """Number of distinct values whose sine or cosine is taken."""
+        trigonometric = (self.codes == op.SIN) | (self.codes == op.COS)
+        return len(np.unique(self.operands[trigonometric, 0]))
+
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}{list(shape)}" for name, shape in self.inputs.items())
         return f"<Tape ({inputs}) -> {list(self.output_shape)}, {self.operation_count} operations>"
