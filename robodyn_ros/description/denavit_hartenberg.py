@@ -168,7 +168,7 @@ def load_dh(
     tip_link = table.tip_link or joints[-1].link
     if tip_link not in [frame.name for frame in frames]:
         raise report.error(None, f"no link is called '{tip_link}', the tip link", "name a row's link or a frame")
-    report.close(strict=strict, stacklevel=2)
+    report.close(strict=strict)
     return RobotModel(
         name=name,
         joints=tuple(joints),

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from pathlib import Path
+from types import FrameType
 
 from lxml import etree
 
 from robodyn_ros.errors import DescriptionError, DescriptionWarning
 
+_PACKAGE = str(Path(__file__).parents[1])
+
 
 class Report:
     """Words and collects what is found wrong with one description.
 
-    Attributes:
+    Args:
         source: What the description is called in messages: the file's path, or that it was a string.
+
+    Attributes:
+        source: As given.
         warnings: The warnings so far.
     """
 
     def __init__(self, source: str) -> None:
-        """Starts an empty report.
-
-        Args:
-            source: What the description is called in messages.
-        """
         self.source = source
         self.warnings: list[str] = []
 
@@ -43,12 +46,11 @@ class Report:
         """Notes what is physically odd but computable; arguments as for ``error``."""
         self.warnings.append(self._message(where, problem, remedy))
 
-    def close(self, *, strict: bool, stacklevel: int) -> None:
-        """Issues the warnings.
+    def close(self, *, strict: bool) -> None:
+        """Issues the warnings, as of the place where this package was called.
 
         Args:
             strict: Whether to raise them as one error instead.
-            stacklevel: As for ``warnings.warn``, counted from the caller of this method.
 
         Raises:
             DescriptionError: There are warnings, and ``strict`` is set.
@@ -56,7 +58,7 @@ class Report:
         if strict and self.warnings:
             raise DescriptionError("\n".join([*self.warnings, "(an error because strict=True)"]))
         for message in self.warnings:
-            warnings.warn(message, DescriptionWarning, stacklevel=stacklevel + 1)
+            warnings.warn(message, DescriptionWarning, stacklevel=_depth_in_package() + 1)
 
     def _message(self, where: etree._Element | None, problem: str, remedy: str) -> str:
         place = self.source if where is None else f"{self.source}, line {where.sourceline}, {label(where)}"
@@ -71,3 +73,12 @@ def label(element: etree._Element) -> str:
     if name is None and parent is not None and parent.tag != "robot":
         return f"{own} in {label(parent)}"
     return own
+
+
+def _depth_in_package() -> int:
+    """How many calls of this package are under way, one inside the other, down to the caller."""
+    depth = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        depth, frame = depth + 1, frame.f_back
+    return depth

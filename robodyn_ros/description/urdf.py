@@ -66,7 +66,7 @@ def load_urdf(
     model = _build_model(document, report, gravity)
     if tip_link is not None:
         model = dataclasses.replace(model, tip_link=model.frame(tip_link).name)
-    report.close(strict=strict, stacklevel=2)
+    report.close(strict=strict)
     return model
 
 

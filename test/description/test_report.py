@@ -28,7 +28,7 @@ def test_warnings_are_issued_at_the_end_and_point_to_the_caller():
     report.warn(ROOT, "so is this", "mend it")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        report.close(strict=False, stacklevel=1)
+        report.close(strict=False)
     assert [str(warning.message) for warning in caught] == report.warnings
     assert len(caught) == 2
     assert all(warning.category is DescriptionWarning for warning in caught)
@@ -37,9 +37,9 @@ def test_warnings_are_issued_at_the_end_and_point_to_the_caller():
 
 def test_strict_raises_all_warnings_as_one_error():
     report = Report("robot.urdf")
-    report.close(strict=True, stacklevel=1)
+    report.close(strict=True)
     report.warn(ROOT[0], "it is odd", "mend it")
     report.warn(ROOT, "so is this", "mend it")
     with pytest.raises(DescriptionError) as caught:
-        report.close(strict=True, stacklevel=1)
+        report.close(strict=True)
     assert "it is odd" in str(caught.value) and "so is this" in str(caught.value) and "strict=True" in str(caught.value)

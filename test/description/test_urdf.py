@@ -14,6 +14,7 @@ from robodyn_ros.description.model import STANDARD_GRAVITY
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.robot import Robot
 
 
 def test_a_model_keeps_what_it_was_read_from(tmp_path):
@@ -89,9 +90,10 @@ def test_a_follower_whose_limits_exclude_its_leaders_loses_them():
     assert (model.position_lower[0], model.position_upper[0]) == (-1, 2)
 
 
-def test_warnings_point_to_the_caller():
+@pytest.mark.parametrize("load", [load_urdf, Robot.from_urdf])
+def test_warnings_point_to_the_caller(load):
     with pytest.warns(DescriptionWarning) as caught:
-        load_urdf(one_joint(axis="0 0 2", limit=""))
+        load(one_joint(axis="0 0 2", limit=""))
     assert len(caught) == 2
     assert all(Path(warning.filename) == Path(__file__) for warning in caught)
 
