@@ -43,7 +43,7 @@ def check_effort(effort: Array, n: int) -> None:
         received = f"{effort.dtype} {effort.shape}" if isinstance(effort, np.ndarray) else repr(effort)
         raise InputError(f"update returned {received}, expected a float64 array of shape ({n},)")
     # A sum that is not finite may be an overflow of finite values: only then looked at one by one.
-    if not math.isfinite(effort.sum()) and not np.isfinite(effort).all():
+    if not math.isfinite(sum(effort.tolist())) and not np.isfinite(effort).all():
         raise InputError(f"update returned efforts that are not finite: {effort}")
 
 

@@ -72,4 +72,4 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
 
 
 def _seconds(point: JointTrajectoryPoint) -> float:
-    return float(point.time_from_start.sec) + point.time_from_start.nanosec / NANOSECONDS
+    return float(point.time_from_start.sec + point.time_from_start.nanosec / NANOSECONDS)

@@ -1,0 +1,51 @@
+"""Gains from a robot's inertias."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from random_robots import urdf_robots
+
+from robodyn_ros import Robot
+from robodyn_ros.control.default_gains import NATURAL_FREQUENCY, PERIOD, SATURATION_ERROR, joint_gains
+from robodyn_ros.resources import robot_file, shipped_robots
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_stable_in_configurations_that_were_not_looked_at(name):
+    """Eigenvalues of one sampled step of the coupled robot lie within the unit circle, with PD and with damping."""
+    robot = Robot.from_urdf(robot_file(name))
+    p, d = joint_gains(robot)
+    assert (p > 0).all() and (d > 0).all()
+    low, high = np.maximum(robot.model.position_lower, -np.pi), np.minimum(robot.model.position_upper, np.pi)
+    n, one = robot.n, np.eye(robot.n)
+    for q in np.random.default_rng(99).uniform(low, high, (100, n)):
+        inverse = np.linalg.inv(robot.dynamics().mass_matrix(q))
+        for stiffness in (np.diag(p), np.zeros((n, n))):
+            v_q, v_v = -PERIOD * inverse @ stiffness, one - PERIOD * inverse @ np.diag(d)
+            step = np.block([[one + PERIOD * v_q, PERIOD * v_v], [v_q, v_v]])  # semi-implicit Euler
+            assert np.abs(np.linalg.eigvals(step)).max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_no_joint_saturates_at_small_errors(name):
+    robot = Robot.from_urdf(robot_file(name))
+    assert (joint_gains(robot)[0] * SATURATION_ERROR <= robot.model.effort_limit * (1 + 1e-12)).all()
+
+
+def test_a_single_heavy_joint_gets_the_natural_frequency():
+    """A slider of constant mass m without limit of effort: m w^2, critically damped unless that is unstable."""
+    xml = """<robot name="slider"><link name="base"/>
+        <link name="slide"><inertial><mass value="3"/>
+            <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="joint" type="prismatic"><parent link="base"/><child link="slide"/><axis xyz="1 0 0"/>
+            <limit lower="-1" upper="1" velocity="1" effort="1e9"/></joint></robot>"""
+    p, d = joint_gains(Robot.from_urdf(xml))
+    np.testing.assert_allclose(p, 3 * NATURAL_FREQUENCY**2)
+    np.testing.assert_allclose(d, 2 * 3 * NATURAL_FREQUENCY)
+
+
+@settings(deadline=None, max_examples=10)
+@given(urdf_robots(max_joints=5))
+def test_any_robot_gets_finite_gains(xml):
+    for gains in joint_gains(Robot.from_urdf(xml)):
+        assert np.isfinite(gains).all() and (gains >= 0).all()

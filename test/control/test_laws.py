@@ -1,0 +1,140 @@
+"""Each law against its formula in the book, on floats and traced, and what the book predicts of it."""
+
+import numpy as np
+import pytest
+from closed_loop import simulate
+
+from robodyn_ros import Robot
+from robodyn_ros.compile import compile_function
+from robodyn_ros.control import JointReference, State
+from robodyn_ros.control.computed_torque import ComputedTorque, ComputedTorqueParameters
+from robodyn_ros.control.damping import Damping, DampingParameters
+from robodyn_ros.control.pd import PD, PDParameters
+from robodyn_ros.resources import robot_file, shipped_robots
+
+LAWS = [PD, ComputedTorque, Damping]
+ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
+
+
+def random_input(n, seed=0):
+    q, v, q_d, v_d, a_d = np.random.default_rng(seed).normal(size=(5, n))
+    return State(0.0, 0.001, q, v), JointReference(q_d, v_d, a_d)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_pd_is_the_books_formula(name):
+    robot = ROBOTS[name]
+    state, reference = random_input(robot.n)
+    p, d = np.random.default_rng(1).uniform(1.0, 100.0, (2, robot.n))
+    effort = PD(robot, PDParameters(p, d)).update(state, reference)
+    e, e_dot = reference.q - state.q, reference.v - state.v
+    np.testing.assert_allclose(effort, np.diag(p) @ e + np.diag(d) @ e_dot, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_computed_torque_is_the_books_formula(name):
+    """(6.41) with M, h + g from functions of their own, against inverse dynamics of a*."""
+    robot = ROBOTS[name]
+    state, reference = random_input(robot.n)
+    p, d, friction = np.random.default_rng(1).uniform(1.0, 100.0, (3, robot.n))
+    effort = ComputedTorque(robot, ComputedTorqueParameters(p, d, friction)).update(state, reference)
+    book = robot.dynamics(compiled=False)
+    a = reference.a + d * (reference.v - state.v) + p * (reference.q - state.q)
+    expected = (book.mass_matrix(state.q) @ a + book.coriolis_matrix(state.q, state.v) @ state.v
+                + book.gravity(state.q) + friction * state.v)
+    np.testing.assert_allclose(effort, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_computed_torque_takes_its_friction_from_the_description():
+    robot = ROBOTS["scara"]
+    np.testing.assert_array_equal(ComputedTorque(robot).parameters.friction, robot.model.damping)
+    assert robot.model.damping.any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e150])
+def test_damping_takes_energy_out_at_any_speed(scale):
+    for robot in ROBOTS.values():
+        state, _ = random_input(robot.n)
+        v = scale * state.v
+        effort = Damping(robot).update(state._replace(v=v), None)
+        assert np.isfinite(effort).all() and (effort * v < 0).all()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_same_source_can_be_compiled(law):
+    """As one kernel of state, reference and gains, dynamics included: what compiled rollouts rest on."""
+    robot = ROBOTS["arm6"]
+    controller = law(robot)
+    fields = list(controller.Parameters.declarations())
+    follows = law.follows is JointReference
+    inputs = dict.fromkeys(["q", "v", *(["q_d", "v_d", "a_d"] if follows else []), *fields], (robot.n,))
+
+    def answer(*arrays):
+        named = dict(zip(inputs, arrays, strict=True))
+        parameters = law.Parameters(**{field: named[field] for field in fields})
+        reference = JointReference(named["q_d"], named["v_d"], named["a_d"]) if follows else None
+        state = State(0.0, 0.001, named["q"], named["v"])
+        return law.law(Traced(robot.model), parameters, state, reference, np.zeros(0))[0]
+
+    kernel = compile_function(answer, inputs, name=law.__name__)
+    state, reference = random_input(robot.n)
+    arrays = [state.q, state.v, *(reference if follows else []), *(getattr(controller.parameters, f) for f in fields)]
+    expected = controller.update(state, reference if follows else None)
+    np.testing.assert_allclose(kernel(*arrays), expected, rtol=1e-10, atol=1e-10)
+
+
+class Traced:
+    """The textbook's dynamics of traced scalars."""
+
+    def __init__(self, model):
+        self._model = model
+
+    def inverse_dynamics(self, q, v, a):
+        from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+
+        return inverse_dynamics(self._model, q, v, a)
+
+
+def test_error_of_computed_torque_decays_as_chosen():
+    """(6.46) on the real, coupled arm: e'' + K_v e' + K_p e = 0 with poles of one's choice per joint."""
+    robot = ROBOTS["planar_2r"]
+    slow, fast = np.array([4.0, 6.0]), np.array([9.0, 13.0])
+    controller = ComputedTorque(robot, ComputedTorqueParameters(slow * fast, slow + fast))
+    start = np.array([0.3, -0.2])
+    times, q, _ = simulate(robot, controller, q=start, q_d=np.zeros(2), duration=1.0, step=1e-4)
+    e_0, t = -start, times[:, None]
+    expected = e_0 * (fast * np.exp(-slow * t) - slow * np.exp(-fast * t)) / (fast - slow)
+    np.testing.assert_allclose(-q, expected, atol=0.01 * np.abs(e_0).max())
+
+
+def test_pd_settles_off_by_gravity_over_stiffness():
+    """(6.27): at rest K_p e = g(q)."""
+    robot = ROBOTS["planar_2r"]
+    controller = PD(robot, PDParameters(p=[300.0, 150.0], d=[60.0, 15.0]))
+    _, q, v = simulate(robot, controller, q=np.zeros(2), q_d=np.zeros(2), duration=4.0)
+    np.testing.assert_allclose(v[-1], 0.0, atol=1e-6)
+    offset = np.zeros(2) - q[-1]
+    np.testing.assert_allclose(controller.parameters.p * offset, robot.dynamics().gravity(q[-1]), rtol=1e-6)
+    assert np.abs(offset).max() > 0.01
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("law", [PD, ComputedTorque])
+def test_default_gains_bring_every_robot_to_rest_near_its_goal(law, name):
+    robot = ROBOTS[name]
+    low, high = np.maximum(robot.model.position_lower, -1.0), np.minimum(robot.model.position_upper, 1.0)
+    start, goal = low + 0.55 * (high - low), low + 0.4 * (high - low)
+    _, q, v = simulate(robot, law(robot), q=start, q_d=goal, duration=3.0)
+    offset = np.abs(robot.dynamics().gravity(goal)) / law(robot).parameters.p if law is PD else 0.0
+    assert (np.abs(v[-1]) < 0.02).all()
+    assert (np.abs(q[-1] - goal) < 1.3 * offset + 0.01).all()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_default_damping_brings_every_robot_to_rest(name):
+    robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
+    q = np.clip(np.zeros(robot.n), robot.model.position_lower, robot.model.position_upper)
+    v = np.random.default_rng(0).uniform(-1.0, 1.0, robot.n)
+    _, q, v = simulate(robot, Damping(robot), q=q, v=v, q_d=None, duration=0.5)
+    energy = [0.5 * v[k] @ robot.dynamics().mass_matrix(q[k]) @ v[k] for k in (0, -1)]
+    assert energy[1] < 1e-3 * energy[0]

@@ -1,0 +1,115 @@
+"""Declared parameters: completion for a robot, checks, flat names."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.control import STIFFNESS, Parameters, per_joint, scalar
+from robodyn_ros.resources import robot_file
+
+ROBOT = Robot.from_urdf(robot_file("scara"))  # two turning joints, a sliding one, a turning one
+
+
+@dataclass(frozen=True, eq=False)
+class Gains(Parameters):
+    p: np.ndarray = per_joint(lambda robot: np.arange(1.0, robot.n + 1), unit=STIFFNESS, minimum=0.0, description="P")
+    d: np.ndarray = per_joint(2.0, unit="s", minimum=0.0, maximum=10.0, description="D")
+    scale: float = scalar(1.0, unit="1", minimum=0.5, maximum=2.0, description="Scale")
+    repeats: int = scalar(3, minimum=1, description="Repeats", structural=True)
+    mode: str = scalar("soft", description="Mode")
+    on: bool = scalar(True, description="On")
+
+
+def test_defaults_become_one_number_per_joint():
+    gains = Gains().for_robot(ROBOT)
+    np.testing.assert_array_equal(gains.p, [1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_array_equal(gains.d, [2.0, 2.0, 2.0, 2.0])
+    assert (gains.scale, gains.repeats, gains.mode, gains.on) == (1.0, 3, "soft", True)
+    with pytest.raises(ValueError):
+        gains.p[0] = 5.0
+
+
+def test_completing_twice_changes_nothing():
+    once = Gains(p=7.0).for_robot(ROBOT)
+    twice = once.for_robot(ROBOT)
+    np.testing.assert_array_equal(once.p, twice.p)
+    assert once.p is not twice.p
+
+
+def test_flat_names_units_and_ranges():
+    rows = {row.name: row for row in Gains().flat(ROBOT)}
+    assert len(rows) == 2 * ROBOT.n + 4
+    turning, sliding = rows["gains.joint1.p"], rows["gains.joint3.p"]
+    assert (turning.value, turning.unit, turning.minimum, turning.maximum) == (1.0, "N m/rad", 0.0, np.inf)
+    assert (sliding.value, sliding.unit) == (3.0, "N/m")
+    assert rows["gains.joint2.d"].unit == "s"
+    assert rows["repeats"].structural and not rows["scale"].structural
+    assert type(rows["repeats"].value) is int
+
+
+def test_flat_values_replace_only_what_they_name():
+    before = Gains().for_robot(ROBOT)
+    after = before.with_flat_values(ROBOT, {"gains.joint3.p": 30.0, "gains.joint1.p": 10.0, "mode": "stiff"})
+    np.testing.assert_array_equal(after.p, [10.0, 2.0, 30.0, 4.0])
+    np.testing.assert_array_equal(after.d, before.d)
+    assert after.mode == "stiff"
+    np.testing.assert_array_equal(before.p, [1.0, 2.0, 3.0, 4.0])
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0.0, 1e6), min_size=4, max_size=4), st.floats(0.5, 2.0))
+def test_flat_values_there_and_back(p, scale):
+    gains = Gains(p=np.array(p), scale=scale).for_robot(ROBOT)
+    again = Gains().with_flat_values(ROBOT, {row.name: row.value for row in gains.flat(ROBOT)})
+    np.testing.assert_array_equal(again.p, gains.p)
+    assert again.scale == gains.scale
+
+
+@pytest.mark.parametrize(
+    ("gains", "words"),
+    [
+        (Gains(p=[1.0, 2.0]), ["Gains.p", "shape (4,)", "(2,)"]),
+        (Gains(p=-1.0), ["Gains.p of joint joint1", "-1"]),
+        (Gains(p=[1.0, 2.0, np.nan, 4.0]), ["joint3", "nan"]),
+        (Gains(d=11.0), ["Gains.d", "from 0 to 10", "11"]),
+        (Gains(p="stiff"), ["Gains.p", "'stiff'"]),
+        (Gains(scale=3.0), ["Gains.scale", "from 0.5 to 2", "3"]),
+        (Gains(scale="x"), ["Gains.scale", "float", "str"]),
+        (Gains(repeats=2.0), ["Gains.repeats", "int", "float"]),
+        (Gains(repeats=True), ["Gains.repeats", "int", "bool"]),
+        (Gains(on=1), ["Gains.on", "bool"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_place_and_reason(gains, words):
+    with pytest.raises(InputError) as caught:
+        gains.for_robot(ROBOT)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ({"gains.joint9.p": 1.0}, "gains.joint9.p"),
+        ({"gains.joint1.p": float("inf")}, "inf"),
+        ({"gains.joint1.p": -0.1}, "N m/rad"),
+        ({"gains.joint1.p": True}, "True"),
+        ({"scale": 0.0}, "scale"),
+    ],
+)
+def test_bad_flat_values_are_refused(values, word):
+    with pytest.raises(InputError, match=word):
+        Gains().with_flat_values(ROBOT, values)
+
+
+def test_a_field_must_be_declared():
+    @dataclass(frozen=True, eq=False)
+    class Careless(Parameters):
+        p: float = 1.0
+
+    with pytest.raises(InputError, match=r"Careless\.p.*per_joint"):
+        Careless.declarations()

@@ -1,0 +1,113 @@
+"""Controllers by name, and every way in which a plugin can be wrong."""
+
+import sys
+import textwrap
+
+import pytest
+
+from robodyn_ros import PluginError, Robot
+from robodyn_ros.control.pd import PD
+from robodyn_ros.control.registry import GROUP, controller_names, load_controller, make_controller, prefix
+from robodyn_ros.resources import robot_file
+
+ROBOT = Robot.from_urdf(robot_file("planar_2r"))
+
+PLUGINS = """
+    from dataclasses import dataclass
+    import numpy as np
+    from robodyn_ros.control import Controller, JointReference, Parameters, per_joint
+
+    class Fine(Controller):
+        def update(self, state, reference):
+            return -state.v
+
+    class Incomplete(Controller):
+        pass
+
+    class NoController:
+        pass
+
+    class FailsToConstruct(Fine):
+        def __init__(self, robot, parameters=None):
+            raise RuntimeError("no licence found")
+
+    class OddParameters(Fine):
+        Parameters = dict
+
+    class OddReference(Fine):
+        follows = str
+
+    @dataclass(frozen=True, eq=False)
+    class Undeclared(Parameters):
+        p: float = 1.0
+
+    class UndeclaredParameters(Fine):
+        Parameters = Undeclared
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed distribution with plugins, as pip would leave it."""
+    (tmp_path / "a_users_plugins.py").write_text(textwrap.dedent(PLUGINS))
+    (tmp_path / "a_broken_plugin.py").write_text("import a_library_that_is_not_there\n")
+    metadata = tmp_path / "a_users_plugins-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: a-users-plugins\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        f"[{GROUP}]\nfine = a_users_plugins:Fine\nbroken = a_broken_plugin:Any\ngone = a_users_plugins:Gone\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in ("a_users_plugins", "a_broken_plugin"):
+        sys.modules.pop(name, None)
+
+
+def test_an_entry_point_makes_a_controller_known(package):
+    assert "fine" in controller_names()
+    controller = make_controller("fine", ROBOT)
+    assert type(controller).__name__ == "Fine" and controller.robot is ROBOT
+
+
+def test_module_and_class_need_no_entry_point():
+    assert load_controller("robodyn_ros.control.pd:PD") is PD
+
+
+def test_prefix_of_parameters_has_no_colon():
+    assert prefix("pd") == "pd"
+    assert prefix("my_package.spring:Spring") == "Spring"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nonsense", ["unknown controller 'nonsense'", "fine", "package.module:Class"]),
+        ("", ["unknown controller ''"]),
+        ("broken", ["'broken' cannot be imported", "ModuleNotFoundError", "a_library_that_is_not_there"]),
+        ("gone", ["'gone' cannot be imported", "Gone"]),
+        ("no_such_module:PD", ["cannot be imported", "no_such_module"]),
+        ("robodyn_ros.control.pd:", ["cannot be imported"]),
+        (":PD", ["cannot be imported"]),
+        ("a_users_plugins:Incomplete", ["Incomplete does not define update"]),
+        ("a_users_plugins:NoController", ["expected a subclass of robodyn_ros.control.Controller"]),
+        ("a_users_plugins:np", ["expected a subclass"]),
+        ("a_users_plugins:FailsToConstruct", ["cannot be constructed", "RuntimeError: no licence found"]),
+        ("a_users_plugins:OddParameters", ["OddParameters.Parameters", "dict"]),
+        ("a_users_plugins:OddReference", ["follows", "str", "JointReference"]),
+        ("a_users_plugins:UndeclaredParameters", ["Undeclared.p", "per_joint"]),
+    ],
+)
+def test_what_is_wrong_with_a_plugin_is_said(package, name, words):
+    with pytest.raises(PluginError) as caught:
+        make_controller(name, ROBOT)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_name_that_two_packages_claim_is_refused(package):
+    metadata = package / "another_package-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: another-package\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\nfine = another_package:Fine\n")
+    with pytest.raises(PluginError, match=r"ambiguous.*a_users_plugins:Fine, another_package:Fine"):
+        load_controller("fine")
