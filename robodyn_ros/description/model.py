@@ -67,7 +67,7 @@ class Inertia:
         """Spatial inertia about the frame's origin, angular part first, shape (6, 6).
 
         ``[[I + m [c]^T [c], m [c]], [m [c]^T, m 1]]`` with the rotational inertia I about the centre of mass c:
-        [LynchPark] (9.23), there for c = 0, moved from the centre of mass to the origin by (9.52).
+        [LynchPark] (9.23), which has it for c = 0, moved from the centre of mass to the origin.
         """
         m_c = self.mass * skew(self.com)
         return np.block([[self.rotational_about_origin, m_c], [m_c.T, self.mass * np.eye(3)]])
