@@ -104,9 +104,7 @@ class PinReference:
         """a, shape (n,); by articulated bodies where each joint has a degree of freedom of its own."""
         if np.array_equal(self.projection @ self.projection.T, np.eye(self.model.nv)):
             efforts = self.projection @ tau
-            return self.projection.T @ pin.aba(
-                self.model, self.data, self.position(q), self.projection @ v, efforts
-            )
+            return self.projection.T @ pin.aba(self.model, self.data, self.position(q), self.projection @ v, efforts)
         return np.linalg.solve(self.mass_matrix(q), tau - self.bias(q, v))
 
     def forward_kinematics(self, q: Array, link: str) -> Array:

@@ -38,25 +38,22 @@ class _Kernels:
         self._made: dict[tuple[str, bool, str | None], Kernel | TextbookKernel] = {}
         self._lock = threading.Lock()
 
-    def get(self, name: str, *, with_wrench: bool = False, link: str | None = None) -> Kernel | TextbookKernel:
-        key = (name, with_wrench, link)
+    def get(self, name: str, with_wrench: bool, link: str | None) -> Kernel | TextbookKernel:
+        key = (name, with_wrench, None if link == self._model.tip_link else link)
         kernel = self._made.get(key)
         if kernel is None:
             with self._lock:
                 kernel = self._made.get(key)
                 if kernel is None:
-                    kernel = self._made[key] = self._new(name, with_wrench, link)
+                    kernel = self._made[key] = self._new(*key)
         return kernel
-
-    def of_link(self, name: str, link: str | None) -> Kernel | TextbookKernel:
-        return self.get(name, link=self._model.frame(self._model.tip_link if link is None else link).name)
 
     def _new(self, name: str, with_wrench: bool, link: str | None) -> Kernel | TextbookKernel:
         function, arguments = _FUNCTIONS[name]
         inputs: dict[str, tuple[int, ...]] = dict.fromkeys(arguments, (self._model.n,))
         if with_wrench:
             inputs["wrench_tip"] = (6,)
-        options = {} if link is None else {"link": link}
+        options = {} if link is None else {"link": self._model.frame(link).name}
         return self._make(lambda *arrays: function(self._model, *arrays, **options), inputs, name)
 
 
@@ -70,13 +67,18 @@ class DynamicsFunctions(ABC):
     def __init__(self, kernels: _Kernels) -> None:
         self._kernels = kernels
 
-    @staticmethod
     @abstractmethod
-    def _of(kernel: Kernel | TextbookKernel) -> Callable[..., Array]:
-        """How a kernel is called."""
+    def _run(self, kernel: Kernel | TextbookKernel, arrays: tuple[ArrayLike, ...]) -> Array:
+        """Calls a kernel for one sample or for many."""
+
+    def _call(
+        self, name: str, *arrays: ArrayLike, wrench_tip: ArrayLike | None = None, link: str | None = None
+    ) -> Array:
+        kernel = self._kernels.get(name, wrench_tip is not None, link)
+        return self._run(kernel, arrays if wrench_tip is None else (*arrays, wrench_tip))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench_tip: ArrayLike | None = None) -> Array:
-        """tau = M(q) a + c(q, v) + g(q) - J(q)^T wrench_tip, [LynchPark] (9.53)-(9.57).
+        """Joint efforts M(q) a + c(q, v) + g(q) - J(q)^T wrench_tip, [LynchPark] (9.53)-(9.57).
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -91,12 +93,12 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: An array has another shape or holds no numbers.
         """
-        if wrench_tip is None:
-            return self._of(self._kernels.get("inverse_dynamics"))(q, v, a)
-        return self._of(self._kernels.get("inverse_dynamics", with_wrench=True))(q, v, a, wrench_tip)
+        return self._call("inverse_dynamics", q, v, a, wrench_tip=wrench_tip)
 
-    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None) -> Array:
-        """The a of M(q) a = tau + J(q)^T wrench_tip - c(q, v) - g(q), [LynchPark] (9.89).
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None
+    ) -> Array:
+        """The acceleration a of M(q) a = tau + J(q)^T wrench_tip - c(q, v) - g(q), [LynchPark] (9.89).
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -110,9 +112,7 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: An array has another shape or holds no numbers.
         """
-        if wrench_tip is None:
-            return self._of(self._kernels.get("forward_dynamics"))(q, v, tau)
-        return self._of(self._kernels.get("forward_dynamics", with_wrench=True))(q, v, tau, wrench_tip)
+        return self._call("forward_dynamics", q, v, tau, wrench_tip=wrench_tip)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q), symmetric and positive definite.
@@ -126,7 +126,7 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: q has another shape or holds no numbers.
         """
-        return self._of(self._kernels.get("mass_matrix"))(q)
+        return self._call("mass_matrix", q)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) of Christoffel symbols, [LynchPark] (9.87): C v = c(q, v), and dM/dt - 2 C is skew-symmetric.
@@ -141,7 +141,7 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: An array has another shape or holds no numbers.
         """
-        return self._of(self._kernels.get("coriolis_matrix"))(q, v)
+        return self._call("coriolis_matrix", q, v)
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q): the efforts that hold the robot still.
@@ -155,7 +155,7 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: q has another shape or holds no numbers.
         """
-        return self._of(self._kernels.get("gravity"))(q)
+        return self._call("gravity", q)
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """b(q, v) = c(q, v) + g(q), [LynchPark] (9.1).
@@ -170,7 +170,7 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: An array has another shape or holds no numbers.
         """
-        return self._of(self._kernels.get("bias"))(q, v)
+        return self._call("bias", q, v)
 
     def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> Array:
         """Pose of a link in the base frame.
@@ -185,7 +185,7 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: q has another shape or holds no numbers; no link has that name.
         """
-        return self._of(self._kernels.of_link("forward_kinematics", link))(q)
+        return self._call("forward_kinematics", q, link=link)
 
     def jacobian(self, q: ArrayLike, link: str | None = None) -> Array:
         """Geometric Jacobian: (velocity of a link's origin, its angular velocity) = J v, in base axes.
@@ -200,19 +200,29 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: q has another shape or holds no numbers; no link has that name.
         """
-        return self._of(self._kernels.of_link("jacobian", link))(q)
+        return self._call("jacobian", q, link=link)
 
 
 class BatchDynamics(DynamicsFunctions):
-    """The functions of ``Dynamics`` for N samples at once: arrays (N, n) in, (N, ...) out."""
+    """The functions of ``Dynamics`` for N samples at once: arrays (N, n) in, (N, ...) out.
 
-    @staticmethod
-    def _of(kernel: Kernel | TextbookKernel) -> Callable[..., Array]:
-        return kernel.batch
+    Attributes:
+        threads: How many threads share the samples; 1 unless set.
+    """
+
+    def __init__(self, kernels: _Kernels) -> None:
+        super().__init__(kernels)
+        self.threads = 1
+
+    def _run(self, kernel: Kernel | TextbookKernel, arrays: tuple[ArrayLike, ...]) -> Array:
+        return kernel.batch(*arrays, threads=self.threads)
 
 
 class Dynamics(DynamicsFunctions):
     """A robot's dynamics. Each function is traced and compiled when it is first used, in any thread.
+
+    From then on the attribute of the function's name is the compiled function itself: an ordinary call has no Python
+    code in between. What it does not know (a wrench, a link, an argument by name, a list) it hands to the method.
 
     Args:
         model: The robot.
@@ -226,6 +236,14 @@ class Dynamics(DynamicsFunctions):
         super().__init__(_Kernels(model, compiled))
         self.batch = BatchDynamics(self._kernels)
 
-    @staticmethod
-    def _of(kernel: Kernel | TextbookKernel) -> Callable[..., Array]:
-        return kernel
+    def _run(self, kernel: Kernel | TextbookKernel, arrays: tuple[ArrayLike, ...]) -> Array:
+        return kernel(*arrays)
+
+    def _call(
+        self, name: str, *arrays: ArrayLike, wrench_tip: ArrayLike | None = None, link: str | None = None
+    ) -> Array:
+        if wrench_tip is None and link is None and name not in vars(self):
+            kernel = self._kernels.get(name, False, None)
+            if isinstance(kernel, Kernel):
+                setattr(self, name, kernel.or_else(getattr(super(), name)))
+        return super()._call(name, *arrays, wrench_tip=wrench_tip, link=link)

@@ -8,7 +8,7 @@ from robodyn_ros.description.model import Array
 
 
 def solve_mass(matrix: Array, right: Array) -> Array:
-    """x of M x = b by the factorisation M = L^T D L, [Featherstone] 6.5.
+    """Solution of M x = b by the factorisation M = L^T D L, [Featherstone] 6.5.
 
     Eliminating the joints from the last (leaves) to the first (root) keeps every zero that branches leave in M a zero
     of L, so a tape of this does no arithmetic on them. It takes no square roots, and M no pivoting, being positive

@@ -42,13 +42,10 @@ def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array, wrench_tip
     for joint, pose in zip(joints, poses, strict=True):
         axis = joint_twist(joint)
         rate, rate_dot = joint.multiplier * v[joint.dof], joint.multiplier * a[joint.dof]
-        parent_twist, parent_acceleration = (
-            (twists[joint.parent], accelerations[joint.parent]) if joint.parent >= 0 else (np.zeros(6), base_acceleration)
-        )
-        twist = twist_in_child(pose, parent_twist) + axis * rate  # (9.54)
-        acceleration = (
-            twist_in_child(pose, parent_acceleration) + lie_bracket(twist, axis) * rate + axis * rate_dot
-        )  # (9.55)
+        at_base = joint.parent < 0
+        twist = twist_in_child(pose, np.zeros(6) if at_base else twists[joint.parent]) + axis * rate  # (9.54)
+        acceleration = twist_in_child(pose, base_acceleration if at_base else accelerations[joint.parent])
+        acceleration = acceleration + lie_bracket(twist, axis) * rate + axis * rate_dot  # (9.55)
         twists.append(twist)
         accelerations.append(acceleration)
         wrenches.append(body_wrench(joint.inertia, twist, acceleration))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from robodyn_ros.compile.arguments import in_order, real_array, shape_error
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -25,19 +26,21 @@ class TextbookKernel:
         self._function = function
         self._inputs = dict(inputs)
 
-    def __call__(self, *arrays: ArrayLike) -> Array:
+    def __call__(self, *arrays: Any, **named: Any) -> Array:
         """The function of one sample.
 
         Raises:
             InputError: An array is missing, superfluous, not of numbers, or of another shape.
         """
-        return self._function(*self._checked(arrays, ""))
+        return self._function(*self._checked(arrays, named, ()))
 
-    def batch(self, *arrays: ArrayLike) -> Array:
+    def batch(self, *arrays: Any, threads: int = 1, **named: Any) -> Array:
         """The function of every sample.
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
+            threads: For likeness with ``compile.Kernel`` alone; Python computes one sample after the other.
+            **named: Inputs by name instead of position.
 
         Returns:
             Shape (N, *the function's output shape).
@@ -45,30 +48,21 @@ class TextbookKernel:
         Raises:
             InputError: As for a single call, or the numbers of samples differ.
         """
-        checked = self._checked(arrays, "N")
-        lengths = {len(array) for array in checked}
-        if len(lengths) != 1:
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(self._inputs, checked, strict=True))
-            raise InputError(f"{self.name}: expected as many samples in each array, received {shapes}")
+        checked = self._checked(arrays, named, ("N",))
+        if len({len(array) for array in checked}) != 1:
+            lengths = ", ".join(f"{len(array)} in {name}" for name, array in zip(self._inputs, checked, strict=True))
+            raise InputError(f"{self.name}: expected as many samples in each array, received {lengths}")
         samples = list(zip(*checked, strict=True))
         if samples:
             return np.array([self._function(*sample) for sample in samples])
-        result = self._function(*(np.zeros(shape) for shape in self._inputs.values()))
-        return np.empty((0, *result.shape))
+        shape = self._function(*(np.zeros(shape) for shape in self._inputs.values())).shape
+        return np.empty((0, *shape))
 
-    def _checked(self, arrays: tuple[ArrayLike, ...], samples: str) -> list[Array]:
-        if len(arrays) != len(self._inputs):
-            raise InputError(
-                f"{self.name}: expected {len(self._inputs)} arrays ({', '.join(self._inputs)}), received {len(arrays)}"
-            )
+    def _checked(self, arrays: tuple[Any, ...], named: dict[str, Any], leading: tuple[str, ...]) -> list[Array]:
         checked = []
-        for (name, shape), given in zip(self._inputs.items(), arrays, strict=True):
-            try:
-                array = np.asarray(given, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise InputError(f"{self.name}: {name}: expected numbers, received {given!r}") from error
-            if array.shape[len(samples) :] != shape or array.ndim != len(samples) + len(shape):
-                expected = ", ".join([*samples, *map(str, shape)]) + ("," if len(samples) + len(shape) == 1 else "")
-                raise InputError(f"{self.name}: {name}: expected shape ({expected}), received {array.shape}")
+        for name, shape, given in in_order(self.name, self._inputs, arrays, named):
+            array = real_array(self.name, name, given)
+            if array.ndim != len(leading) + len(shape) or array.shape[len(leading) :] != shape:
+                raise shape_error(self.name, name, (*leading, *shape), array.shape)
             checked.append(array)
         return checked

@@ -12,8 +12,9 @@ from robodyn_ros.kinematics.twists import adjoint, cross, inverse_pose
 def geometric_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
     """Jacobian of a link's angular velocity and of its origin's linear velocity, both in base axes.
 
-    It is J_omega of [Yamamoto] (1.37), written down column by column instead of by differentiation: a revolute joint about the axis z_j through p_j turns the link by z_j and
-    carries the origin p along z_j × (p - p_j); a prismatic joint carries it along z_j.
+    J_omega of [Yamamoto] (1.37), written down column by column instead of by differentiation: a revolute joint about
+    the axis z_j through p_j turns the link by z_j and carries the origin p along z_j × (p - p_j); a prismatic joint
+    carries it along z_j.
 
     Args:
         model: The robot.

@@ -7,6 +7,8 @@ shape (4, 4): the pose of frame b in frame a. Everything here takes arrays of fl
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from robodyn_ros.description.model import Array, skew
@@ -131,7 +133,7 @@ def inverse_pose(pose_a_b: Array) -> Array:
     return homogeneous(rotation.T, -(rotation.T @ position))
 
 
-def exponential(twist: Array, theta: float | np.generic) -> Array:
+def exponential(twist: Array, theta: Any) -> Array:
     """e^{[A] theta}: the displacement along a joint's twist, by Rodrigues' formula.
 
     Its terms are gathered by 1, cos and sin, so that an axis along x, y or z leaves no arithmetic behind.

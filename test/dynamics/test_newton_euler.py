@@ -74,6 +74,9 @@ def test_planar_2r_of_the_book():
         - m2 * l1 * l2 * s2 * (2 * v[0] * v[1] + v[1] ** 2)
         + (m1 + m2) * l1 * GRAVITY * c1
         + m2 * GRAVITY * l2 * c12,
-        m2 * (l1 * l2 * c2 + l2**2) * a[0] + m2 * l2**2 * a[1] + m2 * l1 * l2 * v[0] ** 2 * s2 + m2 * GRAVITY * l2 * c12,
+        m2 * (l1 * l2 * c2 + l2**2) * a[0]
+        + m2 * l2**2 * a[1]
+        + m2 * l1 * l2 * v[0] ** 2 * s2
+        + m2 * GRAVITY * l2 * c12,
     ]
     np.testing.assert_allclose(inverse_dynamics(planar_2r(), q, v, a), expected, rtol=1e-13)

@@ -27,7 +27,7 @@ def test_lists_and_integers_are_numbers(kernel):
         ((np.zeros(3),), r"product.*2 arrays \(q, v\), received 1"),
         ((np.zeros(4), np.zeros(2)), r"product: q: expected shape \(3,\), received \(4,\)"),
         ((np.zeros(3), np.zeros((2, 1))), r"product: v: expected shape \(2,\), received \(2, 1\)"),
-        ((np.zeros(3), "ab"), "product: v: expected numbers, received 'ab'"),
+        ((np.zeros(3), "ab"), "product: v: expected real numbers, received str"),
     ],
 )
 def test_bad_arguments_are_named(kernel, arrays, message):
@@ -40,7 +40,7 @@ def test_bad_arguments_are_named(kernel, arrays, message):
     [
         ((np.zeros((5, 4)), np.zeros((5, 2))), r"product: q: expected shape \(N, 3\), received \(5, 4\)"),
         ((np.zeros(3), np.zeros(2)), r"product: q: expected shape \(N, 3\), received \(3,\)"),
-        ((np.zeros((5, 3)), np.zeros((4, 2))), r"product: expected as many samples.*\(5, 3\).*\(4, 2\)"),
+        ((np.zeros((5, 3)), np.zeros((4, 2))), r"product: expected as many samples.*5 in q, 4 in v"),
     ],
 )
 def test_bad_batches_are_named(kernel, arrays, message):
