@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import places
 from steps import Step, call, fingerprint
@@ -17,6 +18,19 @@ REQUIREMENTS = places.ROOT / "requirements"
 LOCK = REQUIREMENTS / "lock.txt"
 PIP_FOR_VENV = "pip==25.3"
 """Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""
+
+LOCAL_SETUP = """\
+# Made by tools/environment.py; install/setup.* sources it.
+_robodyn_prepend() {{
+  eval "_robodyn_old=\\${{$1:-}}"
+  case ":$_robodyn_old:" in
+    *":$2:"*) ;;
+    *) export "$1=$2${{_robodyn_old:+:$_robodyn_old}}" ;;
+  esac
+  unset _robodyn_old
+}}
+export VIRTUAL_ENV='{venv}'
+"""
 
 NO_NETWORK = "If the network was the reason, run the same command again: it goes on from here."
 
@@ -58,7 +72,8 @@ def install_packages() -> None:
     names = ["run", "build", "test", "bench"] + ([] if places.DISTRO else ["ros"])
     constraints = places.NOTES / "constraints.txt"
     constraints.write_text(constraints_text())
-    command = [str(places.PYTHON), "-m", "pip", "install", "--only-binary", ":all:", "--no-binary", "empy", "--constraint", str(constraints)]
+    command = [str(places.PYTHON), "-m", "pip", "install", "--constraint", str(constraints),
+               "--only-binary", ":all:", "--no-binary", "empy"]     # nothing is compiled; empy has no wheel
     for name in names:
         command += ["--requirement", str(REQUIREMENTS / f"{name}.txt")]
     environment = {**places.inner_environment(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_USER": "0"}
@@ -88,7 +103,7 @@ def constraints_text() -> str:
     return text
 
 
-def ask(expression: str, *modules: str) -> object:
+def ask(expression: str, *modules: str) -> Any:
     """Value of an expression in the environment's own Python."""
     code = f"import json, {', '.join(modules)}; print(json.dumps({expression}))"
     return json.loads(subprocess.run([str(places.PYTHON), "-c", code], env=places.inner_environment(), text=True,
@@ -97,7 +112,7 @@ def ask(expression: str, *modules: str) -> object:
 
 def correct_include_folders() -> None:
     """Let the wheels' CMake targets name this machine's include folders, not those of the one that built them."""
-    python, numpy = ask("[sysconfig.get_path('include'), numpy.get_include()]", "sysconfig", "numpy")  # type: ignore
+    python, numpy = ask("[sysconfig.get_path('include'), numpy.get_include()]", "sysconfig", "numpy")
     for path in places.VENV.glob("share/*/cmake/*rosidl_generator_pyExport.cmake"):
         text = path.read_text()
         text = re.sub(r'/[^";]*/include/python3\.\d+(?=[";])', lambda _: python, text)
@@ -107,20 +122,14 @@ def correct_include_folders() -> None:
 
 def write_local_setup() -> None:
     """The scripts by which sourcing install/setup.* brings this environment along."""
-    lines = ["# Made by tools/environment.py; install/setup.* sources it.",
-             "_robodyn_prepend() {",
-             '  eval "_robodyn_old=\\${$1:-}"',
-             '  case ":$_robodyn_old:" in *":$2:"*) ;; *) eval "export $1=\\"\\$2\\${_robodyn_old:+:}$_robodyn_old\\"" ;; esac',
-             "  unset _robodyn_old",
-             "}",
-             f"export VIRTUAL_ENV='{places.VENV}'",
-             f"_robodyn_prepend PATH '{places.VENV}/bin'"]
+    entries = [("PATH", places.VENV / "bin"), ("PATH", places.PROGRAMS)]
+    text = LOCAL_SETUP.format(venv=places.VENV)
     if not places.DISTRO:
-        lines += [f"_robodyn_prepend AMENT_PREFIX_PATH '{places.VENV}'",
-                  f"_robodyn_prepend CMAKE_PREFIX_PATH '{places.VENV}'",
-                  *(f"_robodyn_prepend LD_LIBRARY_PATH '{folder}'" for folder in places.library_folders()),
-                  "# The wheels would start every Python twice to set that path.",
-                  "export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1"]
-    lines.append("unset -f _robodyn_prepend")
+        entries += [("AMENT_PREFIX_PATH", places.VENV), ("CMAKE_PREFIX_PATH", places.VENV)]
+        entries += [("LD_LIBRARY_PATH", folder) for folder in places.library_folders()]
+        text += "# The wheels would start every Python twice to set the path of their libraries.\n"
+        text += "export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1\n"
+    text += "".join(f"_robodyn_prepend {variable} '{folder}'\n" for variable, folder in entries)
+    text += "unset -f _robodyn_prepend\n"
     for shell in ("sh", "bash", "zsh"):
-        (places.VENV / f"local_setup.{shell}").write_text("\n".join(lines) + "\n")
+        (places.VENV / f"local_setup.{shell}").write_text(text)

@@ -10,6 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 INSTALL = ROOT / "install"
+PROGRAMS = INSTALL / "robodyn_ros" / "lib" / "robodyn_ros"
+"""Where `ros2 run` finds hardware, controller and the rest; a shell finds them there, too, where ros2 is missing."""
 NOTES = ROOT / ".setup"
 """Log of each step, and the lock that keeps two set-ups apart."""
 
@@ -25,9 +27,9 @@ def base_python() -> str:
     return getattr(sys, "_base_executable", None) or sys.executable
 
 
-def library_folders() -> list[str]:
+def library_folders() -> list[Path]:
     """Folders with the shared libraries of the ROS 2 wheels."""
-    return [str(VENV / "lib"), *sorted(str(path) for path in VENV.glob("lib/python3.*/site-packages/ros_*.libs"))]
+    return [VENV / "lib", *sorted(VENV.glob("lib/python3.*/site-packages/ros_*.libs"))]
 
 
 def outer_environment() -> dict[str, str]:
@@ -51,7 +53,7 @@ def inner_environment() -> dict[str, str]:
     if not DISTRO:
         environment.pop("PYTHONPATH", None)
         environment["AMENT_PREFIX_PATH"] = environment["CMAKE_PREFIX_PATH"] = str(VENV)
-        environment["LD_LIBRARY_PATH"] = os.pathsep.join(library_folders())
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(map(str, library_folders()))
         environment["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
     return environment
 

@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 import places
 
@@ -116,7 +117,7 @@ def of_python() -> Iterator[Problem]:
 def can_stand_in() -> bool:
     """Whether the interpreter's own pip can fill an environment that was made without ensurepip."""
     answer = subprocess.run([places.base_python(), "-m", "pip", "--version"], env=places.outer_environment(),
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     numbers = answer.stdout.split()[1].split(".")[:2] if answer.returncode == 0 else []
     return tuple(int(number) for number in numbers) >= OLDEST_PIP
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import fcntl
 import sys
-from typing import IO, Iterator
+from collections.abc import Iterator
+from typing import IO
 
 import environment
 import places
