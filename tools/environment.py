@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ NO_NETWORK = "If the network was the reason, run the same command again: it goes
 
 def steps() -> list[Step]:
     """The environment itself, then what is in it."""
-    origin = fingerprint(str(places.ROOT), platform.python_version(), places.base_python(), places.DISTRO,
+    origin = fingerprint(str(places.ROOT), platform.python_version(), sys.base_prefix, places.DISTRO,
                          *(map(str, places.ros_prefixes()) if places.DISTRO else ()))
     packages = fingerprint(origin, Path(__file__), REQUIREMENTS)
     return [
