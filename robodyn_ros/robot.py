@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
 
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics.evaluator import Dynamics
+
+if TYPE_CHECKING:
+    from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable
+    from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult
 
 
 class Robot:
@@ -56,6 +63,37 @@ class Robot:
 
         return cls(load_urdf(path_or_xml, strict=strict, gravity=gravity, tip_link=tip_link))
 
+    @classmethod
+    def from_dh(
+        cls,
+        table: DHTable | Sequence[DHRow | Mapping[str, Any] | Sequence[float]],
+        name: str = "robot",
+        strict: bool = False,
+        gravity: Sequence[float] | Array = STANDARD_GRAVITY,
+    ) -> Robot:
+        """The robot of a table of modified Denavit-Hartenberg parameters, [Yamamoto] 1.6.
+
+        Args:
+            table: A ``DHTable``; or only its rows, each a ``DHRow``, a mapping of its attributes, or a, alpha, d,
+                theta of a revolute joint.
+            name: Name of the robot.
+            strict: Whether what is physically odd but computable is an error instead of a warning.
+            gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
+
+        Returns:
+            The robot.
+
+        Raises:
+            DescriptionError: The table cannot be used; or it is odd, and ``strict`` is set.
+            InputError: ``gravity`` is not three finite numbers.
+
+        Warns:
+            DescriptionWarning: No row has an inertia: kinematics will do, dynamics will not.
+        """
+        from robodyn_ros.description.denavit_hartenberg import load_dh
+
+        return cls(load_dh(table, name=name, strict=strict, gravity=gravity))
+
     @property
     def name(self) -> str:
         """Name of the robot."""
@@ -89,6 +127,27 @@ class Robot:
             if compiled not in self._dynamics:
                 self._dynamics[compiled] = Dynamics(self.model, compiled=compiled)
             return self._dynamics[compiled]
+
+    def inverse_kinematics(
+        self, target: ArrayLike, q_start: ArrayLike | None = None, **options: Any
+    ) -> InverseKinematicsResult:
+        """Joint positions that bring a link to a pose, by Newton's method, [Yamamoto] 1.9.
+
+        Args:
+            target: Pose wanted, in the base frame, shape (4, 4) [m]; or a position alone, shape (3,) [m].
+            q_start: Where to start, shape (n,) [rad or m]; None for the middle of the range.
+            **options: As for :func:`robodyn_ros.kinematics.inverse_kinematics.inverse_kinematics`: ``link``,
+                ``rows``, tolerances, limits, restarts.
+
+        Returns:
+            The joint positions and whether, and if not why, they do not do.
+
+        Raises:
+            InputError: An argument has the wrong shape, is no pose or out of its range; no link has that name.
+        """
+        from robodyn_ros.kinematics.inverse_kinematics import inverse_kinematics
+
+        return inverse_kinematics(self.model, self.dynamics(), target, q_start, **options)
 
     def __repr__(self) -> str:
         return f"<Robot {self.name!r}: {self.n} joints, tip {self.tip_link!r}>"

@@ -6,6 +6,7 @@ import pytest
 
 import robodyn_ros
 from robodyn_ros import DescriptionError, InputError, Robot
+from robodyn_ros.description.model import Inertia
 from robodyn_ros.resources import robot_file
 
 
@@ -53,3 +54,22 @@ def test_every_export_exists():
         assert getattr(robodyn_ros, name) is not None
     with pytest.raises(AttributeError, match="Robots"):
         _ = robodyn_ros.Robots
+
+
+def test_a_robot_from_denavit_hartenberg_parameters():
+    body = Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))
+    rows = [{"a": a, "alpha": 0, "d": 0, "theta": 0, "inertia": body} for a in (0.0, 0.5)]
+    robot = Robot.from_dh(rows, name="two", gravity=(0, -9.81, 0))
+    assert (robot.name, robot.joint_names) == ("two", ("joint1", "joint2"))
+    # The second link's mass hangs on its axis, 0.5 m from the first.
+    np.testing.assert_allclose(robot.dynamics().gravity([0.0, 0.3]), [0.5 * 9.81, 0.0], atol=1e-12)
+    with pytest.raises(DescriptionError, match="row 1"):
+        Robot.from_dh([(0, 0, 0)])
+
+
+def test_joint_positions_of_a_pose():
+    robot = Robot.from_urdf(robot_file("arm6"))
+    q = np.array([0.3, -1.2, 1.5, 0.4, 0.9, -0.2])
+    result = robot.inverse_kinematics(robot.dynamics().forward_kinematics(q), q + 0.05)
+    assert result.success
+    np.testing.assert_allclose(result.q, q, atol=1e-7)

@@ -1,0 +1,198 @@
+"""Numerical inverse kinematics: joint positions that bring a link to a pose ([Yamamoto] 1.9)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_floats, as_rotation
+from robodyn_ros.kinematics.inverse_kinematics_failure import explain_failure, out_of_reach
+from robodyn_ros.kinematics.newton_search import Goal, Search
+
+POSE = (True,) * 6
+"""All rows: position and orientation."""
+
+POSITION = (True, True, True, False, False, False)
+"""Position alone; the orientation is left as it comes."""
+
+
+class Kinematics(Protocol):
+    """What inverse kinematics needs of a robot; ``robot.dynamics()`` has it."""
+
+    def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> Array:
+        """Pose of a link in the base frame, shape (4, 4)."""
+
+    def jacobian(self, q: ArrayLike, link: str | None = None) -> Array:
+        """Geometric Jacobian, shape (6, n), linear rows first, base axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class InverseKinematicsResult:
+    """What a search has found.
+
+    Attributes:
+        q: The joint positions: the solution, or the nearest there was, shape (n,) [rad or m].
+        success: Whether the errors are within the tolerances.
+        reason: Why not, in a sentence; "solved" otherwise.
+        position_error: Distance still to go on the rows asked for [m].
+        orientation_error: Angle still to go on the rows asked for [rad].
+        attempts: How many starts it took.
+        iterations: Newton steps taken, over all attempts.
+    """
+
+    q: Array
+    success: bool
+    reason: str
+    position_error: float
+    orientation_error: float
+    attempts: int
+    iterations: int
+
+
+def inverse_kinematics(
+    model: RobotModel,
+    kinematics: Kinematics,
+    target: ArrayLike,
+    q_start: ArrayLike | None = None,
+    *,
+    link: str | None = None,
+    rows: Sequence[bool] | None = None,
+    step: float = 1.0,
+    position_tolerance: float = 1e-8,
+    orientation_tolerance: float = 1e-8,
+    max_iterations: int = 100,
+    restarts: int = 50,
+    respect_limits: bool = True,
+    seed: int = 0,
+) -> InverseKinematicsResult:
+    """Joint positions that bring a link to a pose. [Yamamoto] 1.9, steps 1 to 5, (1.20) to (1.23).
+
+    Newton's method, q_i = q_(i-1) + k J^-1 (r - r_(i-1)), with three additions: the inverse is damped, the more the
+    farther the target (Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method",
+    2011), so that singular positions do no harm and convergence is still Newton's; joints stay within their limits,
+    those that press against one being left out of the step; and an attempt that stops coming nearer is given up for
+    another from random joint positions.
+
+    Args:
+        model: The robot.
+        kinematics: Its forward kinematics and Jacobian: ``robot.dynamics()``.
+        target: Pose wanted, in the base frame, shape (4, 4) [m]; or a position alone, shape (3,) [m].
+        q_start: Where to start, moved within the limits, shape (n,) [rad or m]; None for the middle of the range.
+        link: Name of the link to bring there; None for the tip link.
+        rows: Which of six errors count: translation along the base's x, y, z, rotation about the target's x, y, z.
+            None for all of them, or for the first three if the target is a position. A robot needs a joint for each:
+            a planar arm has x and y, a SCARA x, y, z and rotation about z.
+        step: The book's k, in (0, 1]: part of each Newton step that is taken.
+        position_tolerance: Distance that counts as reached [m].
+        orientation_tolerance: Angle that counts as reached [rad].
+        max_iterations: Steps per attempt; with a smaller step as many more, 1 / k times.
+        restarts: Attempts after the first.
+        respect_limits: Whether joints stay within their position limits.
+        seed: Of the random starts; the same seed gives the same result.
+
+    Returns:
+        The joint positions and whether, and if not why, they do not do. Among positions a full turn apart the one
+        nearest to the start.
+
+    Raises:
+        InputError: An argument has the wrong shape, is no pose or out of its range; no link has that name.
+    """
+    pose, rows = _read_target(target, rows)
+    _check_options(step, position_tolerance, orientation_tolerance, max_iterations, restarts)
+    link = model.frame(model.tip_link if link is None else link).name
+    goal = Goal(pose, np.array(rows), position_tolerance, orientation_tolerance)
+    if respect_limits:
+        lower, upper = model.position_lower, model.position_upper
+    else:
+        lower, upper = np.full(model.n, -np.inf), np.full(model.n, np.inf)
+    search = Search(
+        forward_kinematics=lambda q: kinematics.forward_kinematics(q, link),
+        jacobian=lambda q: kinematics.jacobian(q, link),
+        goal=goal,
+        lower=lower,
+        upper=upper,
+        step=step,
+        max_iterations=math.ceil(max_iterations / step),
+    )
+    from_here, to_there = _finite_range(model, lower, upper)
+    start = 0.5 * (from_here + to_there) if q_start is None else as_floats(q_start, (model.n,), "q_start")
+    start = np.clip(start, lower, upper)
+
+    hopeless = out_of_reach(model, link, goal)
+    rng = np.random.default_rng(seed)
+    best = search.attempt(start)
+    attempts, iterations = 1, best.iterations
+    while not best.reached and attempts <= restarts and not hopeless:
+        found = search.attempt(rng.uniform(from_here, to_there))
+        attempts, iterations = attempts + 1, iterations + found.iterations
+        if found.reached or found.distance < best.distance:
+            best = found
+    if best.reached:
+        reason, q = "solved", _nearest_turn(model, best.q, start, lower, upper)
+    else:
+        reason, q = hopeless or explain_failure(model, search, best, restarts), best.q
+    error, _ = search.equations(q)
+    position_error, orientation_error = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+    return InverseKinematicsResult(q, best.reached, reason, position_error, orientation_error, attempts, iterations)
+
+
+def _read_target(target: ArrayLike, rows: Sequence[bool] | None) -> tuple[Array, tuple[bool, ...]]:
+    """The target as a pose, and the rows that count."""
+    position_alone = np.shape(target) == (3,)
+    if position_alone:
+        pose = np.eye(4)
+        pose[:3, 3] = as_floats(target, (3,), "target")
+    else:
+        pose = as_floats(target, (4, 4), "target")
+        as_rotation(pose[:3, :3], "target's rotation")
+    if rows is None:
+        return pose, POSITION if position_alone else POSE
+    chosen = tuple(bool(row) for row in rows)
+    if len(chosen) != 6 or not any(chosen):
+        raise InputError(f"rows: expected six booleans with one or more true, received {list(rows)}")
+    if position_alone and any(chosen[3:]):
+        raise InputError("rows: expected none of the rotation for a target of shape (3,); give a pose of shape (4, 4)")
+    return pose, chosen
+
+
+def _check_options(
+    step: float, position_tolerance: float, orientation_tolerance: float, max_iterations: int, restarts: int
+) -> None:
+    if not 0.0 < step <= 1.0:
+        raise InputError(f"step: expected more than 0 and at most 1, received {step}")
+    for name, tolerance in (
+        ("position_tolerance", position_tolerance),
+        ("orientation_tolerance", orientation_tolerance),
+    ):
+        if not tolerance > 0.0:
+            raise InputError(f"{name}: expected more than 0, received {tolerance}")
+    for name, count, least in (("max_iterations", max_iterations, 1), ("restarts", restarts, 0)):
+        if count < least:
+            raise InputError(f"{name}: expected {least} or more, received {count}")
+
+
+def _finite_range(model: RobotModel, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Where to look for starts: the limits, and where there are none a turn or two metres."""
+    half = np.array([1.0 if joint.kind == "prismatic" else np.pi for joint in model.leaders])
+    bounded_below, bounded_above = np.isfinite(lower), np.isfinite(upper)
+    low = np.where(bounded_below, lower, np.where(bounded_above, upper - 2.0 * half, -half))
+    high = np.where(bounded_above, upper, np.where(bounded_below, lower + 2.0 * half, half))
+    return low, high
+
+
+def _nearest_turn(model: RobotModel, q: Array, start: Array, lower: Array, upper: Array) -> Array:
+    """``q`` with joints moved by full turns towards the start, where the limits allow it."""
+    turns = np.zeros(model.n)
+    for index, joint in enumerate(model.leaders):
+        mimicked = sum(other.dof == index for other in model.joints) > 1
+        if joint.kind != "prismatic" and not mimicked:
+            turns[index] = np.round((q[index] - start[index]) / (2.0 * np.pi))
+    moved = q - 2.0 * np.pi * turns
+    return np.where((lower <= moved) & (moved <= upper), moved, q)
