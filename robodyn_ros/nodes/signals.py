@@ -12,9 +12,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+PATIENCE = 1.0
+"""How long a stop may take before a further signal ends the process at once [s]."""
 _CLOSE = b"\0"
 
 _pipe: tuple[int, int] | None = None
@@ -36,7 +39,9 @@ def _hold(*_: object) -> None:
 
 
 class StopSignals:
-    """A thread that waits for SIGINT or SIGTERM and asks for a stop; a second signal ends the process at once.
+    """A thread that waits for SIGINT or SIGTERM and asks for a stop; a signal after ``PATIENCE`` ends the process at once.
+
+    A terminal and the launcher that runs in it may both send the first one, so an early second one means nothing.
 
     Args:
         on_stop: Called once, on the waiting thread, at the first signal.
@@ -63,6 +68,7 @@ class StopSignals:
         if os.read(_pipe[0], 1) == _CLOSE:
             return
         self._on_stop()
-        number = os.read(_pipe[0], 1)
-        if number != _CLOSE:
-            os._exit(128 + number[0])
+        patient_until = time.monotonic() + PATIENCE
+        while (number := os.read(_pipe[0], 1)) != _CLOSE:
+            if time.monotonic() >= patient_until:
+                os._exit(128 + number[0])

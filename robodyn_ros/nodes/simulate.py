@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from rclpy.exceptions import InvalidNamespaceException
+from rclpy.validate_namespace import validate_namespace
+
+from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.controller import ControllerNode
 from robodyn_ros.nodes.hardware import HardwareNode
 
@@ -17,12 +21,20 @@ def main(setup: Setup, namespace: str = "") -> int:
 
     Args:
         setup: Parameters of all nodes.
-        namespace: Namespace of all nodes.
+        namespace: Namespace of all nodes, with or without a slash before it.
 
     Returns:
         Exit code, as of :func:`robodyn_ros.nodes.runtime.run_nodes`.
+
+    Raises:
+        InputError: The namespace is not one.
     """
-    arguments = ros_arguments(setup.values, namespace)
-    for file in setup.files:
-        arguments += ["--params-file", str(file)]
+    namespace = f"/{namespace.strip('/')}"
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        raise InputError(f"namespace: {error}") from None
+    # Files first: of two values for all nodes, the later one counts.
+    files = [argument for file in setup.files for argument in ("--params-file", str(file))]
+    arguments = ["--ros-args", *files, *ros_arguments(setup.values, namespace)]
     return run_nodes([HardwareNode, ControllerNode, DynamicsNode, StatePublisher], arguments)
