@@ -1,0 +1,87 @@
+"""The rooms of docs/architecture.md: imports go down its list only, and ROS stays in nodes/."""
+
+import ast
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "robodyn_ros"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+ENTRANCES = ("__init__", "__main__", "cli")
+"""They stand outside of the house: they may import from every room, and no room may import them."""
+
+
+def rooms():
+    """Rank of each room by name, the top one highest, as the table in docs/architecture.md lists them."""
+    rows = [re.findall(r"`(?:robodyn_ros/)?(\w+)(?:/|\.py)`", line.split("|")[1])
+            for line in (ROOT / "docs" / "architecture.md").read_text().splitlines() if line.startswith("| `")]
+    rows = [row for row in rows if row and any((PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
+                                               for name in row)]
+    return {name: rank for rank, row in enumerate(reversed(rows)) for name in row}
+
+
+def room_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """Every module that a file imports, at its top or later, with the line."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute here"
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def ros_modules():
+    """Packages of ROS 2 that package.xml names."""
+    root = ElementTree.parse(ROOT / "package.xml").getroot()
+    names = {element.text for element in root.findall("exec_depend")}
+    return {name for name in names if not name.startswith("python3-")}
+
+
+def test_the_map_names_every_room():
+    there = {room_of(path) for path in MODULES} - set(ENTRANCES)
+    assert there == set(rooms())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down(path):
+    rank, here = rooms(), room_of(path)
+    if here in ENTRANCES:
+        return
+    for name, line in imports(path):
+        parts = name.split(".")
+        if parts[0] != "robodyn_ros":
+            continue
+        there = "robot" if parts[1] == "Robot" else parts[1]
+        assert there in rank, f"{path}:{line} imports {name}, which is in no room"
+        assert rank[there] <= rank[here], f"{path}:{line}: {here} is below {there} and may not import {name}"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if room_of(path) != "nodes"],
+                         ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_ros_stays_in_nodes(path):
+    found = {name.split(".")[0] for name, _ in imports(path)} & ros_modules()
+    assert not found, f"{path} imports {', '.join(sorted(found))}; only nodes/ may"
+
+
+def test_everything_but_nodes_imports_without_ros():
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in MODULES
+             if room_of(path) not in ("nodes", "__main__")]
+    script = textwrap.dedent(f"""
+        import importlib, sys
+        for name in {sorted(ros_modules())!r}:
+            sys.modules[name] = None    # importing it now raises ImportError
+        for name in {names!r}:
+            importlib.import_module(name)
+    """)
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
