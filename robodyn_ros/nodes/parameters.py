@@ -15,6 +15,7 @@ path never reads parameters: hand it an immutable object made from them.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,7 +162,7 @@ class Parameters:
 
     def __getitem__(self, name: str) -> Any:
         """Value of a parameter."""
-        return self._node.get_parameter(name).value
+        return _plain(self._node.get_parameter(name).value)
 
     def __contains__(self, name: object) -> bool:
         """Whether a parameter is declared."""
@@ -191,19 +192,20 @@ class Parameters:
     def _given(self, name: str) -> Any:
         """Value given at start on the command line or in a file."""
         # rclpy has no public way to read an override that does not fit the declared type.
-        return self._node._parameter_overrides[name].value
+        return _plain(self._node._parameter_overrides[name].value)
 
     def _convert(self, parameters: list[RosParameter[Any]]) -> list[RosParameter[Any]]:
         """Take integers for floats."""
         converted = []
         for parameter in parameters:
             known = self._table.get(parameter.name)
-            value = None if known is None else _as_float(parameter.value, known.default)
+            value = None if known is None else _as_float(_plain(parameter.value), known.default)
             converted.append(parameter if value is None else RosParameter(parameter.name, value=value))
         return converted
 
     def _validate(self, parameters: list[RosParameter[Any]]) -> SetParametersResult:
-        changed = {parameter.name: parameter.value for parameter in parameters if parameter.name in self._table}
+        changed = {parameter.name: _plain(parameter.value) for parameter in parameters
+                   if parameter.name in self._table}
         try:
             for name, value in changed.items():
                 self._table[name].validate(value)
@@ -217,14 +219,16 @@ class Parameters:
         return SetParametersResult(successful=True)
 
 
+def _plain(value: Any) -> Any:
+    """A value with arrays as lists."""
+    return list(value) if isinstance(value, array) else value
+
+
 def _as_float(value: Any, default: Value) -> float | list[float] | None:
-    """An integer as a float where the default is a float, likewise for lists; None: nothing to convert."""
+    """Integers as floats where the default is a float or a list of floats; None: nothing to convert."""
     if isinstance(default, float) and type(value) is int:
         return float(value)
-    if isinstance(default, list) and default and isinstance(default[0], float) \
-            and value is not None and not isinstance(value, str) and not hasattr(value, "typecode"):
-        try:
-            return [float(element) for element in value if type(element) in (int, float)] or None
-        except TypeError:
-            return None
+    if isinstance(default, list) and default and isinstance(default[0], float) and isinstance(value, list) \
+            and all(type(element) in (int, float) for element in value):
+        return [float(element) for element in value]
     return None

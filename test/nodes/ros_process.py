@@ -6,11 +6,13 @@
         hardware.stop()              # SIGINT; checks exit code 0 and that nothing was left on stderr
 """
 
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import rclpy
 from rcl_interfaces.srv import SetParametersAtomically
@@ -19,6 +21,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
+
+import robodyn_ros
 
 DEADLINE = 20.0
 
@@ -34,16 +38,22 @@ def ros_arguments(parameters, namespace=""):
     return arguments
 
 
+def _environment():
+    """This process's own, with the robodyn_ros that it tests."""
+    here = str(Path(robodyn_ros.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
+
+
 class RosProcess:
     """A node of this package in a process of its own; leaving the context stops it, whatever happened."""
 
-    def __init__(self, node, parameters=None, namespace="", module="robodyn_ros"):
+    def __init__(self, node, parameters=None, namespace="", command=None):
         self.name = node
         self._output = tempfile.NamedTemporaryFile("r", errors="replace")
         with open(self._output.name, "w") as sink:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, node, *ros_arguments(parameters or {}, namespace)],
-                stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT)
+                [sys.executable, *(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
+                stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, env=_environment())
 
     @property
     def pid(self):
@@ -60,6 +70,14 @@ class RosProcess:
     def wait(self, timeout=DEADLINE):
         """Exit code, once the process has ended by itself."""
         return self._process.wait(timeout)
+
+    def wait_for_output(self, text, timeout=DEADLINE):
+        """Wait until the node has printed a text."""
+        end = time.monotonic() + timeout
+        while text not in self.output():
+            assert self.running(), f"{self.name} ended with {self._process.returncode}:\n{self.output()}"
+            assert time.monotonic() < end, f"{self.name} did not print '{text}' in {timeout} s:\n{self.output()}"
+            time.sleep(0.02)
 
     def stop(self, number=signal.SIGINT):
         """Ask the node to stop and check that it does so cleanly: exit code 0, no traceback."""
@@ -93,7 +111,8 @@ class RosTest:
     def __init__(self, name="tester", namespace=""):
         self.context = Context()
         rclpy.init(context=self.context)
-        self.node = Node(name, context=self.context, namespace=namespace, start_parameter_services=False)
+        self.node = Node(name, context=self.context, namespace=namespace, start_parameter_services=False,
+                         enable_rosout=False)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._clients = {}

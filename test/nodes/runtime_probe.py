@@ -1,0 +1,71 @@
+"""A node for test_runtime.py, run as a process: doubles positions, and fails on request."""
+
+import sys
+import time
+
+from robodyn_ros.nodes.signals import hold_stop_signals
+
+hold_stop_signals()
+if "slow_import" in sys.argv:
+    print("importing", flush=True)
+    time.sleep(1.5)
+
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+from robodyn_ros.errors import InputError  # noqa: E402
+from robodyn_ros.nodes.parameters import Parameter  # noqa: E402
+from robodyn_ros.nodes.runtime import CONTROL_QOS, ControlPath, RobodynNode, run_node  # noqa: E402
+
+
+def even(value):
+    if value % 2:
+        raise InputError(f"expected an even number, received {value}")
+
+
+class Probe(RobodynNode):
+    def __init__(self):
+        super().__init__("probe")
+        self.parameters.declare([
+            Parameter("gain", 2.0, "Factor [-].", minimum=0.0, maximum=10.0),
+            Parameter("gains", [1.0, 1.0], "Factors [-]."),
+            Parameter("mode", "up", "Direction.", choices=("up", "down")),
+            Parameter("pairs", 4, "An even number.", check=even),
+            Parameter("rate", 100, "Structure.", read_only=True, minimum=1),
+        ])
+        self.parameters.on_change(self._on_change)
+        self._gain = self.parameters["gain"]
+        self._seen = 0
+        self._publisher = self.create_publisher(JointState, "out", CONTROL_QOS)
+        self._path = self.add_control_path(ControlPath(self, JointState, "in", self._loop))
+        self.create_service(Trigger, "~/seen", self._on_seen)
+        self.create_service(Trigger, "~/fail", self._on_fail)
+        print("ready", flush=True)
+
+    def _loop(self, path):
+        while path.active:
+            message = path.wait()
+            if message is None:
+                continue
+            self._seen += 1
+            if message.name == ["crash"]:
+                raise RuntimeError("asked to crash")
+            message.position = [self._gain * value for value in message.position]
+            self._publisher.publish(message)
+
+    def _on_change(self, changed):
+        if changed.get("gain") == 3.0:
+            raise InputError("3 is refused by the node")
+        self._gain = changed.get("gain", self._gain)
+
+    def _on_seen(self, _, response):
+        response.success, response.message = True, str(self._path.call(lambda: self._seen))
+        return response
+
+    def _on_fail(self, _, response):
+        self.diagnostics.problem("things", "a thing happened")
+        raise RuntimeError("a callback's own fault")
+
+
+if __name__ == "__main__":
+    sys.exit(run_node(Probe, [argument for argument in sys.argv[1:] if argument != "slow_import"]))

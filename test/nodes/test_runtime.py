@@ -1,0 +1,141 @@
+"""What all nodes share, seen from outside on a node in a process of its own."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.srv import DescribeParameters
+from ros_process import RosProcess, RosTest
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robodyn_ros.nodes.runtime import CONTROL_QOS
+
+PROBE = str(Path(__file__).with_name("runtime_probe.py"))
+
+
+def start(parameters=None, *arguments, namespace=""):
+    return RosProcess("probe", parameters, namespace, command=(PROBE, *arguments))
+
+
+@pytest.fixture(scope="module")
+def probe():
+    with start() as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def ros(probe):
+    with RosTest() as ros:
+        yield ros
+
+
+def echo(ros, values):
+    replies = ros.record(JointState, "out", CONTROL_QOS)
+    publisher = ros.publisher(JointState, "in", CONTROL_QOS)
+    ros.wait_for(lambda: ros.node.count_publishers("out"), "the probe's publisher")
+    message = JointState(position=values)
+
+    def answered():
+        publisher.publish(message)
+        return replies
+
+    return list(ros.wait_for(answered, "an answer")[-1].position)
+
+
+def test_control_path_answers_and_runs_calls_between_messages(ros):
+    assert echo(ros, [1.0, 2.5]) == [2.0, 5.0]
+    seen = ros.call(Trigger, "/probe/seen")
+    assert seen.success
+    assert int(seen.message) >= 1
+
+
+def test_parameters_are_described(ros):
+    names = ["gain", "mode", "rate"]
+    gain, mode, rate = ros.call(DescribeParameters, "/probe/describe_parameters", names=names).descriptors
+    assert gain.description == "Factor [-]."
+    assert (gain.floating_point_range[0].from_value, gain.floating_point_range[0].to_value) == (0.0, 10.0)
+    assert mode.additional_constraints == "one of: up, down"
+    assert rate.read_only
+
+
+@pytest.mark.parametrize(("values", "reason"), [
+    ({"gain": -1.0}, "gain"),
+    ({"gain": float("nan")}, "Parameter gain out of range"),
+    ({"gain": "fast"}, "Wrong parameter type"),
+    ({"gains": [1.0, float("inf")]}, "parameter 'gains': expected a finite number, received inf"),
+    ({"mode": "sideways"}, "parameter 'mode': expected one of 'up', 'down', received 'sideways'"),
+    ({"pairs": 3}, "parameter 'pairs': expected an even number, received 3"),
+    ({"gain": 3.0}, "3 is refused by the node"),
+    ({"rate": 50}, "read-only"),
+])
+def test_bad_parameters_are_refused_with_the_reason(ros, values, reason):
+    result = ros.set_parameters("/probe", values)
+    assert not result.successful
+    assert reason in result.reason
+
+
+def test_good_parameters_take_effect_and_integers_become_floats(ros):
+    assert ros.set_parameters("/probe", {"gain": 4, "mode": "down"}).successful
+    assert echo(ros, [1.0]) == [4.0]
+    assert ros.set_parameters("/probe", {"gain": 2.0}).successful
+
+
+def test_failing_callback_is_reported_and_the_node_goes_on(ros, probe):
+    statuses = ros.record(DiagnosticArray, "/diagnostics")
+    client = ros.node.create_client(Trigger, "/probe/fail")
+    ros.wait_for(client.service_is_ready, "the service")
+    client.call_async(Trigger.Request())
+
+    def reported():
+        for message in statuses:
+            values = {value.key: value.value for value in message.status[0].values}
+            if values.get("failed callbacks") == "1" and values.get("things") == "1":
+                return message.status[0]
+
+    status = ros.wait_for(reported, "the counters")
+    assert status.level == DiagnosticStatus.WARN
+    assert status.name == "/probe"
+    assert "a callback failed" in probe.output()
+    assert ros.call(Trigger, "/probe/seen").success
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_node_cleanly(number):
+    with start() as process:
+        process.wait_for_output("ready")
+        process.stop(number)
+
+
+def test_signal_while_importing_ends_the_node_cleanly():
+    with start(None, "slow_import") as process:
+        process.wait_for_output("importing")
+        process.stop()
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"gain": -1.0}, "parameter 'gain': expected at least 0, received -1"),
+    ({"gain": "fast"}, "parameter 'gain': expected float like 2.0, received str 'fast'"),
+    ({"mode": "left"}, "parameter 'mode': expected one of 'up', 'down', received 'left'"),
+    ({"rate": 1.5}, "parameter 'rate': expected int like 100, received float 1.5"),
+])
+def test_bad_parameters_at_start_end_it_with_one_line(parameters, message):
+    with start(parameters) as process:
+        assert process.wait() == 2
+        assert process.output().strip() == f"robodyn_ros: error: {message}"
+
+
+def test_integer_is_taken_for_a_float_at_start():
+    with start({"gain": 3, "gains": [1, 2]}, namespace="alone") as process, RosTest(namespace="alone") as ros:
+        assert echo(ros, [1.0]) == [3.0]
+        process.stop()
+
+
+def test_failing_control_path_ends_the_process_with_a_report():
+    with start(namespace="alone") as process, RosTest(namespace="alone") as ros:
+        publisher = ros.publisher(JointState, "in", CONTROL_QOS)
+        publisher.publish(JointState(name=["crash"]))
+        assert process.wait() == 1
+        assert "the control path failed" in process.output()
+        assert "asked to crash" in process.output()
