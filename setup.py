@@ -40,7 +40,7 @@ setup(
     },
     entry_points={
         "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.cli:main",
-                            *(f"{node} = {NAME}.nodes.{node}:main" for node in NODES)],
+                            *(f"{node} = {NAME}.cli:{node}" for node in NODES)],
         f"{NAME}.controllers": [
             f"pd = {NAME}.control.pd:PD",
             f"computed_torque = {NAME}.control.computed_torque:ComputedTorque",

@@ -11,6 +11,7 @@ import math
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from types import ModuleType
 
 from robodyn_ros.errors import DescriptionWarning, RobodynError
@@ -49,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
     except KeyboardInterrupt:
         return 0
+
+
+def run_console_script(name: str) -> int:
+    """Run a subcommand that is installed as a program of its own, as ``ros2 run`` expects it."""
+    return main([name, *sys.argv[1:]])
+
+
+hardware, controller, dynamics, state_publisher = (partial(run_console_script, name) for name in NODES)
 
 
 def run_program(name: str, arguments: Sequence[str]) -> int:

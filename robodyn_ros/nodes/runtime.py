@@ -76,13 +76,15 @@ class NoExecutor(CallbackGroup):
     """Callback group whose entities no executor ever waits for."""
 
     def can_execute(self, entity: Any) -> bool:
+        """Return that no executor may."""
         return False
 
     def beginning_execution(self, entity: Any) -> bool:
+        """Return that no executor may."""
         return False
 
     def ending_execution(self, entity: Any) -> None:
-        pass
+        """Do nothing."""
 
 
 class ControlPath:

@@ -39,7 +39,7 @@ def _hold(*_: object) -> None:
 
 
 class StopSignals:
-    """A thread that waits for SIGINT or SIGTERM and asks for a stop; a signal after ``PATIENCE`` ends the process at once.
+    """A thread that waits for SIGINT or SIGTERM and asks for a stop; one after ``PATIENCE`` ends the process at once.
 
     A terminal and the launcher that runs in it may both send the first one, so an early second one means nothing.
 

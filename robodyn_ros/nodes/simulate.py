@@ -7,10 +7,9 @@ from rclpy.validate_namespace import validate_namespace
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.controller import ControllerNode
-from robodyn_ros.nodes.hardware import HardwareNode
-
 from robodyn_ros.nodes.dynamics import DynamicsNode
 from robodyn_ros.nodes.graph import Setup
+from robodyn_ros.nodes.hardware import HardwareNode
 from robodyn_ros.nodes.processes import ros_arguments
 from robodyn_ros.nodes.runtime import run_nodes
 from robodyn_ros.nodes.state_publisher import StatePublisher
