@@ -34,7 +34,7 @@ def ros_arguments(parameters, namespace=""):
         text = str(value).lower() if isinstance(value, bool) else str(value)
         arguments += ["-p", f"{name}:={text}"]
     if namespace:
-        arguments += ["-r", f"__ns:={namespace}"]
+        arguments += ["-r", f"__ns:=/{namespace.strip('/')}"]
     return arguments
 
 
