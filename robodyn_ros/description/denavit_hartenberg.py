@@ -7,8 +7,10 @@ Frame i lies on joint i's axis, which is its z axis; row i of the table leads fr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
@@ -134,6 +136,8 @@ def load_dh(
     gravity = check_gravity(gravity)
     report = Report(f"Denavit-Hartenberg table of '{name}'")
     if not isinstance(table, DHTable):
+        if isinstance(table, str | Mapping) or not isinstance(table, Iterable):
+            raise report.error(None, f"it is {type(table).__name__}", "give a DHTable or a sequence of rows")
         table = DHTable(tuple(_read_row(row, number, report) for number, row in enumerate(table, start=1)))
     if not table.rows:
         raise report.error(None, "it has no rows", "give one per joint")
@@ -201,20 +205,35 @@ def _complete(row: DHRow, number: int, report: Report) -> DHRow:
     """The row with its names filled in, once its figures have been checked."""
     for parameter in ("a", "alpha", "d", "theta", "damping", "friction", "reduction"):
         value = getattr(row, parameter)
-        if isinstance(value, str) or not np.isscalar(value) or not np.isfinite(value):
+        if not isinstance(value, Real) or not math.isfinite(value):
             raise report.error(None, f"row {number}: {parameter} = {value!r} is not a finite number", "correct it")
     if row.kind not in get_args(JointKind):
         raise report.error(
             None, f"row {number}: unknown kind {row.kind!r}", f"use one of {', '.join(get_args(JointKind))}"
         )
-    moments = np.linalg.eigvalsh(row.inertia.rotational)
-    if row.inertia.mass < 0.0 or moments[0] < -1e-6 * np.max(np.abs(moments)):
+    if not isinstance(row.limits, Limits) or not row.limits.lower < row.limits.upper:
+        raise report.error(
+            None, f"row {number}: limits = {row.limits!r}", "give Limits whose lower end is below the upper"
+        )
+    _check_inertia(row.inertia, number, report)
+    return dataclasses.replace(row, name=row.name or f"joint{number}", link=row.link or f"link{number}")
+
+
+def _check_inertia(inertia: Inertia, number: int, report: Report) -> None:
+    if not isinstance(inertia, Inertia):
+        problem = f"row {number}: inertia = {inertia!r} is no Inertia"
+        raise report.error(None, problem, "give Inertia(mass, com, rotational), all in frame i")
+    figures = (np.asarray(inertia.mass), np.asarray(inertia.com), np.asarray(inertia.rotational))
+    if [array.shape for array in figures] != [(), (3,), (3, 3)] or not all(np.isfinite(a).all() for a in figures):
+        problem = f"row {number}: {inertia!r} has not the shapes (), (3,), (3, 3), or not finite numbers"
+        raise report.error(None, problem, "correct mass, com or rotational")
+    moments = np.linalg.eigvalsh(figures[2])
+    if inertia.mass < 0.0 or moments[0] < -1e-6 * np.max(np.abs(moments)):
         raise report.error(
             None,
-            f"row {number}: mass {row.inertia.mass:g} kg, principal moments {moments.tolist()} kg m^2",
+            f"row {number}: mass {inertia.mass:g} kg, principal moments {moments.tolist()} kg m^2",
             "no body has a negative mass or moment of inertia: correct them",
         )
-    return dataclasses.replace(row, name=row.name or f"joint{number}", link=row.link or f"link{number}")
 
 
 def _check_inertia_carried(rows: Sequence[DHRow], report: Report) -> None:
@@ -230,7 +249,13 @@ def _check_inertia_carried(rows: Sequence[DHRow], report: Report) -> None:
 
 def _check_pose(pose: Array, what: str, report: Report) -> Array:
     pose = np.asarray(pose, dtype=np.float64)
-    if pose.shape != (4, 4) or not np.allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3), atol=1e-6):
+    if (
+        pose.shape != (4, 4)
+        or not np.allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3), atol=1e-6)
+        or np.linalg.det(pose[:3, :3]) < 0.0
+        or not np.isfinite(pose).all()
+        or not np.array_equal(pose[3], [0.0, 0.0, 0.0, 1.0])
+    ):
         raise report.error(None, f"{what} is no pose: {pose.tolist()}", "give a homogeneous transform of shape (4, 4)")
     return pose
 

@@ -21,12 +21,14 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
     Raises:
         InputError: The shape differs, an element is no number, or a number is NaN or infinite.
     """
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # nested sequences of unequal length
+        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received {value!r}") from None
     if array.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
     ):
-        expected = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
-        raise InputError(f"{name}: expected an array of shape {expected}, received shape {array.shape}")
+        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received shape {array.shape}")
     if array.dtype == object:
         return array
     if array.dtype.kind not in "fiub":
@@ -35,6 +37,10 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
     if not np.isfinite(array).all():
         raise InputError(f"{name}: expected finite numbers, received {array.tolist()}")
     return array
+
+
+def _text(shape: tuple[int | None, ...]) -> str:
+    return "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
 
 
 def as_floats(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[np.float64]:

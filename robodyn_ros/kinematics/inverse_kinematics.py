@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_floats, as_rotation
+from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.inverse_kinematics_failure import explain_failure, out_of_reach
 from robodyn_ros.kinematics.newton_search import Goal, Search
 
@@ -99,7 +100,7 @@ def inverse_kinematics(
 
     Returns:
         The joint positions and whether, and if not why, they do not do. Among positions a full turn apart the one
-        nearest to the start.
+        nearest to the start; joints that do not move the link stay there.
 
     Raises:
         InputError: An argument has the wrong shape, is no pose or out of its range; no link has that name.
@@ -125,12 +126,15 @@ def inverse_kinematics(
     start = 0.5 * (from_here + to_there) if q_start is None else as_floats(q_start, (model.n,), "q_start")
     start = np.clip(start, lower, upper)
 
+    moving = np.zeros(model.n, dtype=bool)
+    moving[[model.joints[index].dof for index in path_to(model, model.frame(link).joint)]] = True
+
     hopeless = out_of_reach(model, link, goal)
     rng = np.random.default_rng(seed)
     best = search.attempt(start)
     attempts, iterations = 1, best.iterations
     while not best.reached and attempts <= restarts and not hopeless:
-        found = search.attempt(rng.uniform(from_here, to_there))
+        found = search.attempt(np.where(moving, rng.uniform(from_here, to_there), start))
         attempts, iterations = attempts + 1, iterations + found.iterations
         if found.reached or found.distance < best.distance:
             best = found

@@ -108,6 +108,13 @@ def test_a_table_without_inertias_does_for_kinematics_with_a_warning():
     ("rows", "message"),
     [
         ([], "it has no rows"),
+        (7, "it is int; give a DHTable or a sequence of rows"),
+        ([(0, 0, 1j, 0)], "row 1: d = 1j is not a finite number"),
+        ([DHRow(0, 0, 0, 0, limits=Limits(1.0, -1.0))], r"row 1: limits = Limits\(lower=1.0"),
+        ([DHRow(0, 0, 0, 0, limits=(-1.0, 1.0))], "row 1: limits = "),
+        ([DHRow(0, 0, 0, 0, inertia=1.0)], "row 1: inertia = 1.0 is no Inertia"),
+        ([DHRow(0, 0, 0, 0, inertia=Inertia(1.0, np.zeros(2), np.eye(3)))], "row 1: .* has not the shapes"),
+        ([DHRow(0, 0, 0, 0, inertia=Inertia(np.nan, np.zeros(3), np.eye(3)))], "row 1: .* not finite numbers"),
         ([(0, 0, 0)], r"row 1 is \(0, 0, 0\); give a, alpha, d, theta"),
         (["0000"], "row 1 is '0000'"),
         ([(0, 0, 0, 0), (0, np.nan, 0, 0)], "row 2: alpha = nan is not a finite number"),
@@ -123,13 +130,14 @@ def test_a_table_without_inertias_does_for_kinematics_with_a_warning():
         ([DHRow(0, 0, 0, 0, inertia=BODY), (0, 0, 0, 0)], "row 2: joint 'joint2' moves no inertia at all"),
         ([DHRow(0, 0, 0, 0, inertia=Inertia(-1.0, np.zeros(3), np.eye(3)))], "row 1: mass -1 kg"),
         (DHTable((DHRow(0, 0, 0, 0),), pose_base_0=2 * np.eye(4)), "pose_base_0 is no pose"),
+        (DHTable((DHRow(0, 0, 0, 0),), pose_base_0=np.diag([1.0, 1.0, -1.0, 1.0])), "pose_base_0 is no pose"),
         (DHTable((DHRow(0, 0, 0, 0),), frames=(Frame("f", 1, np.eye(4)),)), "frame 'f' is on row 1; rows count from 0"),
         (DHTable((DHRow(0, 0, 0, 0),), tip_link="hand"), "no link is called 'hand'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
 def test_bad_tables_say_what_is_wrong(rows, message):
-    with pytest.raises(DescriptionError, match=message):
+    with pytest.raises(DescriptionError, match=f"(?s){message}"):
         load_dh(rows)
 
 

@@ -11,6 +11,11 @@ def test_as_array_says_expected_and_received_shape():
     assert as_array(np.zeros((6, 2)), (6, None), "jacobian").shape == (6, 2)
 
 
+def test_as_array_refuses_ragged_lists():
+    with pytest.raises(InputError, match=r"point: expected an array of shape \(3\), received \[1, \[2, 3\], 4\]"):
+        as_array([1, [2, 3], 4], (3,), "point")
+
+
 @pytest.mark.parametrize("bad", [[1.0, np.nan, 0.0], [1.0, np.inf, 0.0]])
 def test_as_array_refuses_what_is_not_finite(bad):
     with pytest.raises(InputError, match="point: expected finite numbers"):

@@ -132,6 +132,18 @@ def test_solutions_are_the_turn_nearest_to_the_start(robots):
     np.testing.assert_allclose(result.q, q, atol=1e-6)
 
 
+def test_joints_that_do_not_move_the_link_stay(robots):
+    robot = robots["arm7"]
+    start = np.array([0.5, -0.5, 0.4, -1.5, 0.3, 1.2, 0.7])
+    target = robot.dynamics().forward_kinematics(random_positions(robot, 1)[0], "link4")
+    result = solve(robot, target[:3, 3], start, link="link4")
+    assert result.success
+    np.testing.assert_array_equal(result.q[4:], start[4:])
+    too_far = solve(robot, [0.0, 0.0, 0.2], start, link="link4", restarts=5)  # starts anew, from other positions
+    assert too_far.attempts == 6
+    np.testing.assert_array_equal(too_far.q[4:], start[4:])
+
+
 def test_the_same_seed_gives_the_same_result(robots):
     robot = robots["arm6"]
     target = robot.dynamics().forward_kinematics(random_positions(robot, 1, seed=5)[0])
