@@ -2,7 +2,7 @@
 
 The book's (C.1) to (C.5) and (C.12) to (C.16) put the scalar first, its (C.6) to (C.10) put it last and give the
 transposed matrix, and (C.3) multiplies in the reverse order. Here the scalar is last throughout, the product is
-Hamilton's, and the matrix is the one of appendix B. docs/errata_kinematics.md has the details.
+Hamilton's, and the matrix is the one of appendix B. docs/errata.md has the details.
 """
 
 from __future__ import annotations
