@@ -110,7 +110,7 @@ class DynamicsFunctions(ABC):
             Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
         Raises:
-            InputError: An array has another shape or holds no numbers.
+            InputError: An array has another shape or holds no numbers; or a joint moves no inertia.
         """
         return self._call("forward_dynamics", q, v, tau, wrench_tip=wrench_tip)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
 
 
 def solve_mass(matrix: Array, right: Array) -> Array:
@@ -20,12 +23,20 @@ def solve_mass(matrix: Array, right: Array) -> Array:
 
     Returns:
         x, shape (n,).
+
+    Raises:
+        InputError: M is singular by structure: a joint moves no inertia.
     """
     n = len(right)
     lower = matrix.copy()  # below the diagonal it becomes L, whose diagonal is 1
     x = right.copy()
     inverse_pivots = []
     for k in reversed(range(n)):
+        if isinstance(lower[k, k], Real) and lower[k, k] == 0.0:  # a number, not a traced value
+            raise InputError(
+                f"the mass matrix is singular: joint {k}, counted from 0, moves no inertia while the joints after it "
+                "are free, so that no effort determines its acceleration; give the links it carries an inertia"
+            )
         inverse_pivot = 1.0 / lower[k, k]
         row = lower[k, :k] * inverse_pivot
         lower[:k, :k] = lower[:k, :k] - np.outer(row, lower[k, :k])

@@ -23,6 +23,9 @@ def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_t
 
     Returns:
         Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: A joint moves no inertia, so that no effort determines its acceleration.
     """
     efforts_at_rest = inverse_dynamics(model, q, v, np.zeros(model.n), wrench_tip)
     return solve_mass(mass_matrix(model, q), tau - efforts_at_rest)

@@ -1,11 +1,18 @@
+import dataclasses
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from planar_2r import planar_2r
 from random_robots import urdf_robots
 
+from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics.evaluator import Dynamics
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+from robodyn_ros.errors import InputError
 
 
 def check(reference, seed):
@@ -26,6 +33,18 @@ def test_shipped_robots_against_pinocchio(name):
 @given(urdf_robots(), SEEDS)
 def test_random_trees_against_pinocchio(urdf, seed):
     check(PinReference(urdf), seed)
+
+
+def test_a_joint_without_inertia_is_an_error_traced_or_not():
+    robot = planar_2r()
+    still = Inertia.zero()
+    bare = dataclasses.replace(robot, joints=tuple(dataclasses.replace(joint, inertia=still) for joint in robot.joints))
+    collinear = dataclasses.replace(robot.joints[1], pose_parent_link=np.eye(4))
+    twice = dataclasses.replace(robot, joints=(dataclasses.replace(robot.joints[0], inertia=still), collinear))
+    for singular, joint in ((bare, 1), (twice, 0)):
+        for compiled in (True, False):
+            with pytest.raises(InputError, match=f"joint {joint}.*no inertia"):
+                Dynamics(singular, compiled=compiled).forward_dynamics(np.zeros(2), np.zeros(2), np.ones(2))
 
 
 @settings(deadline=None, max_examples=20)
