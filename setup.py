@@ -32,7 +32,7 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     data_files=list(data_files()),
     python_requires=">=3.11",
-    install_requires=["llvmlite", "numpy>=1.26", "scipy", "yourdfpy"],
+    install_requires=["llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
     extras_require={
         "plot": ["matplotlib"],
         "test": ["hypothesis", "matplotlib", "mypy", "pin", "pytest", "ruff"],

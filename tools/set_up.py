@@ -48,9 +48,8 @@ def main() -> int:
 
 def all_steps() -> Iterator[Step]:
     """Every step in order; what is to be built depends on what the steps before it have installed."""
-    steps = environment.steps()
-    yield from steps
-    yield from workspace.steps(below=steps[-1].key)
+    yield from environment.steps()
+    yield from workspace.steps(below=environment.foundation())
 
 
 def take(lock: IO[str]) -> None:

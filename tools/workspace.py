@@ -17,7 +17,7 @@ def steps(below: str) -> list[Step]:
     """One step for each package.
 
     Args:
-        below: Key of the environment that the packages are built in.
+        below: Key of the Python and ROS 2 that the packages are built with.
     """
     below = fingerprint(below, Path(__file__))
     sources = [(INTERFACES, fingerprint(below, INTERFACES))]

@@ -1,0 +1,162 @@
+"""Manifests, requirements and what is installed say the same."""
+
+import ast
+import importlib
+import importlib.metadata
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+REQUIREMENTS = ("run", "test", "bench", "build", "ros")
+DATA_FOLDERS = ("launch", "config", "urdf")
+ROS_PACKAGES = ("robodyn_ros", "robodyn_interfaces")
+MADE_BY_SET_UP = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
+
+
+def normal(name):
+    """Name of a distribution as PyPI compares them."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(name):
+    """Versions by distribution that a file in requirements/ pins."""
+    lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
+    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
+    assert all(len(pair) == 2 for pair in pairs), f"requirements/{name}.txt: every line is a comment or name==version"
+    return {normal(project.split("[")[0]): version for project, version in pairs}
+
+
+def manifest(folder=ROOT):
+    return ElementTree.parse(folder / "package.xml").getroot()
+
+
+def dependencies(kind):
+    return {element.text for element in manifest().findall(kind)}
+
+
+@pytest.fixture(scope="module")
+def distribution():
+    """What setup.py declares."""
+    pytest.importorskip("setuptools")
+    core = importlib.import_module("distutils.core")    # of setuptools, from Python 3.12 on
+    before, arguments = Path.cwd(), sys.argv
+    os.chdir(ROOT)
+    try:
+        return core.run_setup("setup.py", stop_after="init")
+    finally:
+        os.chdir(before)
+        sys.argv = arguments
+
+
+def names_of(requirements):
+    return {normal(re.split(r"[\[<>=!~;]", requirement)[0].strip()) for requirement in requirements}
+
+
+def imported(*folders):
+    """Top-level modules that the files of some folders import."""
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_requirements_are_pinned_as_the_lock_has_them(name):
+    assert pins(name).items() <= pins("lock").items()
+
+
+@pytest.mark.skipif(not MADE_BY_SET_UP or "ROS_DISTRO" in os.environ,
+                    reason="not in the .venv that 'make setup' fills with the locked versions alone")
+def test_environment_is_what_the_lock_says():
+    installed = {normal(each.metadata["Name"]): each.version for each in importlib.metadata.distributions()
+                 if (each.read_text("INSTALLER") or "").strip() == "pip"}
+    installed.pop("pip")
+    assert installed == pins("lock")
+
+
+def test_setup_asks_for_what_the_requirements_pin(distribution):
+    extras = {extra: names_of(wanted) for extra, wanted in distribution.extras_require.items()}
+    assert names_of(distribution.install_requires) | extras["plot"] == pins("run").keys()
+    assert extras["test"] == pins("test").keys() | extras["plot"]
+    assert extras["bench"] == pins("bench").keys()
+
+
+def test_what_is_imported_is_declared_and_no_more(distribution):
+    """By package.xml what is of ROS 2, by setup.py the rest."""
+    declared = names_of(distribution.install_requires) | names_of(distribution.extras_require["plot"])
+    ros = dependencies("exec_depend")
+    known = {"robodyn_ros", *ros, *sys.stdlib_module_names}
+    others = {"pyyaml" if name == "yaml" else normal(name) for name in imported("robodyn_ros", "launch")
+              if name not in known}
+    assert others == declared
+
+
+def test_manifest_names_nothing_unused():
+    packages = {name for name in dependencies("exec_depend") if not name.startswith("python3-")} - {"rviz2"}
+    assert packages <= set(imported("robodyn_ros", "launch"))
+
+
+def test_manifests_agree(distribution):
+    roots = [manifest(), manifest(ROOT / "robodyn_interfaces")]
+    assert tuple(root.findtext("name") for root in roots) == ROS_PACKAGES
+    assert {root.findtext("version") for root in roots} == {distribution.get_version()}
+    assert {root.findtext("license") for root in roots} == {distribution.get_license()} == {"Apache-2.0"}
+    assert {root.get("format") for root in roots} == {"3"}
+    assert distribution.get_name() == "robodyn_ros"
+
+
+def test_colcon_finds_pytest(distribution):
+    """colcon test runs pytest where the extra of this name asks for it."""
+    assert "pytest" in distribution.extras_require["test"]
+
+
+def test_every_data_file_is_installed(distribution):
+    installed = {(target, source) for target, sources in distribution.data_files for source in sources}
+    for folder in DATA_FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                inner = path.relative_to(ROOT)
+                assert (f"share/robodyn_ros/{inner.parent}", str(inner)) in installed
+    assert ("share/robodyn_ros", "package.xml") in installed
+    assert ("share/ament_index/resource_index/packages", "resource/robodyn_ros") in installed
+    assert all((ROOT / source).is_file() for _, source in installed)
+
+
+def test_every_package_is_installed(distribution):
+    folders = {str(path.parent.relative_to(ROOT)).replace(os.sep, ".") for path in
+               (ROOT / "robodyn_ros").rglob("*.py")}
+    assert folders == set(distribution.packages)
+
+
+def test_entry_points_lead_somewhere(distribution):
+    pytest.importorskip("rclpy", reason="the nodes need ROS 2")
+    for group, entries in distribution.entry_points.items():
+        for entry in entries:
+            name, value = (part.strip() for part in entry.split("="))
+            assert callable(importlib.metadata.EntryPoint(name, value, group).load())
+
+
+def test_cmake_generates_every_interface():
+    folder = ROOT / "robodyn_interfaces"
+    listed = re.findall(r"^\s+((?:msg|srv)/\w+\.\w+)$", (folder / "CMakeLists.txt").read_text(), re.MULTILINE)
+    there = [f"{path.parent.name}/{path.name}" for kind in ("msg", "srv") for path in (folder / kind).iterdir()]
+    assert sorted(listed) == sorted(there)
+
+
+def test_transforms_have_the_type_that_others_know():
+    """The hash is that of ROS 2's own tf2_msgs; with another, no subscriber elsewhere would take /tf from us."""
+    pytest.importorskip("tf2_msgs.msg", reason="the workspace is not sourced")
+    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    [path, *_] = [path for prefix in prefixes
+                  if (path := prefix / "share" / "tf2_msgs" / "msg" / "TFMessage.json").is_file()]
+    hashes = {each["type_name"]: each["hash_string"] for each in json.loads(path.read_text())["type_hashes"]}
+    assert hashes["tf2_msgs/msg/TFMessage"] == (
+        "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087")

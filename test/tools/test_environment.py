@@ -1,0 +1,57 @@
+"""Repairs that the set-up makes in .venv."""
+
+import subprocess
+
+import environment
+import places
+import pytest
+
+
+@pytest.fixture
+def venv(tmp_path, monkeypatch):
+    monkeypatch.setattr(places, "VENV", tmp_path)
+    return tmp_path
+
+
+def test_packages_cut_off_while_they_were_installed_are_forgotten(venv):
+    site = venv / "lib" / "python3.12" / "site-packages"
+    for folder in ("whole-1.dist-info", "half-2.dist-info", "~eplaced-3.dist-info", "whole", "half"):
+        (site / folder).mkdir(parents=True)
+        (site / folder / "METADATA").touch()
+    (site / "whole-1.dist-info" / "INSTALLER").write_text("pip\n")
+    environment.remove_half_installed()
+    assert {path.name for path in site.iterdir()} == {"whole-1.dist-info", "whole", "half"}
+
+
+def test_include_folders_of_the_machine_that_built_the_wheels_are_corrected(venv, monkeypatch):
+    monkeypatch.setattr(environment, "ask", lambda *_: ["/usr/include/python3.11", "/here/numpy/_core/include"])
+    path = venv / "share" / "a_msgs" / "cmake" / "export_a_msgs__rosidl_generator_pyExport.cmake"
+    path.parent.mkdir(parents=True)
+    line = 'INTERFACE_INCLUDE_DIRECTORIES "{};{}"\n'
+    path.write_text(line.format("/opt/python/cp311-cp311/include/python3.11",
+                                "/opt/python/cp311-cp311/lib/python3.11/site-packages/numpy/_core/include"))
+    corrected = line.format("/usr/include/python3.11", "/here/numpy/_core/include")
+    environment.correct_include_folders()
+    assert path.read_text() == corrected
+    environment.correct_include_folders()
+    assert path.read_text() == corrected
+
+
+def test_beside_ros_its_own_numpy_is_kept(monkeypatch):
+    monkeypatch.setattr(places, "DISTRO", "jazzy")
+    monkeypatch.setattr(environment, "ask", lambda *_: "1.26.4")
+    lines, locked = environment.constraints_text().splitlines(), environment.LOCK.read_text().splitlines()
+    assert [line for line in lines if line not in locked] == ["numpy==1.26.4"]
+    assert len(lines) == len(locked)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_sourcing_twice_adds_nothing_twice(venv, shell):
+    environment.write_local_setup()
+    script = f". {venv}/local_setup.{shell}; "
+    once, twice = (subprocess.run([shell, "-c", script * times + "echo $PATH; echo $AMENT_PREFIX_PATH"],
+                                  env={"PATH": "/usr/bin:/bin", "AMENT_PREFIX_PATH": "/other"}, text=True, check=True,
+                                  stdout=subprocess.PIPE).stdout for times in (1, 2))
+    path, prefixes = once.split()
+    assert once == twice
+    assert path.endswith(f":{venv}/bin:/usr/bin:/bin") and prefixes == f"{venv}:/other"

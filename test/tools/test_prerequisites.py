@@ -1,0 +1,103 @@
+"""What is missing is named, with the command that installs it, before anything is downloaded."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import places
+import prerequisites
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """What `make setup` needs of this project, elsewhere."""
+    return copy_to(tmp_path / "checkout")
+
+
+def copy_to(folder):
+    for name in ("tools", "requirements", "Makefile"):
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, make(folder) / name)
+    return folder
+
+
+def make(folder):
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def set_up(folder, **changes):
+    """Run set_up.py as a shell without ROS 2 would; return what it said."""
+    variables = {name: value for name, value in os.environ.items() if name in ("HOME", "PATH", "LD_LIBRARY_PATH")}
+    done = subprocess.run([sys.executable, str(folder / "tools" / "set_up.py")], text=True, capture_output=True,
+                          env={**variables, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1", **changes})
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert not {path.name for path in folder.iterdir()} - {"tools", "requirements", "Makefile"}, "something was made"
+    return done.stderr
+
+
+def test_compilers_and_cmake_are_named_with_one_command(checkout, tmp_path):
+    said = set_up(checkout, PATH=str(make(tmp_path / "empty")))
+    assert "Nothing was downloaded" in said
+    assert "sudo apt-get install cmake make gcc g++" in said
+
+
+def test_a_compiler_that_does_not_exist_is_named(checkout):
+    assert "$CXX is 'no-such-compiler'" in set_up(checkout, CXX="no-such-compiler -O2")
+
+
+@pytest.mark.parametrize("name", ["with space", "with:colon", "it's"])
+def test_a_path_that_tools_would_split_is_refused(tmp_path, name):
+    assert f"this checkout is in '{tmp_path / name}'" in set_up(copy_to(tmp_path / name))
+
+
+def test_ros_that_is_named_but_not_there(checkout):
+    said = set_up(checkout, ROS_DISTRO="jazzy")
+    assert "module rclpy of ROS 2 jazzy" in said
+    assert "ros-jazzy-ros-base" in said and "ros-jazzy-rosidl-default-generators" in said
+
+
+@pytest.mark.parametrize("codename, advice", [("bookworm", "sudo apt-get install python3.11 python3.11-venv"),
+                                              ("noble", "sudo apt-get install python3.12 python3.12-venv"),
+                                              ("trixie", "uv python install 3.12")])
+def test_python_without_wheels(monkeypatch, codename, advice):
+    monkeypatch.setattr(prerequisites, "NEWEST", (3, 10))
+    monkeypatch.setattr(prerequisites.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": codename})
+    said = prerequisites.report(list(prerequisites.of_platform()))
+    assert "CPython 3.11 or 3.12" in said and advice in said
+
+
+@pytest.mark.parametrize("function, answer", [("machine", "aarch64"), ("libc_ver", ("glibc", "2.27")),
+                                              ("libc_ver", ("", ""))])
+def test_machine_without_wheels(monkeypatch, function, answer):
+    monkeypatch.setattr(prerequisites.platform, function, lambda: answer)
+    [problem] = prerequisites.of_platform()
+    assert "x86_64 with glibc 2.28" in problem.what and "source it" in problem.advice
+
+
+def test_no_venv_and_no_pip_to_stand_in(monkeypatch):
+    monkeypatch.setattr(prerequisites.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(prerequisites, "can_stand_in", lambda: False)
+    assert f"python3.{sys.version_info[1]}-venv" in prerequisites.report(list(prerequisites.of_python()))
+
+
+def test_no_python_headers(monkeypatch, tmp_path):
+    monkeypatch.setattr(prerequisites.sysconfig, "get_path", lambda _: str(tmp_path))
+    assert f"python3.{sys.version_info[1]}-dev" in prerequisites.report(list(prerequisites.of_python()))
+
+
+def test_nothing_is_missing_here(monkeypatch):
+    if not places.VENV.exists():
+        pytest.skip("nothing was set up here, so something may be missing")
+    assert prerequisites.problems() == []
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is missing")
+def test_make_without_python(checkout):
+    done = subprocess.run(["make", "setup", "PYTHON=no-such-python"], cwd=checkout, text=True, capture_output=True)
+    assert done.returncode and "sudo apt-get install python3" in done.stdout + done.stderr

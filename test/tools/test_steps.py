@@ -1,0 +1,57 @@
+"""A step counts once it was finished, and until its inputs change."""
+
+import sys
+
+import places
+import pytest
+from steps import SetUpError, Step, call, fingerprint
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setattr(places, "ROOT", tmp_path)
+    monkeypatch.setattr(places, "NOTES", tmp_path)
+    return tmp_path
+
+
+def test_step_is_done_once_for_one_key(root):
+    runs = []
+    step = Step("thing", root / "stamp", "key", lambda: runs.append(1))
+    assert not step.done()
+    step.run()
+    assert step.done() and Step("thing", root / "stamp", "key", runs.clear).done()
+    assert not Step("thing", root / "stamp", "other key", runs.clear).done()
+    assert runs == [1]
+
+
+@pytest.mark.parametrize("interruption", [SetUpError, KeyboardInterrupt])
+def test_what_was_cut_off_is_not_done(root, interruption):
+    def cut_off():
+        raise interruption
+
+    Step("thing", root / "stamp", "key", lambda: None).run()
+    again = Step("thing", root / "stamp", "key", cut_off)
+    with pytest.raises(interruption):
+        again.run()
+    assert not again.done()
+
+
+def test_fingerprint_sees_names_and_contents(root):
+    folder = root / "folder"
+    (folder / "inner").mkdir(parents=True)
+    file = folder / "inner" / "a"
+    file.write_text("1")
+    seen = {fingerprint(folder), fingerprint(folder, "text")}
+    file.write_text("2")
+    seen.add(fingerprint(folder))
+    file.rename(folder / "inner" / "b")
+    seen.add(fingerprint(folder))
+    assert len(seen) == 4
+    assert fingerprint(folder) in seen
+
+
+def test_failed_command_shows_its_last_lines_and_the_hint(root):
+    command = [sys.executable, "-c", "print('first'); print('the reason'); raise SystemExit(3)"]
+    with pytest.raises(SetUpError, match=r"(?s)ended with 3.*log\.log.*the reason.*try again"):
+        call(command, "log", {}, cwd=root, hint="try again")
+    assert (root / "log.log").read_text() == "first\nthe reason\n"
