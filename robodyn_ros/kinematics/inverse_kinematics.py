@@ -76,10 +76,9 @@ def inverse_kinematics(
     """Joint positions that bring a link to a pose. [Yamamoto] 1.9, steps 1 to 5, (1.20) to (1.23).
 
     Newton's method, q_i = q_(i-1) + k J^-1 (r - r_(i-1)), with three additions: the inverse is damped, the more the
-    farther the target (Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method",
-    2011), so that singular positions do no harm and convergence is still Newton's; joints stay within their limits,
-    those that press against one being left out of the step; and an attempt that stops coming nearer is given up for
-    another from random joint positions.
+    farther the target [Sugihara], so that singular positions do no harm and convergence is still Newton's; joints
+    stay within their limits, those that press against one being left out of the step; and an attempt that stops
+    coming nearer is given up for another from random joint positions.
 
     Args:
         model: The robot.
