@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import InputError
-
-Shape = tuple[int, ...]
 
 _FLOAT64 = np.dtype(np.float64)
 

@@ -1,33 +1,33 @@
 """The batch form of a kernel: arrays of samples in and out, with SIMD lanes and threads."""
 
 import ctypes
-import math
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.arguments import Shape, in_order, real_array, shape_error
-from robodyn_ros.compile.batch_text import batch_module, section_starts
+from robodyn_ros.compile.arguments import in_order, real_array, shape_error
+from robodyn_ros.compile.batch_text import batch_module
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.tape import Tape
+from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
 
 
 class Batch:
-    """A tape compiled for many samples at once."""
+    """A tape compiled for many samples at once.
+
+    Args:
+        tape: What to compute.
+        name: What error messages call it.
+    """
 
     def __init__(self, tape: Tape, name: str) -> None:
-        """Compile.
-
-        Args:
-            tape: What to compute.
-            name: What error messages call it.
-        """
         self._tape, self._name, self._width = tape, name, host().lanes
-        self._block_size = section_starts(tape, self._width)[-1] * self._width
-        self._code = Code(compile_module(batch_module(tape, self._width, host().fused)), ("batch",), {})
+        text, vectors = batch_module(tape, self._width, host().fused)
+        self._block_size = vectors * self._width
+        self._code = Code(compile_module(text), ("batch",), {})
         word, address = ctypes.c_int64, ctypes.c_void_p
         self._function = self._code.function("batch", None, word, word, address, address)
 
@@ -80,20 +80,23 @@ class Batch:
         samples = len(arrays[-1])
         blocks = -(-samples // self._width)
         ends = [min(samples, blocks * part // threads * self._width) for part in range(threads + 1)]
+        parts = [
+            (first, last, np.empty(self._block_size + self._width)) for first, last in pairwise(ends) if first < last
+        ]
 
-        def compute(first: int, last: int) -> None:
-            block = np.empty(self._block_size + self._width)
-            start = -block.ctypes.data % (8 * self._width)
-            self._function(first, last, layout.ctypes.data, block.ctypes.data + start)
+        def compute(first: int, last: int, memory: NDArray[np.float64]) -> None:
+            aligned = memory.ctypes.data + -memory.ctypes.data % (8 * self._width)
+            self._function(first, last, layout.ctypes.data, aligned)
 
-        parts = [(first, last) for first, last in zip(ends, ends[1:], strict=False) if first < last]
-        others = [threading.Thread(target=compute, args=part) for part in parts[1:]]
-        for other in others:
-            other.start()
-        for part in parts[:1]:
-            compute(*part)
-        for other in others:
-            other.join()
+        if len(parts) < 2:
+            for part in parts:
+                compute(*part)
+            return
+        with ThreadPoolExecutor(len(parts) - 1) as pool:
+            others = [pool.submit(compute, *part) for part in parts[1:]]
+            compute(*parts[0])
+            for other in others:
+                other.result()
 
 
 def _element_distances(array: NDArray[np.float64]) -> NDArray[np.int64] | None:
@@ -106,7 +109,7 @@ def _element_distances(array: NDArray[np.float64]) -> NDArray[np.int64] | None:
         following *= length
     else:
         return None
-    distances = np.zeros(math.prod(shape), dtype=np.int64).reshape(shape)
-    for axis, stride in enumerate(strides):
-        distances += (np.arange(shape[axis]) * stride).reshape([-1 if other == axis else 1 for other in range(len(shape))])
-    return distances.reshape(-1)
+    steps = np.meshgrid(
+        *(np.arange(length) * stride for length, stride in zip(shape, strides, strict=True)), indexing="ij"
+    )
+    return np.sum(steps, axis=0, dtype=np.int64).reshape(-1)

@@ -75,7 +75,8 @@ def obstacle() -> str | None:
     except (AttributeError, ValueError, ctypes.ArgumentError) as error:
         return f"NumPy's table of C functions cannot be read ({error})"
     samples = (np.zeros((2, 3)), np.zeros((3, 2)).T, np.zeros(4)[::2], np.zeros(()), np.zeros(3, dtype=np.int32))
-    return next((reason for sample in samples if (reason := _array_difference(sample))), None) or _new_array_difference()
+    differences = [_array_difference(sample) for sample in samples]
+    return next((difference for difference in differences if difference), None) or _new_array_difference()
 
 
 def _array_difference(array: np.ndarray) -> str | None:

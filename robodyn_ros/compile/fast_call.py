@@ -128,7 +128,9 @@ def _argument_check(number: int, shape: tuple[int, ...], after: str) -> list[str
     return [*lines, f"shape{i}_{len(shape)}:", f"  br label %{after}"]
 
 
-def python_function(code: Code, name: str, inputs: tuple[str, ...], otherwise: Callable[..., Any]) -> Callable[..., Any]:
+def python_function(
+    code: Code, name: str, inputs: tuple[str, ...], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
     """The function that Python calls.
 
     Args:

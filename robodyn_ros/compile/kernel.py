@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import c_api
-from robodyn_ros.compile.arguments import Shape, in_order, real_array, shape_error
+from robodyn_ros.compile.arguments import in_order, real_array, shape_error
 from robodyn_ros.compile.batch import Batch
 from robodyn_ros.compile.fast_call import entry_text, python_function
-from robodyn_ros.compile.lowering import single_module
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.tape import Tape, trace
+from robodyn_ros.compile.single_text import single_module
+from robodyn_ros.compile.tape import Shape, Tape, trace
 
 SINGLE_LANES = 4
-"""Most lanes for the angles of a single call: vectors of 512 bits would halve the rate of the scalar code after them."""
+"""Most lanes for the angles of a single call: 512-bit vectors would halve the rate of the scalar code after them."""
 
 
 def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None) -> "Kernel":
@@ -31,7 +31,7 @@ def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], 
     Raises:
         CompileError: The function cannot be traced or compiled.
     """
-    return Kernel(trace(function, inputs), name or getattr(function, "__name__", "function"))
+    return Kernel(trace(function, inputs), name or str(getattr(function, "__name__", "function")))
 
 
 class Kernel:
@@ -40,6 +40,13 @@ class Kernel:
     ``kernel(q, v)`` computes it for one sample, ``kernel.batch(Q, V)`` for many. Arguments may be anything that NumPy
     makes an array of real numbers of; contiguous float64 arrays are read in place and cost least. Calls from several
     threads are safe.
+
+    Args:
+        tape: What to compute.
+        name: What error messages call it.
+
+    Raises:
+        CompileError: LLVM does not take the code made from the tape.
 
     Attributes:
         tape: What was traced.
@@ -56,27 +63,20 @@ class Kernel:
             """Compute the function for one sample."""
 
     def __init__(self, tape: Tape, name: str) -> None:
-        """Compile a tape.
-
-        Args:
-            tape: What to compute.
-            name: What error messages call it.
-
-        Raises:
-            CompileError: LLVM does not take the code made from the tape.
-        """
         self.tape = tape
         self.name = name
         self._batch: Batch | None = None
         self._batch_lock = threading.Lock()
-        text, exports, symbols = single_module(tape, min(host().lanes, SINGLE_LANES), host().fused), ("single",), {}
         self._direct = c_api.obstacle() is None
+        text = single_module(tape, min(host().lanes, SINGLE_LANES), host().fused)
         if self._direct:
-            text, exports, symbols = text + entry_text(tape), ("single", "entry"), c_api.symbols()
-        self._code = Code(compile_module(text), exports, symbols)
+            image = compile_module(text + entry_text(tape))
+            self._code = Code(image, ("single", "entry"), c_api.symbols())
+        else:
+            self._code = Code(compile_module(text), ("single",), {})
         compute: Callable[..., NDArray[np.float64]] = _PlainCall(tape, self._code)
         self.call = self.or_else(_CheckingCall(tape, name, self.or_else(compute)))
-        self.__call__ = self.call
+        self.__call__ = self.call  # type: ignore[method-assign]
 
     def or_else(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """A function that computes the kernel, but leaves what needs a second look to another one.

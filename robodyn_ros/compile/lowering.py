@@ -3,10 +3,10 @@
 Text is written directly: an object per instruction would cost more time than LLVM takes to compile it.
 """
 
-import math
-from collections.abc import Callable
+from typing import NamedTuple
 
 from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.partition import Step, partition
 from robodyn_ros.compile.tape import Tape
 from robodyn_ros.compile.trigonometry import float_type, literal, mangled, sincos_function
 
@@ -27,176 +27,7 @@ LIBRARY = {
 """Functions of the C library, called number by number."""
 
 FAST_MATH = "reassoc nsz arcp contract"
-"""What LLVM may do to sums and products: reorder, fuse, share reciprocals. Not assume that there is no NaN or infinity."""
-
-
-class Body:
-    """The instructions of one tape.
-
-    Attributes:
-        lines: The instructions, from loads to stores.
-        functions: Text of the functions they call.
-    """
-
-    def __init__(
-        self, tape: Tape, width: int, lanes: int, fused: bool, attributes: str, input_address: Callable[[int], str],
-        alignment: int = 8,
-    ) -> None:
-        """Lower a tape.
-
-        Args:
-            tape: What to compute.
-            width: Samples computed at once: 1, or a vector of as many.
-            lanes: Angles whose sine and cosine a single sample gathers into one vector.
-            fused: Whether the processor has a fused multiply-add.
-            attributes: LLVM's attributes for the functions called.
-            input_address: LLVM pointer expression of the input element at a position among all; its value is loaded
-                with ``width`` numbers.
-            alignment: Of the input elements in memory [bytes].
-        """
-        self.lines: list[str] = []
-        self.functions: dict[str, str] = {}
-        self._tape, self._width, self._lanes, self._fused = tape, width, lanes, fused
-        self._attributes, self._alignment = attributes, alignment
-        self._kind = float_type(width)
-        self._names = [""] * len(tape)
-        self._lower(input_address)
-
-    def outputs(self) -> list[str]:
-        """LLVM value of each element of the result."""
-        return [self._names[entry] for entry in self._tape.outputs.tolist()]
-
-    def _lower(self, input_address: Callable[[int], str]) -> None:
-        tape, kind, names = self._tape, self._kind, self._names
-        codes, operands = tape.codes.tolist(), tape.operands.tolist()
-        for stage in _stages(tape):
-            angles: dict[int, None] = {}
-            for entry in stage:
-                if codes[entry] in (op.SIN, op.COS):
-                    angles[operands[entry][0]] = None
-            sines, cosines = self._sincos(list(angles))
-            for entry in stage:
-                code, (a, b, c) = codes[entry], operands[entry]
-                name = f"%v{entry}"
-                if code in ARITHMETIC:
-                    line = f"{ARITHMETIC[code]} {FAST_MATH} {kind} {names[a]}, {names[b]}"
-                elif code == op.CONSTANT:
-                    names[entry] = literal(float(tape.constants[a]), self._width)
-                    continue
-                elif code == op.INPUT:
-                    line = f"load {kind}, ptr {input_address(a)}, align {self._alignment}"
-                elif code in (op.SIN, op.COS):
-                    names[entry] = (sines if code == op.SIN else cosines)[a]
-                    continue
-                elif code == op.NEGATE:
-                    line = f"fneg {FAST_MATH} {kind} {names[a]}"
-                elif code in INTRINSICS:
-                    given = ", ".join(f"{kind} {names[operand]}" for operand in (a, b) if operand >= 0)
-                    line = f"call {kind} @{INTRINSICS[code]}.{mangled(self._width)}({given})"
-                elif code in LIBRARY:
-                    given = ", ".join(f"{kind} {names[operand]}" for operand in (a, b) if operand >= 0)
-                    line = f"call {kind} @{self._library_function(code)}({given})"
-                else:
-                    line = self._choice(code, name, *(names[operand] if operand >= 0 else "" for operand in (a, b, c)))
-                names[entry] = name
-                self.lines.append(f"  {name} = {line}")
-
-    def _choice(self, code: int, name: str, a: str, b: str, c: str) -> str:
-        """Comparisons, sign, and choice between values: the last instruction, those before it appended."""
-        kind, width, append = self._kind, self._width, self.lines.append
-        truth = "i1" if width == 1 else f"<{width} x i1>"
-        zero, one, minus_one = (literal(value, width) for value in (0.0, 1.0, -1.0))
-        if code in COMPARISONS:
-            append(f"  {name}t = fcmp {COMPARISONS[code]} {kind} {a}, {b}")
-            return f"select {truth} {name}t, {kind} {one}, {kind} {zero}"
-        if code == op.SIGN:
-            append(f"  {name}n = fcmp olt {kind} {a}, {zero}")
-            append(f"  {name}p = fcmp ogt {kind} {a}, {zero}")
-            append(f"  {name}s = select {truth} {name}n, {kind} {minus_one}, {kind} {a}")
-            return f"select {truth} {name}p, {kind} {one}, {kind} {name}s"
-        append(f"  {name}t = fcmp une {kind} {a}, {zero}")
-        return f"select {truth} {name}t, {kind} {b}, {kind} {c}"
-
-    def _sincos(self, angles: list[int]) -> tuple[dict[int, str], dict[int, str]]:
-        """Compute sine and cosine of tape entries; for a single sample several at once."""
-        names, append = self._names, self.lines.append
-        sines: dict[int, str] = {}
-        cosines: dict[int, str] = {}
-        at_once = self._lanes if self._width == 1 else 1
-        for start in range(0, len(angles), at_once):
-            group = angles[start : start + at_once]
-            if self._width > 1 or len(group) == 1:
-                width, packed = self._width, names[group[0]]
-            else:
-                width = 1 << (len(group) - 1).bit_length()
-                packed = literal(0.0, width)
-                for lane, angle in enumerate(group):
-                    append(
-                        f"  %x{angle} = insertelement {float_type(width)} {packed}, double {names[angle]}, i32 {lane}"
-                    )
-                    packed = f"%x{angle}"
-            kind, label = float_type(width), group[0]
-            function = f"sincos{width}"
-            if function not in self.functions:
-                self.functions[function] = sincos_function(width, self._fused, self._attributes)
-            append(f"  %sc{label} = call {{{kind}, {kind}}} @{function}({kind} {packed})")
-            append(f"  %ss{label} = extractvalue {{{kind}, {kind}}} %sc{label}, 0")
-            append(f"  %cc{label} = extractvalue {{{kind}, {kind}}} %sc{label}, 1")
-            for lane, angle in enumerate(group):
-                if width == self._width:
-                    sines[angle], cosines[angle] = f"%ss{label}", f"%cc{label}"
-                    continue
-                sines[angle], cosines[angle] = f"%s{angle}", f"%c{angle}"
-                append(f"  %s{angle} = extractelement {kind} %ss{label}, i32 {lane}")
-                append(f"  %c{angle} = extractelement {kind} %cc{label}, i32 {lane}")
-        return sines, cosines
-
-    def _library_function(self, code: int) -> str:
-        """Name of the function that calls the C library for each lane."""
-        name, width, kind = LIBRARY[code], self._width, self._kind
-        if width == 1:
-            return name
-        vector_name = f"{name}_lanes{width}"
-        if vector_name not in self.functions:
-            count = op.OPERATIONS[code].operand_count
-            lines, result = [], "poison"
-            for lane in range(width):
-                given = []
-                for operand in range(count):
-                    lines.append(f"  %x{lane}_{operand} = extractelement {kind} %x{operand}, i32 {lane}")
-                    given.append(f"double %x{lane}_{operand}")
-                lines.append(f"  %y{lane} = call double @{name}({', '.join(given)})")
-                lines.append(f"  %r{lane} = insertelement {kind} {result}, double %y{lane}, i32 {lane}")
-                result = f"%r{lane}"
-            parameters = ", ".join(f"{kind} %x{operand}" for operand in range(count))
-            attributes = self._attributes.replace("alwaysinline", "noinline")
-            self.functions[vector_name] = "\n".join(
-                [
-                    f"define internal {kind} @{vector_name}({parameters}) {attributes} {{",
-                    *lines,
-                    f"  ret {kind} {result}",
-                    "}",
-                    "",
-                ]
-            )
-        return vector_name
-
-
-def _stages(tape: Tape) -> list[list[int]]:
-    """Entries by how many sines and cosines lie before them, so that those of a stage can be computed together."""
-    depth: list[int] = []
-    stages: list[list[int]] = []
-    for entry, (code, operands) in enumerate(zip(tape.codes.tolist(), tape.operands.tolist(), strict=True)):
-        own = 0
-        if code > op.CONSTANT:
-            own = max(depth[operand] for operand in operands if operand >= 0)
-            own += code in (op.SIN, op.COS)
-        depth.append(own)
-        while own >= len(stages):
-            stages.append([])
-        stages[own].append(entry)
-    return stages
-
+"""What LLVM may do to sums and products: reorder, fuse, share reciprocals. Not assume that there is no NaN or inf."""
 
 DECLARATIONS = "".join(
     [
@@ -217,39 +48,260 @@ def vector_attributes(lanes: int) -> str:
     return f'nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
 
 
-def single_module(tape: Tape, lanes: int, fused: bool) -> str:
-    """A module with ``void @single(input pointers…, output pointer)``, all contiguous float64 in C order."""
-    elements = [
-        (number, element)
-        for number, shape in enumerate(tape.inputs.values())
-        for element in range(math.prod(shape))
+class Place(NamedTuple):
+    """Where a number, or a vector of them, is in memory: so many of them behind an LLVM pointer."""
+
+    pointer: str
+    offset: int
+
+
+class Memory(NamedTuple):
+    """Where the inputs are, where the results go, and where values are kept in between.
+
+    Attributes:
+        pointers: The LLVM pointers that these places are behind; all are parameters of the functions made.
+        inputs: Place of each input element.
+        outputs: Place of each element of the result.
+        between: Place of the first value that is kept in between.
+        alignment: Of numbers, or of vectors, in memory [bytes].
+    """
+
+    pointers: tuple[str, ...]
+    inputs: list[Place]
+    outputs: list[Place]
+    between: Place
+    alignment: int
+
+
+class Lowered(NamedTuple):
+    """LLVM text of a tape.
+
+    Attributes:
+        body: The instructions, for a function whose parameters are `Memory.pointers`.
+        functions: The functions that these call.
+        between_count: How many numbers, or vectors, are kept in between.
+    """
+
+    body: str
+    functions: str
+    between_count: int
+
+
+def lower(tape: Tape, memory: Memory, *, width: int, lanes: int, fused: bool, attributes: str) -> Lowered:
+    """Write a tape as LLVM assembly.
+
+    Args:
+        tape: What to compute.
+        memory: Where its inputs and results are.
+        width: Samples computed at once: 1, or a vector of as many.
+        lanes: Angles whose sine and cosine a single sample gathers into one vector.
+        fused: Whether the processor has a fused multiply-add.
+        attributes: LLVM's attributes for the functions that are called.
+    """
+    plan = partition(tape, lanes if width == 1 else 1)
+    helpers = _Helpers(width, fused, attributes)
+    lists = _Lists(tape.codes.tolist(), tape.operands.tolist(), tape.constants.tolist())
+    outputs: dict[int, list[Place]] = {}
+    for place, entry in zip(memory.outputs, tape.outputs.tolist(), strict=True):
+        outputs.setdefault(entry, []).append(place)
+    pieces = []
+    for number, steps in enumerate(plan.pieces):
+        piece = _Piece(lists, memory, helpers, plan.slots, outputs)
+        if number == 0:
+            piece.store_uncomputed()
+        for step in steps:
+            piece.add(step, plan.sines, plan.cosines)
+        pieces.append("\n".join(piece.lines))
+    if len(pieces) == 1:
+        return Lowered(pieces[0], helpers.text(), plan.slot_count)
+    parameters = ", ".join(f"ptr noalias %{pointer}" for pointer in memory.pointers)
+    arguments = ", ".join(f"ptr %{pointer}" for pointer in memory.pointers)
+    functions = [
+        f"define internal void @piece{number}({parameters}) noinline {attributes} {{\n{text}\n  ret void\n}}\n"
+        for number, text in enumerate(pieces)
     ]
-    attributes = vector_attributes(lanes)
-    pointers: list[str] = []
+    body = "\n".join(f"  call void @piece{number}({arguments})" for number in range(len(pieces)))
+    return Lowered(body, helpers.text() + "".join(functions), plan.slot_count)
 
-    def address(position: int) -> str:
-        number, element = elements[position]
-        pointers.append(f"  %p{position} = getelementptr double, ptr %in{number}, i64 {element}")
-        return f"%p{position}"
 
-    body = Body(tape, 1, lanes, fused, f"alwaysinline {attributes}", address)
-    stores = []
-    for position, value in enumerate(body.outputs()):
-        stores.append(f"  %o{position} = getelementptr double, ptr %out, i64 {position}")
-        stores.append(f"  store double {value}, ptr %o{position}, align 8")
-    parameters = ", ".join(
-        [*(f"ptr noalias readonly %in{number}" for number in range(len(tape.inputs))), "ptr noalias %out"]
-    )
-    return "\n".join(
-        [
-            DECLARATIONS,
-            *body.functions.values(),
-            f"define void @single({parameters}) {attributes} {{",
-            *pointers,
-            *body.lines,
-            *stores,
-            "  ret void",
-            "}",
-            "",
-        ]
-    )
+class _Lists(NamedTuple):
+    """A tape's arrays as lists, which are faster to read one by one."""
+
+    codes: list[int]
+    operands: list[list[int]]
+    constants: list[float]
+
+
+class _Helpers:
+    """The functions that instructions call, written when first needed."""
+
+    def __init__(self, width: int, fused: bool, attributes: str) -> None:
+        self.width = width
+        self._fused, self._attributes = fused, attributes
+        self._functions: dict[str, str] = {}
+
+    def text(self) -> str:
+        return "".join(self._functions.values())
+
+    def sincos(self, width: int) -> str:
+        """Name of the function for sine and cosine of so many angles."""
+        name = f"sincos{width}"
+        if name not in self._functions:
+            # A single sample has few, in a row with what needs them; in a batch the call is shared by all lanes.
+            inlined = "alwaysinline" if self.width == 1 else "noinline"
+            self._functions[name] = sincos_function(width, self._fused, inlined, self._attributes)
+        return name
+
+    def library(self, code: int) -> str:
+        """Name of the function that calls the C library for each lane."""
+        function, width, kind = LIBRARY[code], self.width, float_type(self.width)
+        if width == 1:
+            return function
+        name = f"{function}_lanes"
+        if name not in self._functions:
+            count = op.OPERATIONS[code].operand_count
+            lines, result = [], "poison"
+            for lane in range(width):
+                given = []
+                for operand in range(count):
+                    lines.append(f"  %x{lane}_{operand} = extractelement {kind} %x{operand}, i32 {lane}")
+                    given.append(f"double %x{lane}_{operand}")
+                lines.append(f"  %y{lane} = call double @{function}({', '.join(given)})")
+                lines.append(f"  %r{lane} = insertelement {kind} {result}, double %y{lane}, i32 {lane}")
+                result = f"%r{lane}"
+            parameters = ", ".join(f"{kind} %x{operand}" for operand in range(count))
+            self._functions[name] = "\n".join(
+                [
+                    f"define internal {kind} @{name}({parameters}) noinline {self._attributes} {{",
+                    *lines,
+                    f"  ret {kind} {result}",
+                    "}",
+                    "",
+                ]
+            )
+        return name
+
+
+class _Piece:
+    """The instructions of one piece."""
+
+    def __init__(
+        self, lists: _Lists, memory: Memory, helpers: _Helpers, slots: dict[int, int], outputs: dict[int, list[Place]]
+    ) -> None:
+        self.lines: list[str] = []
+        self._codes, self._operands, self._constants = lists
+        self._memory, self._helpers, self._slots, self._outputs = memory, helpers, slots, outputs
+        self._width, self._kind = helpers.width, float_type(helpers.width)
+        self._names: dict[int, str] = {}
+        self._addresses = 0
+
+    def store_uncomputed(self) -> None:
+        """Store the results that are inputs or constants."""
+        for entry in self._outputs:
+            if self._codes[entry] <= op.CONSTANT:
+                self._store_outputs(entry, self._value(entry))
+
+    def add(self, step: Step, sines: dict[int, int], cosines: dict[int, int]) -> None:
+        """Compute a step."""
+        if isinstance(step, tuple):
+            self._sincos(step, sines, cosines)
+        else:
+            name = f"%v{step}"
+            self.lines.append(f"  {name} = {self._instruction(step, name)}")
+            self._made(step, name)
+
+    def _address(self, place: Place) -> str:
+        self._addresses += 1
+        name = f"%p{self._addresses}"
+        self.lines.append(f"  {name} = getelementptr {self._kind}, ptr %{place.pointer}, i64 {place.offset}")
+        return name
+
+    def _value(self, entry: int) -> str:
+        """LLVM value of an entry, loaded if it was not made in this piece."""
+        name = self._names.get(entry)
+        if name is None:
+            code, memory = self._codes[entry], self._memory
+            if code == op.CONSTANT:
+                name = literal(self._constants[self._operands[entry][0]], self._width)
+            else:
+                if code == op.INPUT:
+                    place = memory.inputs[self._operands[entry][0]]
+                else:
+                    place = Place(memory.between.pointer, memory.between.offset + self._slots[entry])
+                address, name = self._address(place), f"%v{entry}"
+                self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {memory.alignment}")
+            self._names[entry] = name
+        return name
+
+    def _made(self, entry: int, name: str) -> None:
+        """Keep the value of an entry wherever it is needed."""
+        self._names[entry] = name
+        if entry in self._slots:
+            between = self._memory.between
+            self._store(Place(between.pointer, between.offset + self._slots[entry]), name)
+        if entry in self._outputs:
+            self._store_outputs(entry, name)
+
+    def _store_outputs(self, entry: int, name: str) -> None:
+        for place in self._outputs[entry]:
+            self._store(place, name)
+
+    def _store(self, place: Place, name: str) -> None:
+        address = self._address(place)
+        self.lines.append(f"  store {self._kind} {name}, ptr {address}, align {self._memory.alignment}")
+
+    def _instruction(self, entry: int, name: str) -> str:
+        """The last instruction of an entry, those before it appended."""
+        code, kind = self._codes[entry], self._kind
+        values = [self._value(operand) for operand in self._operands[entry] if operand >= 0]
+        if code in ARITHMETIC:
+            return f"{ARITHMETIC[code]} {FAST_MATH} {kind} {values[0]}, {values[1]}"
+        if code == op.NEGATE:
+            return f"fneg {FAST_MATH} {kind} {values[0]}"
+        if code in INTRINSICS or code in LIBRARY:
+            given = ", ".join(f"{kind} {value}" for value in values)
+            if code in LIBRARY:
+                return f"call {kind} @{self._helpers.library(code)}({given})"
+            return f"call {kind} @{INTRINSICS[code]}.{mangled(self._width)}({given})"
+        return self._choice(code, name, *values)
+
+    def _choice(self, code: int, name: str, a: str, b: str = "", c: str = "") -> str:
+        """Comparisons, sign, and choice between values."""
+        kind, append = self._kind, self.lines.append
+        truth = "i1" if self._width == 1 else f"<{self._width} x i1>"
+        zero, one, minus_one = (literal(value, self._width) for value in (0.0, 1.0, -1.0))
+        if code in COMPARISONS:
+            append(f"  {name}t = fcmp {COMPARISONS[code]} {kind} {a}, {b}")
+            return f"select {truth} {name}t, {kind} {one}, {kind} {zero}"
+        if code == op.SIGN:
+            append(f"  {name}n = fcmp olt {kind} {a}, {zero}")
+            append(f"  {name}p = fcmp ogt {kind} {a}, {zero}")
+            append(f"  {name}s = select {truth} {name}n, {kind} {minus_one}, {kind} {a}")
+            return f"select {truth} {name}p, {kind} {one}, {kind} {name}s"
+        append(f"  {name}t = fcmp une {kind} {a}, {zero}")
+        return f"select {truth} {name}t, {kind} {b}, {kind} {c}"
+
+    def _sincos(self, angles: tuple[int, ...], sines: dict[int, int], cosines: dict[int, int]) -> None:
+        """Sine and cosine of entries: of one, or of several of a single sample gathered in a vector."""
+        append, label = self.lines.append, angles[0]
+        if len(angles) == 1:
+            width, packed = self._width, self._value(label)
+        else:
+            width = 1 << (len(angles) - 1).bit_length()
+            packed = literal(0.0, width)
+            for lane, angle in enumerate(angles):
+                value = self._value(angle)
+                append(f"  %x{angle} = insertelement {float_type(width)} {packed}, double {value}, i32 {lane}")
+                packed = f"%x{angle}"
+        kind = float_type(width)
+        append(f"  %t{label} = call {{{kind}, {kind}}} @{self._helpers.sincos(width)}({kind} {packed})")
+        for place, (letter, of) in enumerate((("s", sines), ("c", cosines))):
+            append(f"  %{letter}{letter}{label} = extractvalue {{{kind}, {kind}}} %t{label}, {place}")
+            for lane, angle in enumerate(angles):
+                if angle not in of:
+                    continue
+                name = f"%{letter}{letter}{label}"
+                if len(angles) > 1:
+                    name = f"%{letter}{angle}"
+                    append(f"  {name} = extractelement {kind} %{letter}{letter}{label}, i32 {lane}")
+                self._made(of[angle], name)

@@ -81,6 +81,14 @@ class Code:
     """Object code in memory, ready to run; gone when the last reference to this is.
 
     Whoever keeps an address must keep this too.
+
+    Args:
+        image: Object code from `compile_module`.
+        exports: Functions and variables whose addresses are wanted.
+        symbols: Addresses for names the code uses and the process does not export.
+
+    Raises:
+        CompileError: A name cannot be found.
     """
 
     _linker: llvm.LLJIT | None = None
@@ -88,16 +96,6 @@ class Code:
     _number = itertools.count()
 
     def __init__(self, image: bytes, exports: tuple[str, ...], symbols: Mapping[str, int]) -> None:
-        """Link.
-
-        Args:
-            image: Object code from `compile_module`.
-            exports: Functions and variables whose addresses are wanted.
-            symbols: Addresses for names the code uses and the process does not export.
-
-        Raises:
-            CompileError: A name cannot be found.
-        """
         builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
         for name in exports:
             builder.export_symbol(name)

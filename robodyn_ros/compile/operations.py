@@ -5,7 +5,7 @@ the operation itself.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Operation(NamedTuple):
 
     name: str
     operand_count: int
-    evaluate: Callable[..., np.ndarray]
+    evaluate: Callable[..., Any]
 
 
 def _comparison(compare: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:

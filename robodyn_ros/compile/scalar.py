@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from robodyn_ros.compile import operations as op
 from robodyn_ros.errors import CompileError
 
-Key = tuple[int, ...] | tuple[int, float]
+Key = tuple[Any, ...]
 """Operation code and operand indices; (INPUT, position); (CONSTANT, value)."""
 
 
@@ -33,6 +33,11 @@ class Recorder:
             self.table[key] = found
             self.scalars.append(found)
         return found
+
+    def forget(self) -> None:
+        """Let go of everything recorded: it refers back here, and would else wait for the garbage collector."""
+        self.scalars.clear()
+        self.table.clear()
 
     def constant(self, value: float) -> "Scalar":
         """The scalar of a constant, for operations that keep one (-0.0 counts as 0.0)."""

@@ -16,6 +16,8 @@ Shape = tuple[int, ...]
 class Tape:
     """The operations a function does on its inputs, each after its operands, none superfluous.
 
+    What `trace` makes; its constructor takes the attributes in their order.
+
     Attributes:
         inputs: Shape of each input, by name, in the order of the function's arguments.
         output_shape: Shape of the result.
@@ -121,12 +123,22 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
             traced form, or returns something other than numbers.
     """
     recorder = Recorder()
-    arrays = []
-    for name, shape in inputs.items():
-        shape = _checked_shape(name, shape)
-        array = np.empty(shape, dtype=object)
-        array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
-        arrays.append(array)
+    try:
+        arrays = [_symbols(recorder, name, shape) for name, shape in inputs.items()]
+        return _tape(recorder, inputs, _traced(function, arrays))
+    finally:
+        recorder.forget()
+
+
+def _symbols(recorder: Recorder, name: str, shape: Shape) -> np.ndarray:
+    """An array of symbols for an input."""
+    array = np.empty(_checked_shape(name, shape), dtype=object)
+    array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
+    return array
+
+
+def _traced(function: Callable[..., Any], arrays: list[np.ndarray]) -> np.ndarray:
+    """What ``function`` returns for symbols, as an array of floats and scalars."""
     name = getattr(function, "__name__", repr(function))
     try:
         result = function(*arrays)
@@ -135,7 +147,7 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
         if reason is None:
             raise
         raise CompileError(f"{name} cannot be traced: {reason}") from error
-    return _tape(recorder, {key: tuple(shape) for key, shape in inputs.items()}, _checked_result(name, result))
+    return _checked_result(name, result)
 
 
 def _checked_shape(name: str, shape: Any) -> Shape:
@@ -177,45 +189,44 @@ def _checked_result(name: str, result: Any) -> np.ndarray:
     return checked.reshape(array.shape)
 
 
-def _tape(recorder: Recorder, inputs: dict[str, Shape], result: np.ndarray) -> Tape:
+def _tape(recorder: Recorder, inputs: Mapping[str, Shape], result: np.ndarray) -> Tape:
     """Renumber what the result needs; drop the rest."""
-    outputs = [
-        element.index if isinstance(element, Scalar) else recorder.constant(element).index
-        for element in result.reshape(-1)
-    ]
+    outputs = []
     for element in result.reshape(-1):
-        if isinstance(element, Scalar) and element.recorder is not recorder:
-            raise CompileError(f"{element!r} was returned, but belongs to another trace")
-    scalars = recorder.scalars
-    live = [False] * len(scalars)
+        scalar = element if isinstance(element, Scalar) else recorder.constant(element)
+        if scalar.recorder is not recorder:
+            raise CompileError(f"{scalar!r} was returned, but belongs to another trace")
+        outputs.append(scalar.index)
+    keys = [scalar.key for scalar in recorder.scalars]
+    live = bytearray(len(keys))
     for index in outputs:
-        live[index] = True
-    for index in range(len(scalars) - 1, -1, -1):
-        if live[index]:
-            key = scalars[index].key
-            if key[0] > op.CONSTANT:
-                for operand in key[1:]:
-                    live[operand] = True  # type: ignore[index]
-    number = [-1] * len(scalars)
+        live[index] = 1
+    for index in range(len(keys) - 1, -1, -1):
+        if live[index] and keys[index][0] > op.CONSTANT:
+            for operand in keys[index][1:]:
+                live[operand] = 1
+
+    number = [-1] * len(keys)
     codes: list[int] = []
-    operands: list[tuple[int, ...]] = []
+    operands: list[tuple[int, int, int]] = []
     constants: list[float] = []
-    for index, scalar in enumerate(scalars):
-        if not live[index]:
-            continue
-        number[index] = len(codes)
-        code, *rest = scalar.key
-        codes.append(int(code))
-        if code == op.CONSTANT:
-            operands.append((len(constants), -1, -1))
-            constants.append(float(rest[0]))
-        elif code == op.INPUT:
-            operands.append((int(rest[0]), -1, -1))
-        else:
-            entries = [number[operand] for operand in rest]  # type: ignore[index]
-            operands.append((*entries, *([-1] * (3 - len(entries)))))
+    for index, key in enumerate(keys):
+        if live[index]:
+            number[index] = len(codes)
+            codes.append(key[0])
+            if key[0] == op.CONSTANT:
+                operands.append((len(constants), -1, -1))
+                constants.append(key[1])
+            elif key[0] == op.INPUT:
+                operands.append((key[1], -1, -1))
+            elif len(key) == 3:
+                operands.append((number[key[1]], number[key[2]], -1))
+            elif len(key) == 2:
+                operands.append((number[key[1]], -1, -1))
+            else:
+                operands.append((number[key[1]], number[key[2]], number[key[3]]))
     return Tape(
-        inputs,
+        {name: tuple(shape) for name, shape in inputs.items()},
         result.shape,
         np.array(codes, dtype=np.uint8),
         np.array(operands, dtype=np.int32).reshape(-1, 3),

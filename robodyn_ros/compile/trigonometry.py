@@ -54,19 +54,20 @@ def literal(value: float, width: int) -> str:
     return bits if width == 1 else f"splat (double {bits})"
 
 
-def sincos_function(width: int, fused: bool, attributes: str) -> str:
-    """LLVM text of ``{sines, cosines} @sincos<width>(angles)`` and of the function for angles it leaves to the C library.
+def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> str:
+    """LLVM text of ``{sines, cosines} @sincos<width>(angles)``, and of the function it calls for very large angles.
 
     Args:
         width: Number of angles.
         fused: Whether the processor has a fused multiply-add.
-        attributes: LLVM's function attributes.
+        inlined: ``alwaysinline`` or ``noinline``.
+        attributes: LLVM's other function attributes.
     """
     kind = float_type(width)
     far = _library_function(width, attributes)
     if not fused:
         return f"""{far}
-define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {attributes} {{
+define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attributes} {{
   %result = call {{{kind}, {kind}}} @sincos_library{width}({kind} %x)
   ret {{{kind}, {kind}}} %result
 }}
@@ -98,7 +99,7 @@ define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {attributes} {{
     one, half, shift = literal(1.0, width), literal(0.5, width), literal(_ROUND, width)
     lines = [
         far,
-        f"define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {attributes} {{",
+        f"define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attributes} {{",
         f"  %size = call {kind} @llvm.fabs.{suffix}({kind} %x)",
         f"  %far = fcmp ogt {kind} %size, {literal(LARGEST_ANGLE, width)}",
         any_far,
@@ -154,7 +155,6 @@ define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {attributes} {{
 def _library_function(width: int, attributes: str) -> str:
     """The C library's sine and cosine, lane by lane, out of the way of the rest."""
     kind = float_type(width)
-    attributes = attributes.replace("alwaysinline", "")
     if width == 1:
         body = ["  %s = call double @sin(double %x)", "  %c = call double @cos(double %x)"]
         sines, cosines = "%s", "%c"
