@@ -164,3 +164,12 @@ def test_batch_is_a_door_of_its_own():
     dyn = Dynamics(PinReference("planar_2r").robot)
     assert isinstance(dyn.batch, BatchDynamics)
     assert dyn.batch.gravity(np.zeros((0, 2))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_threads_share_a_batch(compiled):
+    batch = Dynamics(PinReference("planar_2r").robot, compiled=compiled).batch
+    q = np.random.default_rng(1).normal(size=(101, 2))
+    alone = batch.mass_matrix(q)
+    batch.threads = 3
+    np.testing.assert_array_equal(batch.mass_matrix(q), alone)
