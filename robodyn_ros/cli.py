@@ -28,6 +28,7 @@ PROGRAMS = {
 """Subcommands that hand every further argument to ``main`` of the module of this name in ``robodyn_ros.nodes``."""
 
 USAGE_ERROR = 2
+ROS_ARGUMENTS = "--ros-args"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given and given[0] in PROGRAMS:
             return run_program(given[0], given[1:])
-        options = make_parser().parse_args(given)
+        split = given.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in given else len(given)
+        options = make_parser().parse_args(given[:split], argparse.Namespace(ros_arguments=given[split:]))
         return int(options.run(options))
     except RobodynError as error:
         print(f"robodyn: {error}", file=sys.stderr)
@@ -108,7 +110,7 @@ def make_parser() -> argparse.ArgumentParser:
         "simulate",
         help="all four nodes in one process, until Ctrl-C",
         description="Run hardware, controller, dynamics and state publisher in one process. Parameters come from "
-        "config/simulation.yaml, then --params-file, then the options here.",
+        "config/simulation.yaml, then --params-file, then the options here, then --ros-args as ROS 2 knows them.",
     )
     simulate.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
     simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
@@ -133,9 +135,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run_simulate(options: argparse.Namespace) -> int:
     """Run the graph in this process until Ctrl-C."""
-    hold_stop_signals()
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file)
-    return int(import_with_ros("robodyn_ros.nodes.simulate").main(setup, options.namespace))
+    hold_stop_signals()
+    return int(import_with_ros("robodyn_ros.nodes.simulate").main(setup, options.namespace, options.ros_arguments))
 
 
 def run_robots(_: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from geometry_msgs.msg import Pose, Transform
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
@@ -32,7 +32,7 @@ def to_transform(matrix: Array) -> Transform:
     return transform
 
 
-def _fill(position: object, orientation: object, matrix: Array) -> None:
+def _fill(position: Point | Vector3, orientation: Quaternion, matrix: Array) -> None:
     position.x, position.y, position.z = matrix[:3, 3].tolist()
     x, y, z, w = Rotation.from_matrix(matrix[:3, :3]).as_quat().tolist()
     orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w

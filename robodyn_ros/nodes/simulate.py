@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.validate_namespace import validate_namespace
 
@@ -15,12 +17,13 @@ from robodyn_ros.nodes.runtime import run_nodes
 from robodyn_ros.nodes.state_publisher import StatePublisher
 
 
-def main(setup: Setup, namespace: str = "") -> int:
+def main(setup: Setup, namespace: str = "", more: Sequence[str] = ()) -> int:
     """Run the nodes until SIGINT or SIGTERM.
 
     Args:
         setup: Parameters of all nodes.
         namespace: Namespace of all nodes, with or without a slash before it.
+        more: Further arguments, ``--ros-args`` and all.
 
     Returns:
         Exit code, as of :func:`robodyn_ros.nodes.runtime.run_nodes`.
@@ -35,5 +38,5 @@ def main(setup: Setup, namespace: str = "") -> int:
         raise InputError(f"namespace: {error}") from None
     # Files first: of two values for all nodes, the later one counts.
     files = [argument for file in setup.files for argument in ("--params-file", str(file))]
-    arguments = ["--ros-args", *files, *ros_arguments(setup.values, namespace)]
+    arguments = ["--ros-args", *files, *ros_arguments(setup.values, namespace), *more]
     return run_nodes([HardwareNode, ControllerNode, DynamicsNode, StatePublisher], arguments)

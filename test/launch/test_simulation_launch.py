@@ -1,0 +1,145 @@
+"""launch/simulation.launch.py under the real launch and launch_ros; skipped where these are not installed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+try:  # not by `import launch`, which finds our folder of that name
+    from launch_ros.actions import Node
+
+    from launch import LaunchContext, LaunchDescription
+except ImportError as error:
+    pytest.skip(f"launch and launch_ros of ROS 2 do not import ({error})", allow_module_level=True)
+
+from launch.launch_description_sources import get_launch_description_from_python_launch_file
+from launch.utilities import perform_substitutions
+from nodes.ros_process import DEADLINE, RosTest
+from sensor_msgs.msg import JointState
+
+from robodyn_interfaces.msg import ControllerState
+from robodyn_interfaces.srv import Gravity
+from robodyn_ros.nodes.graph import NODES
+from robodyn_ros.resources import launch_file
+
+FILE = str(launch_file("simulation.launch.py"))
+RUN = """
+import sys
+from launch import LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch import LaunchDescription
+file, *arguments = sys.argv[1:]
+service = LaunchService(noninteractive=True)
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
+    PythonLaunchDescriptionSource(file), launch_arguments=[tuple(a.split(":=", 1)) for a in arguments])]))
+sys.exit(service.run())
+"""
+
+
+class Launch:
+    """The launch file in a process and session of its own, as `ros2 launch` runs it."""
+
+    def __init__(self, *arguments):
+        self._output = tempfile.NamedTemporaryFile("r", errors="replace")
+        with open(self._output.name, "w") as sink:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", RUN, FILE, *arguments], stdin=subprocess.DEVNULL, stdout=sink,
+                stderr=subprocess.STDOUT, start_new_session=True)
+
+    def output(self):
+        self._output.seek(0)
+        return self._output.read()
+
+    def pids(self):
+        return {name: int(pid) for name, pid in re.findall(r"\[(\w+)-\d+\]: process started with pid \[(\d+)\]",
+                                                            self.output())}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        self._output.close()
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_all_nodes_run_one_may_die_and_ctrl_c_leaves_no_orphan():
+    with Launch("robot:=arm6", "controller:=computed_torque", "rviz:=false") as launched, RosTest() as ros:
+        states = ros.record(JointState, "joint_states")
+        control = ros.record(ControllerState, "controller/controller_state")
+        ros.wait_for(lambda: states and control, f"joint states and control; launch said:\n{launched.output()}")
+        assert control[-1].controller == "computed_torque"
+        pids = launched.pids()
+        assert set(pids) == set(NODES)
+
+        os.kill(pids["hardware"], signal.SIGKILL)
+        ros.wait_for(lambda: "hardware-1 ended with exit code -9" in launched.output(), "word of the hardware's end")
+        assert ros.call(Gravity, "/dynamics/gravity", position=[0.0] * 6).success
+
+        os.killpg(launched.process.pid, signal.SIGINT)  # as a terminal does: to every process of the group
+        assert launched.process.wait(DEADLINE) == 0, launched.output()
+        assert not any(alive(pid) for pid in pids.values())
+        finished = re.findall(r"\[(\w+)-\d+\]: process has finished cleanly", launched.output())
+        assert set(finished) == set(NODES) - {"hardware"}, launched.output()
+        assert "Traceback" not in launched.output()
+
+
+@pytest.mark.parametrize("argument, words", [
+    ("robot:=arm66", ("no robot 'arm66'", "arm6, arm7")),
+    ("time_mode:=fast", ("time_mode", "lockstep", "fast")),
+    ("params_file:=nowhere.yaml", ("nowhere.yaml",)),
+    ("rviz:=perhaps", ("rviz", "perhaps")),
+])
+def test_a_wrong_argument_is_told_and_nothing_is_left_running(argument, words):
+    with Launch(argument) as launched:
+        assert launched.process.wait(DEADLINE) != 0
+        assert all(word in launched.output() for word in words), launched.output()
+        assert not any(alive(pid) for pid in launched.pids().values())
+
+
+def nodes(**arguments):
+    """The nodes that the launch file would start: executable name by package and executable, and the action."""
+    context = LaunchContext()
+    description: LaunchDescription = get_launch_description_from_python_launch_file(FILE)
+    context.launch_configurations.update(arguments)
+    found = {}
+    pending = list(description.entities)
+    while pending:
+        entity = pending.pop(0)
+        if isinstance(entity, Node):
+            package, executable = (perform_substitutions(context, [*part]) if isinstance(part, list) else part
+                                   for part in (entity.node_package, entity.node_executable))
+            found[package, executable] = entity
+        else:
+            pending += entity.visit(context) or []
+    return found
+
+
+def test_ros_own_state_publisher_is_taken_where_it_is_installed(tmp_path, monkeypatch):
+    assert set(nodes(robot="scara")) == {("robodyn_ros", node) for node in NODES}
+    index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    for package in ("robot_state_publisher", "rviz2"):
+        (index / package).touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path}{os.pathsep}{os.environ['AMENT_PREFIX_PATH']}")
+    assert set(nodes(robot="scara", rviz="true")) == {
+        *(("robodyn_ros", node) for node in NODES if node != "state_publisher"),
+        ("robot_state_publisher", "robot_state_publisher"), ("rviz2", "rviz2")}
