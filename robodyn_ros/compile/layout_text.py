@@ -101,7 +101,7 @@ def _move(kind: str, name: str, packs: bool, row_align: int, vector_align: int) 
 
 
 def _square(width: int, packs: bool) -> str:
-    """Transpose a square between rows at ``%corner`` and vectors at ``%target``; what is beyond the last column stays."""
+    """Transpose a square between rows at ``%corner`` and vectors at ``%target``; what is beyond the columns stays."""
     kind, mask_kind, suffix = float_type(width), f"<{width} x i1>", f"v{width}f64"
     words, numbers = f"<{width} x i64>", ", ".join(f"i64 {lane}" for lane in range(width))
     whole = f"{{{', '.join([kind] * width)}}}"
