@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -170,7 +171,7 @@ def control_period(update_rate: int, step: float) -> tuple[int, int]:
     steps, rest = divmod(NANOSECONDS, update_rate * step_nanoseconds)
     if rest or not steps:
         possible = [rate for rate in range(1, 10001) if NANOSECONDS % (rate * step_nanoseconds) == 0]
-        near = sorted(sorted(possible, key=lambda rate: abs(rate - update_rate))[:2])
+        near = [*possible[:bisect(possible, update_rate)][-1:], *possible[bisect(possible, update_rate):][:1]]
         raise InputError(
             f"parameter 'update_rate': expected a control period of a whole number of steps of {step} s, received "
             f"{update_rate} Hz; " + (f"possible: {' or '.join(map(str, near))} Hz, or another step" if near else

@@ -59,7 +59,8 @@ class JointConstraints:
         """The state after the step that fits the staircases.
 
         Args:
-            evaluate: From constraints, shape (3, n), to positions, velocities and impulses after the step, shape (3, n).
+            evaluate: From constraints, shape (3, n), to positions, velocities and impulses after the step, shape
+                (3, n).
             position: Positions before the step, shape (n,) [rad or m].
             friction: Greatest impulse of friction, n numbers >= 0, infinite for a brake that always holds
                 [N m s or N s].
@@ -121,7 +122,9 @@ class JointConstraints:
             return STICKING if velocity < -_VELOCITY_TOLERANCE else POSITIVE
         tolerance = _IMPULSE_TOLERANCE * friction
         if piece == STICKING:
-            return NEGATIVE if impulse > friction + tolerance else POSITIVE if impulse < -friction - tolerance else piece
+            if abs(impulse) > friction + tolerance:
+                return NEGATIVE if impulse > 0.0 else POSITIVE
+            return STICKING
         if piece == LOWER:
             return NEGATIVE if impulse < friction - tolerance else LOWER
         if impulse > tolerance - friction:

@@ -159,7 +159,10 @@ class Plant:
 
 
 def default_position(robot: Robot) -> Array:
-    """Zero where a joint's limits allow it, else the middle between them, or the only one there is, shape (n,) [rad or m]."""
+    """Where a robot stands if nobody says otherwise, shape (n,) [rad or m].
+
+    Zero where a joint's limits allow it, else the middle between them, or the only limit there is.
+    """
     lower, upper = robot.model.position_lower, robot.model.position_upper
     bounded = np.isfinite(lower) & np.isfinite(upper)
     middle = 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0))

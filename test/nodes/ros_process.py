@@ -49,10 +49,11 @@ class RosProcess:
 
     def __init__(self, node, parameters=None, namespace="", command=None):
         self.name = node
+        program = command or ("-m", "robodyn_ros", node)
         self._output = tempfile.NamedTemporaryFile("r", errors="replace")
         with open(self._output.name, "w") as sink:
             self._process = subprocess.Popen(
-                [sys.executable, *(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
+                [sys.executable, *program, *ros_arguments(parameters or {}, namespace)],
                 stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, env=_environment())
 
     @property

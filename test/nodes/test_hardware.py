@@ -1,0 +1,369 @@
+"""The hardware node over DDS, in processes of its own: commands, bad input, safety, services, time modes."""
+
+import math
+import signal
+import time
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import DescribeParameters, ListParameters
+from ros_process import RosProcess, RosTest
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.hardware import control_period
+from robodyn_ros.nodes.messages import to_nanoseconds
+from robodyn_ros.nodes.runtime import CONTROL_QOS
+
+PERIOD = 2_000_000
+NAN = math.nan
+
+
+class Peer(RosTest):
+    """A test node with joint states, and commands to send."""
+
+    def __init__(self, namespace):
+        super().__init__(namespace=namespace)
+        self.namespace = namespace
+        self.states = self.record(JointState, "joint_states", CONTROL_QOS)
+        self.statuses = self.record(DiagnosticArray, "/diagnostics")
+        self.commands = self.publisher(JointState, "joint_commands", CONTROL_QOS)
+        self.wait_for(lambda: self.states, "joint states")
+
+    def command(self, names, effort, stamp=None):
+        message = JointState(name=names, effort=effort)
+        if stamp is not None:
+            message.header.stamp = stamp
+        self.commands.publish(message)
+
+    def next_state(self, condition=lambda state: True, what="a joint state"):
+        """The first state from now on that fits."""
+        self.states.clear()
+
+        def found():
+            return next((state for state in self.states if condition(state)), None)
+
+        return self.wait_for(found, what)
+
+    def next_stamped(self, expected):
+        """The state of a stamp; none of a later stamp may come before."""
+        def found():
+            return next((state for state in self.states if stamp(state) >= expected), None)
+
+        state = self.wait_for(found, f"the state stamped {expected} ns")
+        assert stamp(state) == expected
+        return state
+
+    def counter(self, key):
+        """Value that the hardware node's diagnostics give last."""
+        for message in reversed(self.statuses):
+            if message.status[0].name == f"/{self.namespace}/hardware":
+                return {value.key: value.value for value in message.status[0].values}.get(key)
+
+    def service(self, kind, name, **fields):
+        return self.call(kind, f"/{self.namespace}/hardware/{name}", **fields)
+
+
+def hardware(namespace, **parameters):
+    return RosProcess("hardware", {"robot": "planar_2r", **parameters}, namespace)
+
+
+# --- real time: commands, what is rejected, the safe behaviour
+
+NAMES = ["joint1", "joint2"]
+
+
+@pytest.fixture(scope="module")
+def real_time_process():
+    with hardware("real") as process:
+        process.wait_for_output("planar_2r")
+        yield process
+        if process.running():
+            process.stop(signal.SIGTERM)
+
+
+@pytest.fixture(scope="module")
+def real(real_time_process):
+    with Peer("real") as peer:
+        yield peer
+
+
+def test_joint_states_are_complete_and_stamped_with_system_time(real):
+    state = real.next_state()
+    assert list(state.name) == NAMES
+    assert len(state.position) == len(state.velocity) == len(state.effort) == 2
+    assert abs(to_nanoseconds(state.header.stamp) / 1e9 - time.time()) < 0.5
+    real.wait_for(lambda: len(real.states) > 20, "more states")
+    steps = np.diff([to_nanoseconds(state.header.stamp) for state in real.states[-20:]])
+    assert (steps > 0).all()
+
+
+def test_joints_are_held_until_they_are_commanded_partly_and_in_any_order(real):
+    at_start = real.next_state()
+    assert list(at_start.velocity) == [0.0, 0.0]
+    assert real.set_parameters("/real/hardware", {"command_timeout": 0.0}).successful
+    real.command(["joint1"], [4.0])
+    released = real.next_state(lambda state: state.effort[0] == 4.0, "the effort on joint1")
+    assert released.velocity[1] == 0.0
+    real.command(["joint2", "joint1"], [2.0, 1.0])
+    real.next_state(lambda state: list(state.effort) == [1.0, 2.0], "both efforts")
+    real.command([], [3.0, 4.0])
+    real.next_state(lambda state: list(state.effort) == [3.0, 4.0], "efforts in the robot's order")
+    real.command(NAMES, [1e6, -1e6])
+    real.next_state(lambda state: list(state.effort) == [60.0, -30.0], "efforts at their limits")
+
+
+@pytest.mark.parametrize(("names", "effort", "reason", "text"), [
+    (["joint1", "elbow"], [9.0, 9.0], "unknown joint",
+     "joint_commands: unknown joint 'elbow'; the robot has 'joint1', 'joint2'"),
+    (["joint1", "joint2"], [9.0], "wrong length",
+     "joint_commands: effort: expected one value per joint, 2, received 1"),
+    (["joint1", "joint2"], [], "wrong length", ""),
+    (["joint1", "joint2"], [NAN, 9.0], "not finite",
+     "joint_commands: effort: expected finite numbers, received nan for joint 'joint1'"),
+    (["joint2"], [math.inf], "not finite", ""),
+    (["joint2", "joint2"], [9.0, 9.0], "repeated joint", "joint_commands: joint 'joint2' is named more than once"),
+])
+def test_bad_command_is_rejected_and_the_last_good_one_stays(real, real_time_process, names, effort, reason, text):
+    real.set_parameters("/real/hardware", {"command_timeout": 0.0})
+    real.command(NAMES, [1.5, 2.5])
+    real.next_state(lambda state: list(state.effort) == [1.5, 2.5], "the good command")
+    before = int(real.counter(f"rejected commands: {reason}") or 0)
+    real.command(names, effort)
+    real.wait_for(lambda: int(real.counter(f"rejected commands: {reason}") or 0) > before, "the counter")
+    assert list(real.next_state().effort) == [1.5, 2.5]
+    assert text in real_time_process.output()  # the second warning of a kind is throttled: none is expected
+
+
+def test_stale_commands_lead_to_the_safe_behaviour_and_back(real, real_time_process):
+    real.set_parameters("/real/hardware", {"command_timeout": 0.1, "safe_behaviour": "damping"})
+    real.service(Trigger, "reset")
+    real.command(NAMES, [1.0, 1.0])
+    real.next_state(lambda state: list(state.effort) == [1.0, 1.0], "the command")
+    real_time_process.wait_for_output("no command for 0.1 s or more for joint1, joint2: safe behaviour 'damping'")
+    sinking = real.next_state(lambda state: state.effort[0] != 1.0, "damping")
+    assert np.sign(sinking.effort[0]) == -np.sign(sinking.velocity[0])
+
+    def commanding():
+        real.command(NAMES, [0.5, 0.25])
+        return "commands are back" in real_time_process.output()
+
+    real.wait_for(commanding, "the recovery")
+    real.next_state(lambda state: list(state.effort) == [0.5, 0.25], "the new command")
+    assert int(real.wait_for(lambda: real.counter("stale commands"), "the counter")) >= 1
+
+
+@pytest.mark.parametrize(("values", "reason"), [
+    ({"command_timeout": -1.0}, "command_timeout"),
+    ({"command_timeout": NAN}, "command_timeout"),
+    ({"safe_behaviour": "panic"}, "expected one of 'damping', 'hold', 'zero', received 'panic'"),
+    ({"step": 0.01}, "read-only"),
+    ({"robot": "arm6"}, "read-only"),
+    ({"initial_position.joint1": 0.0}, "read-only"),
+])
+def test_bad_parameters_are_refused(real, values, reason):
+    result = real.set_parameters("/real/hardware", values)
+    assert not result.successful
+    assert reason in result.reason
+
+
+def test_all_parameters_are_described(real):
+    names = real.call(ListParameters, "/real/hardware/list_parameters").result.names
+    own = [name for name in names if not name.startswith(("use_sim_time", "start_type_description_service"))]
+    assert {"robot", "step", "initial_position.joint2"} <= set(own)
+    described = real.call(DescribeParameters, "/real/hardware/describe_parameters", names=own).descriptors
+    assert all(descriptor.description for descriptor in described)
+
+
+# --- scaled: simulated time, services
+
+
+@pytest.fixture(scope="module")
+def scaled_process():
+    with hardware("scaled", robot="scara", time_mode="scaled", real_time_factor=2.0, clock_rate=50,
+                  **{"initial_position.joint2": 0.25}) as process:
+        process.wait_for_output("scara")
+        yield process
+        if process.running():
+            process.stop()
+
+
+@pytest.fixture(scope="module")
+def scaled(scaled_process):
+    with Peer("scaled") as peer:
+        yield peer
+
+
+@pytest.fixture
+def paused(scaled):
+    assert scaled.service(SetBool, "pause", data=True).success
+    yield scaled
+    scaled.service(Trigger, "reset")
+    assert scaled.service(SetBool, "pause", data=False).success
+
+
+def stamp(state):
+    return to_nanoseconds(state.header.stamp)
+
+
+def test_simulated_time_runs_from_zero_at_its_factor_and_on_clock(scaled):
+    clocks = scaled.record(Clock, "/clock")
+    scaled.wait_for(lambda: len(clocks) > 3, "/clock")
+    ticks = np.array([to_nanoseconds(message.clock) for message in clocks])
+    assert (np.diff(ticks) >= 20_000_000).all()
+    first, begin = stamp(scaled.next_state()), time.monotonic()
+    assert first < 120e9
+    scaled.wait_for(lambda: time.monotonic() - begin > 0.5, "half a second")
+    last = stamp(scaled.next_state())
+    assert (last - first) / 1e9 / (time.monotonic() - begin) == pytest.approx(2.0, rel=0.2)
+    assert first % PERIOD == 0
+
+
+def test_pause_repeats_the_state_and_step_advances_by_periods(paused):
+    before = paused.next_state()
+    paused.wait_for(lambda: len(paused.states) > 2, "repetitions")
+    assert {stamp(state) for state in paused.states} == {stamp(before)}
+    answer = paused.service(Step, "step", steps=5)
+    assert answer.success, answer.message
+    assert to_nanoseconds(answer.stamp) == stamp(before) + 5 * PERIOD
+    paused.next_state(lambda state: stamp(state) == stamp(before) + 5 * PERIOD, "the state after the steps")
+
+
+def test_step_is_refused_while_running_and_for_nothing(scaled, paused):
+    assert "expected at least 1 control period, received 0" in paused.service(Step, "step", steps=0).message
+    scaled.service(SetBool, "pause", data=False)
+    answer = scaled.service(Step, "step", steps=1)
+    assert not answer.success
+    assert "not paused" in answer.message
+
+
+def test_set_state_and_reset(paused):
+    answer = paused.service(SetState, "set_state", joint_names=["joint3", "joint1"], position=[0.05, 0.5],
+                            velocity=[0.01, 0.02])
+    assert answer.success, answer.message
+    state = paused.next_state(lambda state: state.position[0] == 0.5, "the new state")
+    assert list(state.position) == [0.5, 0.25, 0.05, 0.0]
+    assert list(state.velocity) == [0.02, 0.0, 0.01, 0.0]
+    assert paused.service(Trigger, "reset").success
+    state = paused.next_state(lambda state: state.position[0] == 0.0, "the initial state")
+    assert list(state.position) == [0.0, 0.25, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("request_", "text"), [
+    ({"joint_names": ["elbow"], "position": [0.0]}, "set_state: position: unknown joint 'elbow'"),
+    ({"joint_names": ["joint1"], "position": [NAN]}, "expected finite numbers, received nan for joint 'joint1'"),
+    ({"joint_names": ["joint1"], "velocity": [0.0, 1.0]}, "set_state: velocity: expected one value per joint, 1"),
+    ({"joint_names": ["joint1"], "position": [9.0]}, "position of joint 'joint1': expected -2.6 to 2.6, its limits"),
+])
+def test_bad_states_are_refused_and_the_state_kept(paused, request_, text):
+    before = paused.next_state()
+    answer = paused.service(SetState, "set_state", **request_)
+    assert not answer.success
+    assert text in answer.message
+    assert list(paused.next_state().position) == list(before.position)
+
+
+def test_divergence_pauses_loudly_and_reset_recovers(scaled, scaled_process):
+    scaled.service(SetState, "set_state", joint_names=["joint1", "joint2"], velocity=[1e200, 1e200])
+    scaled.command([], [0.0] * 4)
+    scaled_process.wait_for_output("diverged")
+    assert "diverged" in scaled.service(SetBool, "pause", data=False).message
+    assert all(math.isfinite(value) for value in scaled.next_state().position)
+    assert scaled.service(Trigger, "reset").success
+    assert scaled.service(SetBool, "pause", data=False).success
+    before = stamp(scaled.next_state())
+    scaled.next_state(lambda state: stamp(state) > before, "time going on")
+
+
+# --- lockstep
+
+
+def run_lockstep(namespace, periods):
+    """States of a fresh lockstep run under a law of state and stamp alone, as one array."""
+    with hardware(namespace, time_mode="lockstep") as process, Peer(namespace) as peer:
+        rows, expected = [], PERIOD
+        while len(rows) < periods:
+            state = peer.next_stamped(expected)
+            peer.states.clear()
+            rows.append([*state.position, *state.velocity, *state.effort])
+            effort = [3.0 * math.sin(1e-9 * expected) - state.velocity[0], 1.0 - 2.0 * state.position[1]]
+            peer.command(NAMES, effort, state.header.stamp)
+            expected += PERIOD
+        process.stop()
+    return np.array(rows)
+
+
+def test_lockstep_is_deterministic_to_the_bit():
+    first, second = run_lockstep("lock1", 150), run_lockstep("lock2", 150)
+    assert np.abs(first[-1] - first[0]).max() > 1e-3
+    assert first.tobytes() == second.tobytes()
+
+
+def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(request):
+    with hardware("lock", time_mode="lockstep") as process, Peer("lock") as peer:
+        peer.wait_for(lambda: len(peer.states) > 3, "repetitions")
+        assert {stamp(state) for state in peer.states} == {PERIOD}
+        peer.command(NAMES, [1.0, 1.0])
+        peer.wait_for(lambda: peer.counter("commands without stamp") == "1", "the counter")
+        process.wait_for_output("is a controller running?")
+        assert stamp(peer.next_state()) == PERIOD
+
+        # A rejected answer is an answer: the plant goes on under the last good command.
+        peer.command(NAMES, [NAN, 1.0], peer.states[-1].header.stamp)
+        peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
+
+        # Parameters are served while the plant waits; a step that nobody answers is given up.
+        assert peer.set_parameters("/lock/hardware", {"command_timeout": 0.2}).successful
+        assert peer.service(SetBool, "pause", data=True).success
+        answer = peer.service(Step, "step", steps=3)
+        assert not answer.success
+        assert "0 of 3 control periods done" in answer.message
+
+        process.kill()
+        peer.states.clear()
+        with hardware("lock", time_mode="lockstep") as again:
+            state = peer.wait_for(lambda: peer.states and peer.states[-1], "the restarted node")
+            assert stamp(state) == PERIOD
+            peer.command(NAMES, [1.0, 1.0], state.header.stamp)
+            peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
+            again.stop()
+
+
+# --- start
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"robot": "nobody"}, "no robot 'nobody'"),
+    ({"robot": "''"}, "no robot given: set the parameter 'robot'"),
+    ({"update_rate": 300}, "possible: 250 or 500 Hz, or another step"),
+    ({"time_mode": "warp"}, "parameter 'time_mode': expected one of 'real_time', 'scaled', 'lockstep'"),
+    ({"initial_position.joint1": ".nan"}, "parameter 'initial_position.joint1': expected a finite number"),
+])
+def test_what_cannot_start_says_why_in_one_line(parameters, message):
+    with hardware("none", **parameters) as process:
+        assert process.wait() == 2
+        output = process.output()
+        assert output.startswith("robodyn_ros: error: ")
+        assert message in output
+        assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(("rate", "step", "expected"), [
+    (1000, 0.001, (1_000_000, 1)), (500, 0.001, (2_000_000, 2)), (250, 0.0005, (4_000_000, 8)),
+])
+def test_control_period(rate, step, expected):
+    assert control_period(rate, step) == expected
+
+
+@pytest.mark.parametrize(("rate", "step", "message"), [
+    (2000, 0.001, "received 2000 Hz; possible: 1000 Hz"),
+    (500, 1 / 3000, "parameter 'step': expected a whole number of nanoseconds"),
+    (500, 0.0007, "with this step no whole rate is possible"),
+])
+def test_impossible_control_period(rate, step, message):
+    with pytest.raises(InputError, match=message):
+        control_period(rate, step)
