@@ -1,0 +1,1 @@
+"""The ROS 2 nodes: parameters, topics, services, timing; no formulas."""

@@ -1,0 +1,1 @@
+"""The simulated robot: rigid bodies, friction, limits, the integrator."""

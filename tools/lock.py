@@ -1,0 +1,35 @@
+"""Renews requirements/lock.txt after another requirements file was changed: python tools/lock.py, then make setup.
+
+Run it in the environment that ``make setup`` made, with the oldest Python that is supported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+from environment import LOCK, REQUIREMENTS
+
+HEADER = """\
+# Every version, direct or not, that the other files here resolve to: pip's constraints for `make setup`.
+# Renewed by `python tools/lock.py`.
+"""
+
+
+def main() -> None:
+    """Let pip resolve all requirements anew, and write down what it would install."""
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
+    for path in sorted(REQUIREMENTS.glob("*.txt")):
+        if path != LOCK:
+            command += ["--requirement", str(path)]
+    report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    metadata = [item["metadata"] for item in report["install"]]
+    versions = {re.sub(r"[-_.]+", "-", each["name"]).lower(): each["version"] for each in metadata}
+    lines = [f"{name}=={version}" for name, version in sorted(versions.items())]
+    LOCK.write_text(HEADER + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
