@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
 
-from robodyn_ros.errors import DescriptionWarning, RobodynError
+from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError
 from robodyn_ros.nodes.graph import DEFAULT_ROBOT, NODES, TIME_MODES, set_up
 from robodyn_ros.nodes.signals import hold_stop_signals
 
@@ -29,6 +29,7 @@ PROGRAMS = {
 
 USAGE_ERROR = 2
 ROS_ARGUMENTS = "--ros-args"
+NODE_USAGE = f"parameters are given as ROS 2 has it: {ROS_ARGUMENTS} -p robot:=arm6"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if given and given[0] in PROGRAMS:
+        node_help = given[:1] and given[0] in NODES and given[1:] in (["-h"], ["--help"])
+        if given and given[0] in PROGRAMS and not node_help:
             return run_program(given[0], given[1:])
         split = given.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in given else len(given)
         options = make_parser().parse_args(given[:split], argparse.Namespace(ros_arguments=given[split:]))
@@ -73,9 +75,12 @@ def run_program(name: str, arguments: Sequence[str]) -> int:
         The program's exit code.
 
     Raises:
+        InputError: A node is given arguments of another kind than ROS 2's.
         RobodynError: ROS 2 or the generated interfaces are not there.
     """
     if name in NODES:
+        if arguments and arguments[0] != ROS_ARGUMENTS:
+            raise InputError(f"{name}: unexpected argument '{arguments[0]}'; {NODE_USAGE}")
         hold_stop_signals()
     return int(import_with_ros(f"robodyn_ros.nodes.{name}").main(list(arguments)) or 0)
 
@@ -104,7 +109,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for name, what in PROGRAMS.items():
-        commands.add_parser(name, help=what)
+        commands.add_parser(name, help=what, description=f"{what}; {NODE_USAGE}" if name in NODES else what)
 
     simulate = commands.add_parser(
         "simulate",

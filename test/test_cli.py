@@ -35,6 +35,7 @@ def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
 @pytest.mark.parametrize("arguments, words", [
     (["check", "nowhere.urdf"], ("nowhere.urdf",)),
     (["check", "arm6", "--tip-link", "hand"], ("hand",)),
+    (["hardware", "robot:=arm6"], ("robot:=arm6", "--ros-args -p")),
     (["simulate", "--robot", "arm66"], ("arm66", "arm6, arm7")),
     (["simulate", "--params-file", "nowhere.yaml"], ("nowhere.yaml",)),
     (["simulate", "--time-mode", "scaled", "--real-time-factor", "-1"], ("real_time_factor", "-1")),
