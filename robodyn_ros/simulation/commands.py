@@ -5,14 +5,17 @@ Ages count simulated time, so pausing ages nothing and lockstep stays determinis
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
+
+
+_NEVER = -1  # a time before all others
 
 
 class SafeBehaviour(StrEnum):
@@ -26,8 +29,7 @@ class SafeBehaviour(StrEnum):
     """No effort at all."""
 
 
-@dataclass(frozen=True, eq=False)
-class Drive:
+class Drive(NamedTuple):
     """What the drives do to the joints during the next control period.
 
     Attributes:
@@ -59,10 +61,9 @@ class EffortCommands:
         self.effort = np.zeros(n)
         self._none = np.zeros(n)
         self._brake = np.where(effort_limit > 0.0, effort_limit, np.inf)
-        self._commanded = np.zeros(n, dtype=bool)
-        self._age = np.zeros(n, dtype=np.int64)
-        self._oldest = 0  # age of the oldest command; while it is young nothing else needs a look
-        self._all_commanded = False
+        self._now = 0  # time in control periods
+        self._times = [_NEVER] * n  # of the last command for each joint
+        self._oldest = _NEVER
         self.configure(0, SafeBehaviour.DAMPING, 1.0)
 
     def configure(self, timeout: int, behaviour: SafeBehaviour, time_constant: float) -> None:
@@ -77,13 +78,10 @@ class EffortCommands:
 
     def clear(self) -> None:
         """Forget all commands."""
-        self.effort = np.zeros(len(self.effort))
-        self._commanded[:] = False
-        self._age[:] = 0
-        self._oldest = 0
-        self._all_commanded = False
+        n = len(self._times)
+        self.effort, self._times, self._oldest = np.zeros(n), [_NEVER] * n, _NEVER
 
-    def accept(self, effort: Array, columns: list[int] | None = None) -> None:
+    def accept(self, effort: Array, columns: Sequence[int] | None = None) -> None:
         """Take a command.
 
         Args:
@@ -92,34 +90,28 @@ class EffortCommands:
         """
         self.effort = effort
         if columns is None:
-            self._commanded[:] = True
-            self._age[:] = 0
-            self._oldest = 0
-            self._all_commanded = True
+            self._times, self._oldest = [self._now] * len(self._times), self._now
         else:
-            self._commanded[columns] = True
-            self._age[columns] = 0
-            self._oldest = int(self._age[self._commanded].max(initial=0))
-            self._all_commanded = bool(self._commanded.all())
+            for column in columns:
+                self._times[column] = self._now
+            self._oldest = min(self._times)
 
     def advance(self, periods: int = 1) -> None:
         """Let the commands grow older by some control periods."""
-        self._age += periods
-        self._oldest += periods
+        self._now += periods
 
     def stale(self) -> NDArray[np.bool_]:
         """Which joints have a command, but too old a one, shape (n,)."""
-        if self._timeout == 0 or self._oldest < self._timeout:
-            return np.zeros(len(self.effort), dtype=bool)
-        return self._commanded & (self._age >= self._timeout)
+        times = np.array(self._times)
+        return (times != _NEVER) & (self._timeout != 0) & (self._now - times >= self._timeout)
 
     def waiting(self) -> NDArray[np.bool_]:
         """Which joints have no command yet, shape (n,)."""
-        return ~self._commanded
+        return np.array(self._times) == _NEVER
 
     def fresh(self) -> bool:
         """Whether every joint has a command that is not too old."""
-        return self._all_commanded and (self._timeout == 0 or self._oldest < self._timeout)
+        return self._oldest != _NEVER and (self._timeout == 0 or self._now - self._oldest < self._timeout)
 
     def drive(self, joint_inertia: Callable[[], Array]) -> Drive:
         """What the drives do now.

@@ -19,6 +19,7 @@ contradicts its piece to the neighbouring one, repeat; after a few rounds only o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -53,6 +54,7 @@ class JointConstraints:
         self._lower, self._upper, self._step = lower.tolist(), upper.tolist(), step
         self.pieces = [STICKING] * len(lower)
         self._friction: Sequence[float] = ()
+        self._unconstrained = False  # in the last step: no friction, no stop
         self._constraints = np.zeros((3, len(lower)))
 
     def solve(self, evaluate: Callable[[Array], Array], position: Array, friction: Sequence[float]) -> Array:
@@ -67,10 +69,18 @@ class JointConstraints:
 
         Returns:
             Positions, velocities and impulses after the step, shape (3, n); positions are within the stops.
+
+        Raises:
+            FloatingPointError: They are not finite.
         """
-        pieces, indices = self.pieces, range(len(self.pieces))
         same = friction == self._friction
+        if same and self._unconstrained:
+            result = evaluate(self._constraints)
+            positions = result[0].tolist()
+            if math.isfinite(sum(positions)) and all(map(_in_order, self._lower, positions, self._upper)):
+                return result
         self._friction = friction
+        pieces, indices = self.pieces, range(len(self.pieces))
         for i in indices:  # what was written in the step before holds, but for the velocities at stops
             if not same:
                 pieces[i] = _admissible(pieces[i], friction[i])
@@ -79,6 +89,8 @@ class JointConstraints:
         for round_ in range(_BLOCK_ROUNDS + 40 * len(pieces)):  # the end only guards against rounding
             result = evaluate(self._constraints)
             positions, velocities, impulses = result.tolist()
+            if not math.isfinite(sum(positions) + sum(velocities)):
+                raise FloatingPointError(f"velocities became {velocities}")
             moved = False
             for i in indices:
                 piece = self._next_piece(i, positions[i], velocities[i], impulses[i], friction[i])
@@ -94,6 +106,7 @@ class JointConstraints:
                 result[0, i] = self._lower[i]
             elif positions[i] > self._upper[i]:
                 result[0, i] = self._upper[i]
+        self._unconstrained = not any(friction) and pieces.count(NEGATIVE) == len(pieces)
         return result
 
     def _enter(self, i: int, friction: float, position: Array) -> None:
@@ -130,6 +143,10 @@ class JointConstraints:
         if impulse > tolerance - friction:
             return POSITIVE if friction > 0.0 else NEGATIVE
         return UPPER
+
+
+def _in_order(low: float, value: float, high: float) -> bool:
+    return low <= value <= high
 
 
 def _admissible(piece: int, friction: float) -> int:

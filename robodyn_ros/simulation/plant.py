@@ -55,11 +55,13 @@ class Plant:
         self.set_wrench_tip(np.zeros(6))
         self._dynamics = robot.dynamics()
         self._lower, self._upper = model.position_lower, model.position_upper
-        self._effort_limit, self._damping, self._friction = model.effort_limit, model.damping, model.friction
+        self._effort_limit = model.effort_limit
+        self._joint_damping, self._joint_friction = model.damping, model.friction
         function, n = partial(state_step, model, step), model.n
         self._step_state = function if not compiled else compile_function(
             function, {"q": (n,), "v": (n,), "tau": (n,), "damping": (n,), "constraints": (3, n)},
             name="semi_implicit_euler")
+        self._take_over(Drive(np.zeros(n), np.zeros(n), np.zeros(n)))
         self._constraints = JointConstraints(self._lower, self._upper, step)
         self.initial_position = default_position(robot) if position is None else self._position(position)
         self.reset()
@@ -116,15 +118,22 @@ class Plant:
         Raises:
             SimulationError: The state is no longer finite; the state before that step is kept.
         """
-        asked = np.minimum(np.maximum(drive.effort, -self._effort_limit), self._effort_limit)
-        damping = self._damping + drive.damping
-        friction = (self.step * (self._friction + drive.brake)).tolist()
+        if drive.damping is not self._drive_damping or drive.brake is not self._drive_brake:
+            self._take_over(drive)
+        effort = np.minimum(np.maximum(drive.effort, -self._effort_limit), self._effort_limit)
         for _ in range(steps):
-            self._take_step(asked, damping, friction)
-        self.effort = asked - drive.damping * self.v
+            self._take_step(effort)
+        self.effort = effort - drive.damping * self.v if self._damps else effort
 
-    def _take_step(self, effort: Array, damping: Array, friction: list[float]) -> None:
-        q, v = self.q, self.v
+    def _take_over(self, drive: Drive) -> None:
+        """Work out what stays the same as long as damping and brakes do."""
+        self._drive_damping, self._drive_brake = drive.damping, drive.brake
+        self._damps = bool(drive.damping.any())
+        self._damping = self._joint_damping + drive.damping
+        self._friction = (self.step * (self._joint_friction + drive.brake)).tolist()
+
+    def _take_step(self, effort: Array) -> None:
+        q, v, damping = self.q, self.v, self._damping
         tau = effort
         if self._wrench_tip is not None:
             tau = effort + self._dynamics.jacobian(q).T @ self._wrench_tip
@@ -132,13 +141,12 @@ class Plant:
         def evaluate(constraints: Array) -> Array:
             return self._step_state(q, v, tau, damping, constraints)
 
-        state = self._constraints.solve(evaluate, q, friction)
-        if not math.isfinite(state.sum()):
+        try:
+            self.q, self.v, _ = self._constraints.solve(evaluate, q, self._friction)
+        except FloatingPointError as error:
             raise SimulationError(
-                f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: velocities became "
-                f"{state[1].tolist()} from {v.tolist()} under efforts {effort.tolist()}; use a smaller step "
-                f"(now {self.step} s) or reset")
-        self.q, self.v = state[0], state[1]
+                f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: {error} from {v.tolist()} "
+                f"under efforts {effort.tolist()}; use a smaller step (now {self.step} s) or reset") from None
         self.steps += 1
 
     def _position(self, values: ArrayLike) -> Array:
