@@ -43,9 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        node_help = given[:1] and given[0] in NODES and given[1:] in (["-h"], ["--help"])
-        if given and given[0] in PROGRAMS and not node_help:
-            return run_program(given[0], given[1:])
+        name, rest = "".join(given[:1]), given[1:]
+        node_help = name in NODES and rest in (["-h"], ["--help"])
+        if name in PROGRAMS and not node_help:
+            return run_program(name, rest)
         split = given.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in given else len(given)
         options = make_parser().parse_args(given[:split], argparse.Namespace(ros_arguments=given[split:]))
         return int(options.run(options))
