@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from robodyn_ros.nodes.runtime import NoExecutor, ignore_message
+from robodyn_ros.nodes.runtime import NO_EVENTS, NoExecutor, ignore_message
 
 Message = TypeVar("Message")
 
@@ -26,7 +26,8 @@ class LatestMessage(Generic[Message]):
 
     def __init__(self, node: Node, message_type: type[Message], topic: str) -> None:
         self._message_type: Any = message_type
-        self._subscription = node.create_subscription(self._message_type, topic, ignore_message, LATEST_QOS)
+        self._subscription = node.create_subscription(
+            self._message_type, topic, ignore_message, LATEST_QOS, event_callbacks=NO_EVENTS)
         self._subscription.callback_group = NoExecutor()
 
     def take(self) -> Message | None:

@@ -37,6 +37,7 @@ from typing import Any
 
 import rclpy
 from rclpy.callback_groups import CallbackGroup
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
@@ -71,6 +72,9 @@ LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
 # A thread that wants the interpreter waits at most this long for another that holds it (Python's default: 5 ms).
 _SWITCH_INTERVAL = 0.0005
 
+NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+"""For subscriptions that no executor serves."""
+
 
 class NoExecutor(CallbackGroup):
     """Callback group whose entities no executor ever waits for."""
@@ -104,9 +108,10 @@ class ControlPath:
         self._loop = loop
         self._message_type = message_type
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self._subscription = node.create_subscription(message_type, topic, ignore_message, qos)
-        # Taken from the executor only after the subscription's event handlers (incompatible quality of service) got
-        # the node's default group: those stay with the executor.
+        # Without event handlers (incompatible quality of service): Fast DDS wakes who waits for a reader's events for
+        # each of its messages too, so the executor would turn as often as messages come.
+        self._subscription = node.create_subscription(
+            message_type, topic, ignore_message, qos, event_callbacks=NO_EVENTS)
         self._subscription.callback_group = NoExecutor()
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
