@@ -95,6 +95,18 @@ class PinReference:
         upper = np.triu(pin.crba(self.model, self.data, self.position(q)))
         return self.projection.T @ (upper + np.triu(upper, 1).T) @ self.projection
 
+    def kinetic_energy(self, q: Array, v: Array) -> Array:
+        """T, shape ()."""
+        return np.array(pin.computeKineticEnergy(self.model, self.data, self.position(q), self.projection @ v))
+
+    def potential_energy(self, q: Array) -> Array:
+        """U, shape ()."""
+        return np.array(pin.computePotentialEnergy(self.model, self.data, self.position(q)))
+
+    def center_of_mass(self, q: Array) -> Array:
+        """Of the moving links, shape (3,)."""
+        return pin.centerOfMass(self.model, self.data, self.position(q)).copy()
+
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
         """C of Christoffel symbols, shape (n, n)."""
         p = self.projection

@@ -13,6 +13,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import door
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.coriolis import coriolis_matrix
+from robodyn_ros.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
 from robodyn_ros.dynamics.newton_euler import bias, gravity
 from robodyn_ros.dynamics.textbook_kernel import TextbookKernel
 from robodyn_ros.kinematics.forward import forward_kinematics
@@ -24,6 +25,9 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Array], tuple[str, ...]]] = {
     "coriolis_matrix": (coriolis_matrix, ("q", "v")),
     "gravity": (gravity, ("q",)),
     "bias": (bias, ("q", "v")),
+    "kinetic_energy": (kinetic_energy, ("q", "v")),
+    "potential_energy": (potential_energy, ("q",)),
+    "center_of_mass": (center_of_mass, ("q",)),
     "forward_kinematics": (forward_kinematics, ("q",)),
     "jacobian": (door.jacobian, ("q",)),
 }
@@ -171,6 +175,49 @@ class DynamicsFunctions(ABC):
             InputError: An array has another shape or holds no numbers.
         """
         return self._call("bias", q, v)
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Kinetic energy v^T M(q) v / 2, [LagrangeNotes] (36).
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+
+        Returns:
+            A number, shape () [J].
+
+        Raises:
+            InputError: An array has another shape or holds no numbers.
+        """
+        return self._call("kinetic_energy", q, v)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Potential energy under gravity, [LagrangeNotes] (38); its slope with q is :meth:`gravity`.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+
+        Returns:
+            A number, shape () [J]; 0 where the centre of mass is as high as the base's origin.
+
+        Raises:
+            InputError: q has another shape or holds no numbers.
+        """
+        return self._call("potential_energy", q)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Centre of mass of all moving links, in the base frame.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+
+        Returns:
+            Shape (3,) [m].
+
+        Raises:
+            InputError: q has another shape or holds no numbers; or no moving link has a mass.
+        """
+        return self._call("center_of_mass", q)
 
     def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> Array:
         """Pose of a link in the base frame.

@@ -18,6 +18,9 @@ FUNCTIONS = {
     "coriolis_matrix": 2,
     "gravity": 1,
     "bias": 2,
+    "kinetic_energy": 2,
+    "potential_energy": 1,
+    "center_of_mass": 1,
     "forward_kinematics": 1,
     "jacobian": 1,
 }
@@ -74,6 +77,9 @@ def test_compiled_functions_against_pinocchio(name):
         "coriolis_matrix": (q, v),
         "gravity": (q,),
         "bias": (q, v),
+        "kinetic_energy": (q, v),
+        "potential_energy": (q,),
+        "center_of_mass": (q,),
         "forward_kinematics": (q, tip),
         "jacobian": (q, tip),
     }.items():

@@ -1,0 +1,83 @@
+"""Energy and centre of mass of a robot's moving links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.forward import joint_poses, joint_twist, link_poses
+from robodyn_ros.kinematics.twists import cross, twist_in_child
+
+
+def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
+    """T = sum over links of m v_c^T v_c / 2 + w^T I w / 2: [LagrangeNotes] (34), [Yamamoto] (3.3), (3.35).
+
+    Twists go from link to link as in [LynchPark] (9.54); a product of M(q) with v, [LagrangeNotes] (36), is more work.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Returns:
+        A number, shape () [J].
+    """
+    energy: Any = np.float64(0.0)
+    twists: list[Array] = []
+    for joint, pose in zip(model.joints, joint_poses(model, q), strict=True):
+        twist = joint_twist(joint) * (joint.multiplier * v[joint.dof])
+        if joint.parent >= 0:
+            twist = twist + twist_in_child(pose, twists[joint.parent])
+        twists.append(twist)
+        omega, inertia = twist[:3], joint.inertia
+        velocity = twist[3:] + cross(omega, inertia.com)
+        energy = energy + 0.5 * (inertia.mass * (velocity @ velocity) + omega @ (inertia.rotational @ omega))
+    return energy
+
+
+def potential_energy(model: RobotModel, q: Array) -> Array:
+    """U = -sum of m g^T p_c over the links: [LagrangeNotes] (38), [Yamamoto] (3.26), [ManipulatorNotes] 4.3.8.
+
+    0 where the centre of mass is as high as the base's origin.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        A number, shape () [J].
+    """
+    return -(model.gravity @ _first_moment(model, q))
+
+
+def center_of_mass(model: RobotModel, q: Array) -> Array:
+    """Centre of mass of all moving links, in the base frame; what is fixed to the base has no part in it.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        Shape (3,) [m].
+
+    Raises:
+        InputError: No moving link has a mass.
+    """
+    mass = sum(joint.inertia.mass for joint in model.joints)
+    if mass == 0.0:
+        raise InputError(
+            f"robot '{model.name}' has no centre of mass: expected a moving link with a mass, received none among "
+            f"{len(model.joints)}; give the links inertias"
+        )
+    return _first_moment(model, q) / mass
+
+
+def _first_moment(model: RobotModel, q: Array) -> Array:
+    """Sum of m p_c over the moving links, in the base frame, shape (3,) [kg m]."""
+    moment = np.zeros(3)
+    for joint, pose in zip(model.joints, link_poses(model, q), strict=True):
+        moment = moment + joint.inertia.mass * (pose[:3, 3] + pose[:3, :3] @ joint.inertia.com)
+    return moment

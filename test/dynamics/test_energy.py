@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
+
+from robodyn_ros import Robot
+from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
+from robodyn_ros.dynamics.newton_euler import gravity
+from robodyn_ros.errors import InputError
+
+
+def check(reference, seed):
+    robot = reference.robot
+    q, v = random_state(robot, seed, 2)
+    kinetic = reference.kinetic_energy(q, v)
+    assert relative_error(kinetic_energy(robot, q, v), kinetic) < 1e-9
+    assert relative_error(0.5 * v @ mass_matrix(robot, q) @ v, kinetic) < 1e-9  # [LagrangeNotes] (36)
+    # Heights may cancel: what they cancel from is the weight, over a metre.
+    mass = sum(joint.inertia.mass for joint in robot.joints)
+    assert relative_error(potential_energy(robot, q), reference.potential_energy(q), 9.81 * mass) < 1e-9
+    assert relative_error(center_of_mass(robot, q), reference.center_of_mass(q), 1.0) < 1e-9
+    np.testing.assert_allclose(potential_energy(robot, q), -mass * robot.gravity @ center_of_mass(robot, q))
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    check(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(max_joints=8), SEEDS)
+def test_random_trees_against_pinocchio(urdf, seed):
+    check(PinReference(urdf), seed)
+
+
+def test_gravity_is_the_slope_of_the_potential_energy():
+    robot = PinReference("arm7").robot
+    (q,) = random_state(robot, 3, 1)
+    step = 1e-5
+    slope = [(potential_energy(robot, q + h) - potential_energy(robot, q - h)) / (2 * step) for h in step * np.eye(7)]
+    np.testing.assert_allclose(gravity(robot, q), slope, atol=1e-7)
+
+
+def test_a_robot_without_mass_has_no_centre_of_mass():
+    with pytest.warns(match="inertia"):
+        robot = Robot.from_dh([(0.0, 0.0, 0.0, 0.0)], name="weightless")
+    for dyn in (robot.dynamics(), robot.dynamics(compiled=False)):
+        with pytest.raises(InputError, match="'weightless' has no centre of mass: expected a moving link with a mass"):
+            dyn.center_of_mass([0.0])
+        assert dyn.kinetic_energy([0.0], [1.0]) == dyn.potential_energy([0.0]) == 0.0
