@@ -2,7 +2,6 @@
 
 import signal
 
-import pytest
 import yaml
 from rcl_interfaces.srv import ListParameters
 from ros_process import RosProcess, RosTest
@@ -25,8 +24,7 @@ def stamp(message):
     return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_all_nodes_work_in_one_process_and_a_signal_ends_them(number):
+def test_all_nodes_work_in_one_process():
     options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep")
     with simulate(*options, "--namespace", "cell") as process, RosTest(namespace="cell") as ros:
         states, clock = ros.record(JointState, "joint_states"), ros.record(Clock, "/clock")
@@ -37,7 +35,7 @@ def test_all_nodes_work_in_one_process_and_a_signal_ends_them(number):
         assert control[-1].controller == "computed_torque"
         answer = ros.call(Gravity, "dynamics/gravity", position=[0.0, 0.0])
         assert answer.success, answer.message
-        process.stop(number)
+        process.stop()
 
 
 def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win_over_it():
@@ -46,7 +44,7 @@ def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win
         names = {node: set(ros.call(ListParameters, f"/{node}/list_parameters").result.names) for node in NODES}
         assert set(given) <= set.union(*names.values())
         process.wait_for_output("4 joints, real_time, 250 Hz")
-        process.stop()
+        process.stop(signal.SIGTERM)
 
 
 def test_a_controller_that_is_not_there_ends_the_process_with_the_reason():
