@@ -1,6 +1,7 @@
 """A formula in, machine code out: tracing onto a tape, LLVM back end, calls from Python."""
 
 from robodyn_ros.compile.functions import (
+    arctan2,
     clip,
     equal,
     greater,
@@ -18,6 +19,7 @@ from robodyn_ros.compile.tape import Tape, trace
 __all__ = [
     "Kernel",
     "Tape",
+    "arctan2",
     "clip",
     "compile_function",
     "equal",

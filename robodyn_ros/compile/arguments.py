@@ -1,6 +1,7 @@
 """What a caller gives, as arrays that compiled code can read; or an error that says what is wrong with it."""
 
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,10 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
         array = np.asarray(given)
         if array.dtype.kind not in "fiubO":
             raise TypeError(f"dtype {array.dtype}")
+        if array.dtype.kind == "O":  # NumPy would read None as NaN and "1" as 1
+            for element in array.flat:
+                if not isinstance(element, Real):
+                    raise TypeError(f"an element is {type(element).__name__}")
         return array if array.dtype == _FLOAT64 and array.flags.aligned else array.astype(_FLOAT64)
     except (TypeError, ValueError) as error:
         raise InputError(

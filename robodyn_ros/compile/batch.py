@@ -59,7 +59,7 @@ class Batch:
     def _result(self, samples: int, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
         shape = (samples, *self._tape.output_shape)
         if out is None:
-            return np.empty(shape)
+            return np.empty(shape, np.float64)
         if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.dtype.isnative:
             raise InputError(f"{self._name}: out: expected a float64 array, received {type(out).__name__}")
         if out.shape != shape:
@@ -81,7 +81,9 @@ class Batch:
         blocks = -(-samples // self._width)
         ends = [min(samples, blocks * part // threads * self._width) for part in range(threads + 1)]
         parts = [
-            (first, last, np.empty(self._block_size + self._width)) for first, last in pairwise(ends) if first < last
+            (first, last, np.empty(self._block_size + self._width, np.float64))
+            for first, last in pairwise(ends)
+            if first < last
         ]
 
         def compute(first: int, last: int, memory: NDArray[np.float64]) -> None:

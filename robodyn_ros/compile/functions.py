@@ -14,7 +14,7 @@ from robodyn_ros.compile.scalar import Scalar, _binary, _select, _unary
 
 def where(condition: Any, a: Any, b: Any) -> Any:
     """``a`` where ``condition`` is true (not 0), else ``b``; both are computed."""
-    return _elementwise(_WHERE, np.where, condition, a, b)
+    return _elementwise(_WHERE, _numeric_where, condition, a, b)
 
 
 def minimum(a: Any, b: Any) -> Any:
@@ -35,6 +35,11 @@ def clip(value: Any, lower: Any, upper: Any) -> Any:
 def sign(value: Any) -> Any:
     """-1, 0 or 1; NaN stays NaN."""
     return _elementwise(_SIGN, np.sign, value)
+
+
+def arctan2(y: Any, x: Any) -> Any:
+    """Angle of the point (x, y), in [-pi, pi]; ``np.arctan2`` cannot be traced where y is a number and x is not."""
+    return _elementwise(_ARCTAN2, np.arctan2, y, x)
 
 
 def less(a: Any, b: Any) -> Any:
@@ -69,6 +74,10 @@ def _elementwise(traced: Any, numeric: Any, *operands: Any) -> Any:
     return numeric(*operands)
 
 
+def _numeric_where(condition: Any, a: Any, b: Any) -> Any:
+    return np.where(condition, a, b)[()]
+
+
 def _where_element(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(condition, Scalar):
         return _select(condition, a, b)
@@ -91,6 +100,7 @@ def _sign_element(value: Any) -> Any:
 _WHERE = np.frompyfunc(_where_element, 3, 1)
 _MINIMUM = _two_operands(op.MINIMUM)
 _MAXIMUM = _two_operands(op.MAXIMUM)
+_ARCTAN2 = _two_operands(op.ARCTAN2)
 _LESS = _two_operands(op.LESS)
 _LESS_EQUAL = _two_operands(op.LESS_EQUAL)
 _EQUAL = _two_operands(op.EQUAL)

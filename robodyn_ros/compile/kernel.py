@@ -155,6 +155,6 @@ class _PlainCall:
         self._function = code.function("single", None, *[ctypes.c_void_p] * (len(tape.inputs) + 1))
 
     def __call__(self, *arrays: NDArray[np.float64]) -> NDArray[np.float64]:
-        result = np.empty(self._shape)
+        result = np.empty(self._shape, np.float64)
         self._function(*(array.ctypes.data for array in arrays), result.ctypes.data)
         return result

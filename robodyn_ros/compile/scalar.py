@@ -5,7 +5,7 @@ robot's constants, or does twice, never reaches the tape. Constants stay Python 
 Python's own, and a product with 0.0 is 0.0 again.
 """
 
-import math
+import sys
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -135,7 +135,7 @@ class Scalar:
             value = _as_float(other)
             if value is None:
                 return NotImplemented
-            if value == 0.0 or math.isinf(1.0 / value):
+            if abs(value) < sys.float_info.min:  # whose reciprocal may be infinite
                 return recorder.record((op.DIVIDE, self.index, recorder.constant(value).index))
             return _scale(self, 1.0 / value)
         if other.recorder is not recorder:

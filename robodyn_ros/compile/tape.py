@@ -142,7 +142,7 @@ def _traced(function: Callable[..., Any], arrays: list[np.ndarray]) -> np.ndarra
     name = getattr(function, "__name__", repr(function))
     try:
         result = function(*arrays)
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         reason = _not_traceable(error)
         if reason is None:
             raise
@@ -164,8 +164,8 @@ def _not_traceable(error: Exception) -> str | None:
             return str(cause)
         cause = cause.__cause__ or cause.__context__
     text = str(error)
-    if "has no callable" in text:
-        return f"{text}; this function has no traced form, or was given a constant in an object array"
+    if "has no callable" in text or "'float' object has no attribute" in text:
+        return f"{text}; this function has no traced form, or was given a constant among traced values"
     if "_UFuncNoLoopError" in type(error).__name__ or "Cannot cast" in text or "not supported for the input" in text:
         return f"{text}; this NumPy function does not work on arrays of dtype=object"
     return None

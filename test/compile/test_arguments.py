@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from robodyn_ros.compile.arguments import in_order, real_array, shape_error
+from robodyn_ros.errors import InputError
+
+
+def test_float64_arrays_are_taken_as_they_are():
+    for array in (np.zeros(3), np.zeros((4, 6))[::2, ::3], np.zeros((2, 3), order="F"), np.zeros(0)):
+        assert real_array("f", "x", array) is array
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [1, 2, 3],
+        (1.0, 2, True),
+        np.array([1, 2, 3], dtype=np.int8),
+        np.array([1, 2, 3], dtype=np.float32),
+        np.array([1, 2, 3], dtype=">f8"),
+        np.array([1, 2, 3], dtype=object),
+        np.frombuffer(b"\0" + np.array([1.0, 2.0, 3.0]).tobytes(), dtype=np.float64, offset=1),
+    ],
+)
+def test_other_numbers_are_converted(given):
+    array = real_array("f", "x", given)
+    assert array.dtype == np.float64
+    assert array.dtype.isnative
+    assert array.flags.aligned
+    np.testing.assert_array_equal(array, np.asarray(given, dtype=float))
+
+
+@pytest.mark.parametrize(
+    "given", [None, "a", ["a"], [1, None], [[1], [2, 3]], 1j, np.array([1 + 0j]), {"a": 1}, object()]
+)
+def test_what_is_not_numbers_is_refused(given):
+    with pytest.raises(InputError, match=f"f: x: expected real numbers, received {type(given).__name__}"):
+        real_array("f", "x", given)
+
+
+def test_order_of_arguments():
+    inputs = {"q": (1,), "v": (2,)}
+    for positional, named in (((1, 2), {}), ((1,), {"v": 2}), ((), {"v": 2, "q": 1})):
+        assert list(in_order("f", inputs, positional, named)) == [("q", (1,), 1), ("v", (2,), 2)]
+
+
+@pytest.mark.parametrize(
+    ("positional", "named", "received"),
+    [
+        ((1,), {}, "1 by position"),
+        ((1, 2, 3), {}, "3 by position"),
+        ((1,), {"w": 2}, "1 by position, w by name"),
+        ((1, 2), {"v": 2}, "2 by position, v by name"),
+        ((), {}, "0 by position"),
+    ],
+)
+def test_missing_superfluous_or_unknown_arguments(positional, named, received):
+    with pytest.raises(InputError, match=rf"f: expected 2 arrays \(q, v\), received {received}$"):
+        in_order("f", {"q": (1,), "v": (2,)}, positional, named)
+
+
+def test_shape_error_reads_like_numpy():
+    assert str(shape_error("f", "q", (7,), (6,))) == "f: q: expected shape (7,), received (6,)"
+    assert str(shape_error("f", "Q", ("N", 7), (6,))) == "f: Q: expected shape (N, 7), received (6,)"
+    assert str(shape_error("f", "s", (), (6,))) == "f: s: expected shape (), received (6,)"

@@ -1,0 +1,44 @@
+import ctypes
+
+import pytest
+
+from robodyn_ros.compile.machine import Code, compile_module, host
+from robodyn_ros.errors import CompileError
+
+ADD_ONE = "define i64 @add_one(i64 %x) {\n  %y = add i64 %x, 1\n  ret i64 %y\n}\n"
+
+
+def test_text_becomes_a_function():
+    code = Code(compile_module(ADD_ONE), ("add_one",), {})
+    assert code.function("add_one", ctypes.c_int64, ctypes.c_int64)(41) == 42
+
+
+def test_object_code_can_be_linked_more_than_once():
+    image = compile_module(ADD_ONE)
+    first, second = (Code(image, ("add_one",), {}) for _ in range(2))
+    assert first["add_one"] != second["add_one"]
+    del first
+    assert second.function("add_one", ctypes.c_int64, ctypes.c_int64)(1) == 2
+
+
+def test_symbols_are_found():
+    text = "@there = external global i8\ndefine ptr @where_is() {\n  ret ptr @there\n}\n"
+    code = Code(compile_module(text), ("where_is",), {"there": 0x123456789A})
+    assert code.function("where_is", ctypes.c_void_p)() == 0x123456789A
+
+
+def test_invalid_text_is_refused():
+    with pytest.raises(CompileError, match="LLVM refused the generated module"):
+        compile_module("define void @f() {\n  ret i64 %nothing\n}\n")
+
+
+def test_missing_symbol_is_named():
+    text = "declare void @nowhere()\ndefine void @f() {\n  call void @nowhere()\n  ret void\n}\n"
+    with pytest.raises(CompileError, match="could not be linked"):
+        Code(compile_module(text), ("f",), {})
+
+
+def test_host_is_described():
+    assert host().lanes in (2, 4, 8)
+    assert host().triple
+    assert host() is host()

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from robodyn_ros.compile import compile_function, partition, trace, where
+
+
+def long_function(x):
+    """Hundreds of operations whose values are used near, far, and as results on the way."""
+    values = list(x)
+    for step in range(60):
+        a, b, c = values[-1], values[-2], values[step // 2]
+        values.append(np.sin(a) * b - 0.25 * np.cos(c) if step % 7 == 0 else 0.5 * a * b + c)
+        values.append(where(c < a, np.tanh(values[-1]), a / (1.0 + b * b)))
+    return np.array([*values[::9], x[0], 1.5, values[5], values[5]])
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(partition, "LONGEST", 40)
+    monkeypatch.setattr(partition, "PIECE", 25)
+
+
+def test_pieces_compute_the_same(small_pieces):
+    kernel = compile_function(long_function, {"x": (5,)})
+    samples = np.random.default_rng(4).uniform(-1, 1, (21, 5))
+    reference = kernel.tape.evaluate(samples)
+    np.testing.assert_allclose(reference, [long_function(sample) for sample in samples], rtol=1e-12)
+    np.testing.assert_allclose(kernel.batch(samples), reference, rtol=1e-12)
+    np.testing.assert_allclose([kernel(sample) for sample in samples], reference, rtol=1e-12)
+
+
+def test_values_keep_their_place_until_their_last_use(small_pieces):
+    tape = trace(long_function, {"x": (5,)})
+    plan = partition.partition(tape, 4)
+    assert len(plan.pieces) > 5
+    # A run on paper: what is in each place, and whether every operand is at hand when a step needs it.
+    memory = {}
+    for piece in plan.pieces:
+        at_hand = set(np.flatnonzero(tape.codes <= 1).tolist())
+        for step in piece:
+            angles = step if isinstance(step, tuple) else ()
+            used = angles or [entry for entry in tape.operands[step].tolist() if entry >= 0]
+            for entry in used:
+                assert entry in at_hand or memory.get(plan.slots.get(entry)) == entry
+            made = [of[angle] for angle in angles for of in (plan.sines, plan.cosines) if angle in of] or [step]
+            at_hand.update(made)
+            memory.update({plan.slots[entry]: entry for entry in made if entry in plan.slots})
+    assert plan.slot_count < len(plan.slots)
+
+
+def test_short_tapes_stay_whole():
+    plan = partition.partition(trace(long_function, {"x": (5,)}), 4)
+    assert len(plan.pieces) == 1
+    assert plan.slots == {}
+
+
+def test_independent_angles_are_computed_together():
+    tape = trace(lambda q: np.cos(np.sin(q) + q.sum()), {"q": (6,)})
+    groups = [step for piece in partition.partition(tape, 4).pieces for step in piece if isinstance(step, tuple)]
+    assert [len(group) for group in groups] == [4, 2, 4, 2]

@@ -1,0 +1,113 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from robodyn_ros.compile import Tape, trace, where
+from robodyn_ros.errors import CompileError, InputError
+
+
+def rotate(q, p):
+    c, s, unused = np.cos(q[0]), np.sin(q[0]), np.exp(q[1])
+    rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return rotation @ rotation.T @ p + unused * 0.0
+
+
+def test_only_what_is_needed_once():
+    tape = trace(rotate, {"q": (2,), "p": (3,)})
+    # Of R R^T p there remain cos, sin, three products of them, the sum on the diagonal, and what is needed of the
+    # rest: cos sin - sin cos is folded to 0, the third component passes through.
+    assert tape.operation_count == 2 + 2 + 1 + 2
+    assert tape.inputs == {"q": (2,), "p": (3,)}
+    assert tape.output_shape == (3,)
+    used = tape.operands[tape.codes == 0, 0]
+    assert used.tolist() == [0, 2, 3, 4]
+
+
+def test_operands_come_first():
+    tape = trace(lambda x: where(x[0] < x[1], np.sin(x), x[::-1] / 3.0 + 1.0), {"x": (2,)})
+    computed = tape.codes > 1
+    assert np.all(tape.operands[computed].max(axis=1) < np.flatnonzero(computed))
+
+
+def test_evaluate_is_the_function():
+    rng = np.random.default_rng(1)
+    q, p = rng.normal(size=(2, 4, 3))[..., :2], rng.normal(size=(2, 4, 3))
+    tape = trace(rotate, {"q": (2,), "p": (3,)})
+    np.testing.assert_allclose(tape.evaluate(q[0, 0], p[0, 0]), rotate(q[0, 0], p[0, 0]), rtol=1e-14)
+    result = tape.evaluate(q, p)
+    assert result.shape == (2, 4, 3)
+    np.testing.assert_array_equal(result[1, 2], tape.evaluate(q[1, 2], p[1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x, [[1.0, 2.0]]),
+        (lambda x: 3, 3.0),
+        (lambda x: [x[1], 0.0, [x[0]][0]], [2.0, 0.0, 1.0]),
+        (lambda x: np.zeros((0, 2)), np.zeros((0, 2))),
+        (lambda x: x[0] + x[1], 3.0),
+    ],
+)
+def test_results_without_operations_and_of_all_shapes(function, expected):
+    tape = trace(lambda x: function(x[None] if np.ndim(expected) == 2 else x), {"x": (2,)})
+    result = tape.evaluate([1.0, 2.0])
+    np.testing.assert_array_equal(result, expected)
+    assert result.shape == np.shape(expected)
+
+
+def test_tape_can_be_pickled():
+    tape = trace(rotate, {"q": (2,), "p": (3,)})
+    again: Tape = pickle.loads(pickle.dumps(tape))
+    assert repr(again) == repr(tape) == "<Tape (q[2], p[3]) -> [3], 7 operations>"
+    np.testing.assert_array_equal(again.evaluate([1, 2], [3, 4, 5]), tape.evaluate([1, 2], [3, 4, 5]))
+
+
+def test_repeated_tracing_gives_the_same_tape():
+    first, second = (trace(rotate, {"q": (2,), "p": (3,)}) for _ in range(2))
+    for field in ("codes", "operands", "constants", "outputs"):
+        np.testing.assert_array_equal(getattr(first, field), getattr(second, field))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x if x[0] > 0 else -x, "used as a condition"),
+        (lambda x: np.minimum(x, 0.0), "used as a condition"),
+        (lambda x: np.array(x, dtype=float), "turned into a float"),
+        (lambda x: np.arcsinh(x), "has no callable arcsinh method; this function has no traced form"),
+        (lambda x: np.arctan2(1.0, x), "no attribute 'arctan2'; .* was given a constant among traced values"),
+        (lambda x: np.sqrt(0.0 * x), "was given a constant among traced values"),
+        (lambda x: np.linalg.inv(np.outer(x, x)), "does not work on arrays of dtype=object"),
+        (lambda x: "text", r"must return one array of numbers; element \[\] is str"),
+        (lambda x: [x[0], None], r"must return one array of numbers; element \[1\] is NoneType"),
+        (lambda x: [[x[0]], [x[0], x[1]]], "must return one array of numbers"),
+        (lambda x: None, "must return one array of numbers"),
+    ],
+)
+def test_what_cannot_be_traced_is_explained(function, message):
+    with pytest.raises(CompileError, match=message):
+        trace(function, {"x": (2,)})
+
+
+def test_own_errors_of_the_function_pass():
+    def broken(x):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        trace(broken, {"x": (2,)})
+
+
+@pytest.mark.parametrize("shape", [7, [7], (7.0,), (-1,), "7"])
+def test_bad_shape_of_an_input(shape):
+    with pytest.raises(CompileError, match="input q: expected a shape such as"):
+        trace(lambda q: q, {"q": shape})
+
+
+def test_evaluate_refuses_other_shapes():
+    tape = trace(rotate, {"q": (2,), "p": (3,)})
+    with pytest.raises(InputError, match=r"takes 2 arrays \(q, p\), received 1"):
+        tape.evaluate([1.0, 2.0])
+    with pytest.raises(InputError, match=r"p: expected shape \(3,\), received \(2,\)"):
+        tape.evaluate([1.0, 2.0], [1.0, 2.0])

@@ -1,0 +1,98 @@
+import math
+
+import numpy as np
+import pytest
+
+from robodyn_ros.compile import Kernel, compile_function
+from robodyn_ros.compile.machine import Code, compile_module, host
+from robodyn_ros.compile.trigonometry import COSINE, HALF_PI_PARTS, LARGEST_ANGLE, SINE, sincos_function
+
+ANGLES = 16
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Kernel:
+    return compile_function(lambda x: [np.sin(x), np.cos(x)], {"x": (ANGLES,)}, name="sincos")
+
+
+def computed(kernel, angles, form):
+    """Sine and cosine of each angle, in the single or the batch form."""
+    rows = np.resize(angles, (-(-len(angles) // ANGLES), ANGLES))
+    results = kernel.batch(rows) if form == "batch" else np.array([kernel(row) for row in rows])
+    return np.moveaxis(results, 1, 0).reshape(2, -1)[:, : len(angles)]
+
+
+def units_in_last_place(result, reference):
+    return np.abs(result - reference) / np.spacing(np.abs(reference))
+
+
+@pytest.mark.parametrize("form", ["single", "batch"])
+@pytest.mark.parametrize("largest", [1e-3, 0.8, 4.0, 1e2, 1e4, 1e6, 1e9, 1e12])
+def test_accurate_to_two_units_in_the_last_place(kernel, form, largest):
+    angles = np.random.default_rng(3).uniform(-largest, largest, 4000)
+    sines, cosines = computed(kernel, angles, form)
+    assert units_in_last_place(sines, np.sin(angles)).max() <= 2.0
+    assert units_in_last_place(cosines, np.cos(angles)).max() <= 2.0
+
+
+@pytest.mark.parametrize("form", ["single", "batch"])
+def test_accurate_where_the_result_is_nearly_zero(kernel, form):
+    quarter_turns = np.arange(-3000, 3000) * (math.pi / 2)
+    for angles in (quarter_turns, np.nextafter(quarter_turns, np.inf), quarter_turns * 1001):
+        sines, cosines = computed(kernel, angles, form)
+        assert units_in_last_place(sines, np.sin(angles)).max() <= 2.0
+        assert units_in_last_place(cosines, np.cos(angles)).max() <= 2.0
+
+
+@pytest.mark.parametrize("form", ["single", "batch"])
+def test_special_angles(kernel, form):
+    limit = LARGEST_ANGLE
+    angles = np.array([0.0, -0.0, 5e-324, -5e-324, math.inf, -math.inf, math.nan, limit, -limit, limit * 1.5, 1e308])
+    sines, cosines = computed(kernel, angles, form)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(sines, np.sin(angles), rtol=4e-16)
+        np.testing.assert_allclose(cosines, np.cos(angles), rtol=4e-16)
+    np.testing.assert_array_equal(np.signbit(sines[:4]), [False, True, False, True])
+    np.testing.assert_array_equal(sines[2:4], angles[2:4])
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("fused", [True, False])
+def test_every_width_and_processors_without_fused_multiply_add(width, fused):
+    if fused and not host().fused:
+        pytest.skip("this processor has no fused multiply-add")
+    kind = "double" if width == 1 else f"<{width} x double>"
+    text = (
+        "declare double @sin(double)\ndeclare double @cos(double)\n"
+        + sincos_function(width, fused, "alwaysinline", "nounwind")
+        + f"""define void @both(ptr %x, ptr %s, ptr %c) {{
+  %value = load {kind}, ptr %x, align 8
+  %pair = call {{{kind}, {kind}}} @sincos{width}({kind} %value)
+  %sine = extractvalue {{{kind}, {kind}}} %pair, 0
+  %cosine = extractvalue {{{kind}, {kind}}} %pair, 1
+  store {kind} %sine, ptr %s, align 8
+  store {kind} %cosine, ptr %c, align 8
+  ret void
+}}
+!0 = !{{!"branch_weights", i32 1, i32 100000}}
+"""
+    )
+    code = Code(compile_module(text), ("both",), {})
+    both = code.function("both", None, *[np.ctypeslib.ndpointer(np.float64)] * 3)
+    x = np.linspace(-20.0, 1e10, width)
+    sines, cosines = np.empty(width), np.empty(width)
+    both(x, sines, cosines)
+    np.testing.assert_allclose(sines, np.sin(x), rtol=5e-16)
+    np.testing.assert_allclose(cosines, np.cos(x), rtol=5e-16)
+
+
+def test_constants():
+    assert math.fsum(HALF_PI_PARTS) == math.pi / 2
+    assert math.sin(HALF_PI_PARTS[0]) == 1.0
+    # cos(fl(pi/2)) is what fl(pi/2) lacks to pi/2.
+    assert math.cos(HALF_PI_PARTS[0]) == pytest.approx(HALF_PI_PARTS[1], rel=1e-15)
+    taylor_sine = [(-1) ** k / math.factorial(2 * k + 1) for k in range(1, 7)]
+    taylor_cosine = [(-1) ** k / math.factorial(2 * k) for k in range(2, 8)]
+    for minimax, taylor in ((SINE, taylor_sine), (COSINE, taylor_cosine)):
+        np.testing.assert_allclose(minimax[:3], taylor[:3], rtol=1e-7)
+        np.testing.assert_allclose(minimax, taylor, rtol=2e-2)
