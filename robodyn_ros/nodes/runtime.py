@@ -30,6 +30,7 @@ import gc
 import sys
 import threading
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -37,11 +38,20 @@ from typing import Any
 
 import rclpy
 from rclpy.callback_groups import CallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.logging import get_logger
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    QoSCompatibility,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_check_compatible,
+)
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import RobodynError
@@ -55,8 +65,8 @@ CONTROL_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
                          history=HistoryPolicy.KEEP_LAST, depth=1)
 """Of joint_states and joint_commands, publishers and subscriptions: nothing lost while both keep up, else the newest.
 
-Reliable publishers also serve best-effort subscriptions (robot_state_publisher, RViz); a best-effort publisher of
-commands does not match and rclpy warns about it by name.
+Reliable publishers also serve best-effort subscriptions (robot_state_publisher, RViz); a best-effort publisher is not
+heard by a control path, which reports it by name.
 """
 
 COMMAND_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
@@ -105,11 +115,11 @@ class ControlPath:
     def __init__(self, node: Node, message_type: type[Any], topic: str, loop: Callable[[ControlPath], None],
                  qos: QoSProfile = CONTROL_QOS) -> None:
         self.active = True
-        self._loop = loop
+        self._node, self._qos, self._loop = node, qos, loop
         self._message_type = message_type
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # Without event handlers (incompatible quality of service): Fast DDS wakes who waits for a reader's events for
-        # each of its messages too, so the executor would turn as often as messages come.
+        # each of its messages too, so the executor would turn as often as messages come. See unheard_publishers.
         self._subscription = node.create_subscription(
             message_type, topic, ignore_message, qos, event_callbacks=NO_EVENTS)
         self._subscription.callback_group = NoExecutor()
@@ -181,6 +191,16 @@ class ControlPath:
             result.cancel()
             raise RobodynError(f"the control path did not answer within {timeout} s: try again") from None
 
+    def unheard_publishers(self) -> str:
+        """Which publishers of the topic are not heard because of their quality of service, and why; empty: none."""
+        topic = self._subscription.topic_name
+        faults = []
+        for publisher in self._node.get_publishers_info_by_topic(topic):
+            compatibility, reason = qos_check_compatible(publisher.qos_profile, self._qos)
+            if compatibility == QoSCompatibility.ERROR:
+                faults.append(f"'{publisher.node_name}' publishes {topic}, but is not heard: {reason.strip()}")
+        return "; ".join(faults)
+
     def start(self, on_failure: Callable[[BaseException], None]) -> None:
         """Start the thread.
 
@@ -234,6 +254,15 @@ class RobodynNode(Node):
     def add_control_path(self, path: ControlPath) -> ControlPath:
         """Let a control path start and stop with this node."""
         self._control_paths.append(path)
+
+        def look_for_unheard_publishers() -> None:
+            if text := path.unheard_publishers():
+                self.diagnostics.raise_condition(key, text)
+            else:
+                self.diagnostics.clear_condition(key, "all publishers are heard")
+
+        key = f"publishers not heard {len(self._control_paths)}"
+        self.create_timer(1.0, look_for_unheard_publishers, clock=Clock(clock_type=ClockType.STEADY_TIME))
         return path
 
     def start(self, on_failure: Callable[[BaseException], None]) -> None:
@@ -294,8 +323,10 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
     waker = threading.Thread(target=wake_at_stop, name="stop", daemon=True)
     waker.start()
     try:
-        for factory in factories:
-            nodes.append(factory())
+        with warnings.catch_warnings():
+            warnings.showwarning = _log_warning
+            for factory in factories:
+                nodes.append(factory())
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # what start-up made stays: later collections need not look at it and are short
@@ -328,6 +359,11 @@ def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: 
         except Exception:
             diagnostics.problem("failed callbacks", "a callback failed, please report this:\n"
                                 + traceback.format_exc(), error=True)
+
+
+def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a Python warning, of a robot's description for example, as a node's warning."""
+    get_logger("robodyn_ros").warning(str(message))
 
 
 def _fail(message: str, code: int) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.srv import DescribeParameters
+from rclpy.qos import qos_profile_sensor_data
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -99,6 +100,13 @@ def test_failing_callback_is_reported_and_the_node_goes_on(ros, probe):
     assert status.name == "/probe"
     assert "a callback failed" in probe.output()
     assert ros.call(Trigger, "/probe/seen").success
+
+
+def test_publisher_that_is_not_heard_is_named(ros, probe):
+    publisher = ros.node.create_publisher(JointState, "in", qos_profile_sensor_data)
+    probe.wait_for_output("'tester' publishes /in, but is not heard: ERROR: Best effort publisher and reliable")
+    ros.node.destroy_publisher(publisher)
+    probe.wait_for_output("all publishers are heard")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
