@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class TrackingRecord:
         for name in ("desired", "measured"):
             shape = getattr(self, name).shape
             if shape != expected:
-                raise InputError(f"TrackingRecord.{name}: expected shape {expected} (samples, joints), received {shape}")
+                raise InputError(f"TrackingRecord.{name}: expected shape {expected}, samples by joints, "
+                                 f"received {shape}")
         for name, length in (("controllers", len(self.controllers)), ("units", len(self.units))):
             wanted = expected[0] if name == "controllers" else expected[1]
             if length != wanted:
@@ -110,7 +115,7 @@ class TrackingRecord:
         axes[0][0].legend(loc="best", fontsize="small")
         figure.savefig(path, dpi=110)
 
-    def _mark_phases(self, axis, time: NDArray[np.float64]) -> None:
+    def _mark_phases(self, axis: Axes, time: NDArray[np.float64]) -> None:
         """Shade each controller's span and write its name at the top."""
         for index, (name, mask) in enumerate(self.phases().items()):
             span = time[mask]
