@@ -17,6 +17,8 @@ from steps import Step, call, fingerprint
 
 REQUIREMENTS = places.ROOT / "requirements"
 LOCK = REQUIREMENTS / "lock.txt"
+EVERYWHERE, ROS = ("run", "build", "test", "bench"), "ros"
+"""Files of requirements/: always installed, and instead of a ROS 2 installation."""
 PIP_FOR_VENV = "pip==25.3"
 """Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""
 
@@ -83,13 +85,13 @@ def remove(path: Path) -> None:
 def install_packages() -> None:
     """Everything pinned, then the two repairs that building against the ROS 2 wheels needs."""
     remove_half_installed()
-    names = ["run", "build", "test", "bench"] + ([] if places.DISTRO else ["ros"])
-    constraints = places.NOTES / "constraints.txt"
-    constraints.write_text(constraints_text())
-    command = [str(places.PYTHON), "-m", "pip", "install", "--constraint", str(constraints),
+    names = EVERYWHERE if places.DISTRO else (*EVERYWHERE, ROS)
+    wanted, constraints = places.NOTES / "requirements.txt", places.NOTES / "constraints.txt"
+    wanted.write_text(pinned(*names))
+    constraints.write_text(pinned("lock"))
+    command = [str(places.PYTHON), "-m", "pip", "install", "--requirement", str(wanted),
+               "--constraint", str(constraints),
                "--only-binary", ":all:", "--no-binary", "empy"]     # nothing is compiled; empy has no wheel
-    for name in names:
-        command += ["--requirement", str(REQUIREMENTS / f"{name}.txt")]
     environment = {**places.inner_environment(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_USER": "0"}
     call(command, "pip", environment, hint=NO_NETWORK)
     if not places.DISTRO:
@@ -108,13 +110,21 @@ def remove_half_installed() -> None:
             remove(path)
 
 
-def constraints_text() -> str:
-    """The lock; beside a ROS 2 installation with the NumPy that its messages were compiled against."""
-    text = LOCK.read_text()
-    if places.DISTRO:
-        numpy = ask("numpy.__version__", "numpy")
-        text = re.sub(r"^numpy==.*$", f"numpy=={numpy}", text, flags=re.MULTILINE)
+def pinned(*names: str) -> str:
+    """Files of requirements/; beside a ROS 2 installation with the NumPy that its messages were compiled against."""
+    text = read(*names)
+    if not places.DISTRO:
+        return text
+    numpy = ask("numpy.__version__", "numpy")
+    others = read("numpy1") if numpy.startswith("1.") else ""
+    for project, version in re.findall(r"^([\w-]+)==(.*)$", f"numpy=={numpy}\n{others}", flags=re.MULTILINE):
+        text = re.sub(rf"^{project}==.*$", f"{project}=={version}", text, flags=re.MULTILINE)
     return text
+
+
+def read(*names: str) -> str:
+    """Text of some files of requirements/, one after the other."""
+    return "".join((REQUIREMENTS / f"{name}.txt").read_text() for name in names)
 
 
 def ask(expression: str, *modules: str) -> Any:

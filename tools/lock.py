@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-from environment import LOCK, REQUIREMENTS
+from environment import EVERYWHERE, LOCK, REQUIREMENTS, ROS
 
 HEADER = """\
 # Every version, direct or not, that the other files here resolve to: pip's constraints for `make setup`.
@@ -21,9 +21,8 @@ HEADER = """\
 def main() -> None:
     """Let pip resolve all requirements anew, and write down what it would install."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
-    for path in sorted(REQUIREMENTS.glob("*.txt")):
-        if path != LOCK:
-            command += ["--requirement", str(path)]
+    for name in (*EVERYWHERE, ROS):
+        command += ["--requirement", str(REQUIREMENTS / f"{name}.txt")]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     metadata = [item["metadata"] for item in report["install"]]
     versions = {re.sub(r"[-_.]+", "-", each["name"]).lower(): each["version"] for each in metadata}

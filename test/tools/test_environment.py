@@ -37,12 +37,14 @@ def test_include_folders_of_the_machine_that_built_the_wheels_are_corrected(venv
     assert path.read_text() == corrected
 
 
-def test_beside_ros_its_own_numpy_is_kept(monkeypatch):
+@pytest.mark.parametrize("numpy, pin", [("1.26.4", "2.7.0"), ("2.3.1", "4.1.0")])
+@pytest.mark.parametrize("names", [("run", "test"), ("lock",)])
+def test_beside_ros_its_own_numpy_is_kept(monkeypatch, names, numpy, pin):
     monkeypatch.setattr(places, "DISTRO", "jazzy")
-    monkeypatch.setattr(environment, "ask", lambda *_: "1.26.4")
-    lines, locked = environment.constraints_text().splitlines(), environment.LOCK.read_text().splitlines()
-    assert [line for line in lines if line not in locked] == ["numpy==1.26.4"]
-    assert len(lines) == len(locked)
+    monkeypatch.setattr(environment, "ask", lambda *_: numpy)
+    lines = environment.pinned(*names).splitlines()
+    assert f"numpy=={numpy}" in lines and f"pin=={pin}" in lines
+    assert len(lines) == len(environment.read(*names).splitlines())
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
