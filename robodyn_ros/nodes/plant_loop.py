@@ -103,7 +103,8 @@ class PlantLoop:
         self._time_offset = 0
         self._answered = False
         self._repeat_at = 0.0
-        self._waiting_since = time.monotonic()
+        self._waiting_since: float | None = None
+        self._dropped = 0.0
         self._unsafe_text = ""
         self._diverged = False
         self._message = JointState(name=self._joints.names)
@@ -187,6 +188,10 @@ class PlantLoop:
         if periods == 0:
             path.sleep((self.pace.next - now) / NANOSECONDS)
             return
+        if self.pace.dropped != self._dropped:
+            self._dropped = self.pace.dropped
+            self._diagnostics.problem("times given up", "the simulation was held up too long and fell behind by "
+                                      f"{self._dropped / NANOSECONDS:.3f} s in all: lower update_rate, or the load")
         self._take_commands(path)
         self._advance(periods if self.budget is None else min(periods, self.budget))
 
@@ -212,7 +217,9 @@ class PlantLoop:
             return
         self._answered = False
         self._advance(1)
-        self._waiting_since = 0.0
+        if self._waiting_since is not None:
+            self._waiting_since = None
+            self._diagnostics.clear_condition("lockstep", "lockstep: commands answer again")
 
     def _accept(self, message: JointState) -> None:
         """Take a command, or reject all of it and keep the last good one."""
@@ -232,18 +239,19 @@ class PlantLoop:
         """Do control periods under the present commands, and publish the state at their end."""
         plant, commands = self.plant, self._commands
         try:
-            plant.advance(commands.drive(plant.joint_inertia), periods * self._steps)
+            for _ in range(periods):
+                plant.advance(commands.drive(plant.joint_inertia), self._steps)
+                commands.advance()
         except SimulationError as error:
             self._diverged = True
             self.budget = 0
             self._diagnostics.raise_condition("diverged", f"{error}; paused", error=True)
             return
-        commands.advance(periods)
-        self.periods += periods
         self._tick += periods
+        self._publish_state()
+        self.periods += periods  # after the stamp, for who waits for a number of periods and then reads the stamp
         if self.budget is not None:
             self.budget -= periods
-        self._publish_state()
         if not commands.fresh() or self._unsafe_text:
             self._report_safety()
 
@@ -277,7 +285,8 @@ class PlantLoop:
         if self._clock is not None:
             self._publish_clock(self._clock)
         if self.time_mode is TimeMode.LOCKSTEP and self.budget != 0:
-            self._waiting_since = self._waiting_since or now
+            if self._waiting_since is None:
+                self._waiting_since = now
             if now - self._waiting_since > _PATIENCE_SECONDS:
                 self._diagnostics.raise_condition(
                     "lockstep", f"lockstep: no command answers the joint state stamped {self.stamp / NANOSECONDS} s; "
@@ -329,4 +338,5 @@ class PlantLoop:
         """Figures for the diagnostics."""
         return {"time mode": str(self.time_mode), "simulated time [s]": self.plant.time, "periods": self.periods,
                 "paused": self.budget == 0, "missed periods": self.pace.missed,
+                "worst lateness [s]": self.pace.worst / NANOSECONDS,
                 "time fallen behind [s]": self.pace.dropped / NANOSECONDS}

@@ -18,6 +18,7 @@ class Pace:
         next: Clock time at which the next period is due [ns].
         missed: Periods that were not begun before the one after them was due.
         dropped: Clock time that was given up [ns].
+        worst: Longest time after its deadline that a period was begun [ns].
     """
 
     def __init__(self, period: int, factor: float = 1.0, longest: int = 50) -> None:
@@ -26,6 +27,7 @@ class Pace:
         self.next = 0.0
         self.missed = 0
         self.dropped = 0.0
+        self.worst = 0.0
 
     def restart(self, now: int) -> None:
         """Let the next period be due one interval from now [ns]; nothing is owed."""
@@ -40,6 +42,7 @@ class Pace:
         late = now - self.next
         if late < 0:
             return 0
+        self.worst = max(self.worst, late)
         periods = 1 + int(late // self.interval)
         self.missed += periods - 1
         if periods > self.longest:

@@ -18,6 +18,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.hardware import control_period
 from robodyn_ros.nodes.messages import to_nanoseconds
 from robodyn_ros.nodes.runtime import CONTROL_QOS
+from robodyn_ros.resources import robot_file
 
 PERIOD = 2_000_000
 NAN = math.nan
@@ -315,6 +316,7 @@ def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(reque
         # A rejected answer is an answer: the plant goes on under the last good command.
         peer.command(NAMES, [NAN, 1.0], peer.states[-1].header.stamp)
         peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
+        process.wait_for_output("commands answer again")
 
         # Parameters are served while the plant waits; a step that nobody answers is given up.
         assert peer.set_parameters("/lock/hardware", {"command_timeout": 0.2}).successful
@@ -350,6 +352,15 @@ def test_what_cannot_start_says_why_in_one_line(parameters, message):
         assert output.startswith("robodyn_ros: error: ")
         assert message in output
         assert "Traceback" not in output
+
+
+def test_robot_description_is_taken_and_its_oddities_are_warned_of():
+    urdf = robot_file("planar_2r").read_text().replace('iyy="', 'iyy="9')
+    with hardware("odd", robot="''", robot_description="'" + urdf.replace("'", "''") + "'") as process:
+        process.wait_for_output("500 Hz")
+        assert "[WARN]" in process.output()
+        assert "triangle" in process.output()
+        process.stop()
 
 
 @pytest.mark.parametrize(("rate", "step", "expected"), [

@@ -31,3 +31,4 @@ def test_missed_periods_are_caught_up_to_a_limit_and_the_rest_dropped():
     assert pace.due(23_999) == 5
     assert (pace.missed, pace.dropped, pace.next) == (21, 15_000, 24_000)
     assert pace.due(24_000) == 1
+    assert pace.worst == 19_999
