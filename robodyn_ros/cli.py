@@ -23,6 +23,7 @@ PROGRAMS = {
     "controller": "node: the control law, chosen and swapped by the parameter 'controller'",
     "dynamics": "node: inverse and forward dynamics, kinematics and their like as services",
     "state_publisher": "node: /tf, /tf_static and robot_description for RViz",
+    "swap": "put another controller in force in a running graph",
     "demo": "the arm follows a trajectory while its controller is swapped; prints tracking errors",
 }
 """Subcommands that hand every further argument to ``main`` of the module of this name in ``robodyn_ros.nodes``."""
@@ -66,7 +67,7 @@ hardware, controller, dynamics, state_publisher = (partial(run_console_script, n
 
 
 def run_program(name: str, arguments: Sequence[str]) -> int:
-    """Run a node (or the demo) until it ends.
+    """Run a node or another program of ``robodyn_ros.nodes`` until it ends.
 
     Args:
         name: Key of ``PROGRAMS``.
