@@ -112,6 +112,15 @@ class PinReference:
         p = self.projection
         return p.T @ pin.computeCoriolisMatrix(self.model, self.data, self.position(q), p @ v) @ p
 
+    def mass_matrix_derivatives(self, q: Array) -> Array:
+        """dM_ij/dq_k, shape (n, n, n): the slopes of the efforts of unit accelerations, without gravity's."""
+        p, zero = self.projection, np.zeros(self.model.nv)
+        slopes = [
+            pin.computeRNEADerivatives(self.model, self.data, self.position(q), zero, acceleration)[0].copy()
+            for acceleration in [zero, *np.eye(self.model.nv)]
+        ]
+        return np.einsum("jab,ai,jJ,bk->iJk", np.array(slopes[1:]) - slopes[0], p, p, p)
+
     def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         """a, shape (n,); by articulated bodies where each joint has a degree of freedom of its own."""
         if np.array_equal(self.projection @ self.projection.T, np.eye(self.model.nv)):

@@ -1,0 +1,113 @@
+"""The Coriolis and centrifugal efforts by elements: h_ijk, Christoffel symbols, and the matrices made of them.
+
+All start from ``slopes``, the derivatives dM_ij/dq_k of any mass matrix, shape (n, n, n) with indices i, j, k, such as
+``lagrange_jacobians.mass_matrix_derivatives`` and ``lagrange_traces.mass_matrix_derivatives`` give. For the matrix of a
+robot at one speed, ``coriolis.coriolis_matrix`` comes to the same result in far fewer steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.kinematics.arguments import as_array
+
+
+def lagrange_coefficients(slopes: ArrayLike) -> NDArray[Any]:
+    """h_ijk = dM_ij/dq_k - dM_jk/dq_i / 2, shape (n, n, n): what Lagrange's equation gives without rearranging.
+
+    [LagrangeNotes] (41), [Yamamoto] (3.47), Gamma_ijk of [Properties], property 1.
+
+    Args:
+        slopes: dM_ij/dq_k, shape (n, n, n).
+
+    Raises:
+        InputError: Not of shape (n, n, n).
+    """
+    slopes = _cube(slopes, "slopes")
+    return slopes - 0.5 * np.moveaxis(slopes, 2, 0)
+
+
+def christoffel_symbols(slopes: ArrayLike) -> NDArray[Any]:
+    """c_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2, shape (n, n, n): of the first kind, equal to c_ikj.
+
+    [LagrangeNotes] (46), [Properties] property 3, b_ijk of [ManipulatorNotes] 4.3.7, [LynchPark] (9.86).
+
+    Args:
+        slopes: dM_ij/dq_k, shape (n, n, n).
+
+    Raises:
+        InputError: Not of shape (n, n, n).
+    """
+    slopes = _cube(slopes, "slopes")
+    return 0.5 * (slopes + np.swapaxes(slopes, 1, 2) - np.moveaxis(slopes, 2, 0))
+
+
+def coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+    """C_ij = sum of c_ijk v_k, shape (n, n): [LagrangeNotes] (45), [LynchPark] (9.87), [Properties].
+
+    C v are the Coriolis and centrifugal efforts, whichever coefficients C is made of: Christoffel symbols, Lagrange's
+    h_ijk, or either with j and k exchanged in part or throughout ([Properties], property 1). dM/dt - 2 C is
+    skew-symmetric for Christoffel symbols, not for the others (property 3).
+
+    Args:
+        coefficients: c_ijk or h_ijk, shape (n, n, n).
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: A shape differs.
+    """
+    coefficients = _cube(coefficients, "coefficients")
+    return coefficients @ as_array(v, coefficients.shape[:1], "v")
+
+
+def centrifugal_matrix(symbols: ArrayLike) -> NDArray[Any]:
+    """C(q) of [ManipulatorNotes] 4.3.7, b_ijj, shape (n, n).
+
+    Times the squares v_j^2 the centrifugal efforts; not the matrix C(q, v) of the other texts.
+
+    Args:
+        symbols: b_ijk, shape (n, n, n); or Lagrange's, h_ijj being b_ijj.
+
+    Raises:
+        InputError: Not of shape (n, n, n).
+    """
+    return np.array([np.diagonal(row) for row in _cube(symbols, "symbols")])
+
+
+def coriolis_product_matrix(symbols: ArrayLike) -> NDArray[Any]:
+    """B(q) of [ManipulatorNotes] 4.3.7, 2 b_ijk with j < k, shape (n, n(n-1)/2).
+
+    Times the products v_j v_k the Coriolis efforts; columns in the order of ``velocity_products``.
+
+    Args:
+        symbols: b_ijk, shape (n, n, n); or Lagrange's, h_ijk + h_ikj being 2 b_ijk.
+
+    Raises:
+        InputError: Not of shape (n, n, n).
+    """
+    symbols = _cube(symbols, "symbols")
+    first, second = np.triu_indices(len(symbols), 1)
+    return symbols[:, first, second] + symbols[:, second, first]
+
+
+def velocity_products(v: ArrayLike) -> NDArray[Any]:
+    """[v_j v_k] with j < k of [ManipulatorNotes] 4.3.7: v_1 v_2, v_1 v_3, ..., v_{n-1} v_n, shape (n(n-1)/2,).
+
+    Args:
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: Not of shape (n,).
+    """
+    v = as_array(v, (None,), "v")
+    first, second = np.triu_indices(len(v), 1)
+    return v[first] * v[second]
+
+
+def _cube(value: ArrayLike, name: str) -> NDArray[Any]:
+    """``value`` as an array of shape (n, n, n)."""
+    array = as_array(value, (None, None, None), name)
+    return as_array(array, array.shape[:1] * 3, name)
