@@ -46,7 +46,7 @@ class NodeProcess:
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
                  environment: Mapping[str, str] | None = None) -> None:
         self.node = node
-        self._log: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by stop()
+        self._log: IO[str] = tempfile.TemporaryFile("a+", errors="replace")  # noqa: SIM115 - closed by stop()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "robodyn_ros", node, *ros_arguments(parameters or {}, namespace)],
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,

@@ -23,19 +23,9 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
 import robodyn_ros
+from robodyn_ros.nodes.processes import ros_arguments
 
 DEADLINE = 20.0
-
-
-def ros_arguments(parameters, namespace=""):
-    """Command line that gives a node its parameters (values as YAML writes them) and namespace."""
-    arguments = ["--ros-args"]
-    for name, value in parameters.items():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        arguments += ["-p", f"{name}:={text}"]
-    if namespace:
-        arguments += ["-r", f"__ns:=/{namespace.strip('/')}"]
-    return arguments
 
 
 def _environment():
@@ -49,11 +39,12 @@ class RosProcess:
 
     def __init__(self, node, parameters=None, namespace="", command=None):
         self.name = node
+        arguments = ros_arguments(parameters or {}, f"/{namespace.strip('/')}" if namespace else "")
         program = command or ("-m", "robodyn_ros", node)
         self._output = tempfile.NamedTemporaryFile("r", errors="replace")
         with open(self._output.name, "w") as sink:
             self._process = subprocess.Popen(
-                [sys.executable, *program, *ros_arguments(parameters or {}, namespace)],
+                [sys.executable, *program, *arguments],
                 stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, env=_environment())
 
     @property

@@ -340,10 +340,10 @@ def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(reque
 
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"robot": "nobody"}, "no robot 'nobody'"),
-    ({"robot": "''"}, "no robot given: set the parameter 'robot'"),
+    ({"robot": ""}, "no robot given: set the parameter 'robot'"),
     ({"update_rate": 300}, "possible: 250 or 500 Hz, or another step"),
     ({"time_mode": "warp"}, "parameter 'time_mode': expected one of 'real_time', 'scaled', 'lockstep'"),
-    ({"initial_position.joint1": ".nan"}, "parameter 'initial_position.joint1': expected a finite number"),
+    ({"initial_position.joint1": NAN}, "parameter 'initial_position.joint1': expected a finite number"),
 ])
 def test_what_cannot_start_says_why_in_one_line(parameters, message):
     with hardware("none", **parameters) as process:
@@ -356,7 +356,7 @@ def test_what_cannot_start_says_why_in_one_line(parameters, message):
 
 def test_robot_description_is_taken_and_its_oddities_are_warned_of():
     urdf = robot_file("planar_2r").read_text().replace('iyy="', 'iyy="9')
-    with hardware("odd", robot="''", robot_description="'" + urdf.replace("'", "''") + "'") as process:
+    with hardware("odd", robot="", robot_description=urdf) as process:
         process.wait_for_output("500 Hz")
         assert "[WARN]" in process.output()
         assert "triangle" in process.output()
