@@ -48,7 +48,8 @@ def test_beside_ros_its_own_numpy_is_kept(monkeypatch, names, numpy, pin):
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
-def test_sourcing_twice_adds_nothing_twice(venv, shell):
+def test_sourcing_twice_adds_nothing_twice(venv, monkeypatch, shell):
+    monkeypatch.setattr(places, "DISTRO", "")
     environment.write_local_setup()
     script = f". {venv}/local_setup.{shell}; "
     once, twice = (subprocess.run([shell, "-c", script * times + "echo $PATH; echo $AMENT_PREFIX_PATH"],
