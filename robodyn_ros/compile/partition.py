@@ -5,6 +5,7 @@ pieces, each a function of its own, which hand values on through memory: the tim
 length of a function, and values that live through thousands of operations would be kept in memory anyhow.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from robodyn_ros.compile import operations as op
@@ -46,12 +47,72 @@ def partition(tape: Tape, angles_at_once: int) -> Partition:
         angles_at_once: Most entries in a step of sines and cosines.
     """
     codes, operands = tape.codes.tolist(), tape.operands.tolist()
+    stages = _stages(codes, operands)
+    as_traced = _cut(codes, operands, _steps(codes, operands, stages, range(len(codes)), angles_at_once))
+    if len(as_traced.pieces) == 1:
+        return as_traced
+    # Formulas written row by row may leave values long unused, which another order avoids; others it makes worse.
+    order = _depth_first(codes, operands, tape.outputs.tolist())
+    as_needed = _cut(codes, operands, _steps(codes, operands, stages, order, angles_at_once))
+    return min(as_traced, as_needed, key=lambda plan: len(plan.slots))
+
+
+def _stages(codes: list[int], operands: list[list[int]]) -> list[int]:
+    """How many sines and cosines lie in a row before each entry, its own included."""
+    stages: list[int] = []
+    for code, used in zip(codes, operands, strict=True):
+        before = max((stages[operand] for operand in used if operand >= 0), default=0) if code > op.CONSTANT else 0
+        stages.append(before + (code in (op.SIN, op.COS)))
+    return stages
+
+
+def _depth_first(codes: list[int], operands: list[list[int]], outputs: list[int]) -> list[int]:
+    """The entries in the order in which the results, one after the other, need them; longest way first."""
+    height = [0] * len(codes)
+    for entry, used in enumerate(operands):
+        if codes[entry] > op.CONSTANT:
+            height[entry] = 1 + max(height[operand] for operand in used if operand >= 0)
+    order: list[int] = []
+    done = [code <= op.CONSTANT for code in codes]
+    waiting = outputs[::-1]
+    while waiting:
+        entry = waiting[-1]
+        missing = [] if done[entry] else [operand for operand in operands[entry] if operand >= 0 and not done[operand]]
+        if missing:
+            waiting += sorted(missing, key=height.__getitem__)
+            continue
+        waiting.pop()
+        if not done[entry]:
+            done[entry] = True
+            order.append(entry)
+    return order
+
+
+def _steps(
+    codes: list[int], operands: list[list[int]], stages: list[int], order: Iterable[int], angles_at_once: int
+) -> list[Step]:
+    """All that is computed, stage by stage, its sines and cosines first, the rest of a stage in the given order."""
+    angles: list[dict[int, None]] = [{} for _ in range(max(stages, default=0) + 1)]
+    others: list[list[int]] = [[] for _ in angles]
+    for entry in order:
+        if codes[entry] in (op.SIN, op.COS):
+            angles[stages[entry]][operands[entry][0]] = None
+        elif codes[entry] > op.CONSTANT:
+            others[stages[entry]].append(entry)
+    steps: list[Step] = []
+    for needed, stage in zip(angles, others, strict=True):
+        together = list(needed)
+        steps += [tuple(together[at : at + angles_at_once]) for at in range(0, len(together), angles_at_once)]
+        steps += stage
+    return steps
+
+
+def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Partition:
+    """The steps in pieces, with places for what these hand on."""
     sines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.SIN}
     cosines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.COS}
-    steps = _steps(codes, operands, angles_at_once)
     size = PIECE if len(steps) > LONGEST else max(1, len(steps))
     pieces = [steps[start : start + size] for start in range(0, len(steps), size)] or [[]]
-
     made_in: dict[int, int] = {}
     last_use: dict[int, int] = {}
     for number, piece in enumerate(pieces):
@@ -68,33 +129,6 @@ def partition(tape: Tape, angles_at_once: int) -> Partition:
                 made_in[entry] = number
     slots, count = _slots(len(pieces), made_in, last_use)
     return Partition(pieces, slots, count, sines, cosines)
-
-
-def _steps(codes: list[int], operands: list[list[int]], angles_at_once: int) -> list[Step]:
-    """All that is computed, operands first: stage by stage, a stage being what needs equally many sines in a row."""
-    depth: list[int] = []
-    stages: list[list[int]] = [[]]
-    angles: list[dict[int, None]] = [{}]
-    for entry, (code, used) in enumerate(zip(codes, operands, strict=True)):
-        if code <= op.CONSTANT:
-            depth.append(0)
-            continue
-        trigonometric = code in (op.SIN, op.COS)
-        own = max(depth[operand] for operand in used if operand >= 0) + trigonometric
-        depth.append(own)
-        while own >= len(stages):
-            stages.append([])
-            angles.append({})
-        if trigonometric:
-            angles[own][used[0]] = None
-        else:
-            stages[own].append(entry)
-    steps: list[Step] = []
-    for needed, stage in zip(angles, stages, strict=True):
-        together = list(needed)
-        steps += [tuple(together[at : at + angles_at_once]) for at in range(0, len(together), angles_at_once)]
-        steps += stage
-    return steps
 
 
 def _slots(piece_count: int, made_in: dict[int, int], last_use: dict[int, int]) -> tuple[dict[int, int], int]:
