@@ -1,0 +1,55 @@
+"""What else acts on the joints: friction and contact, [LagrangeNotes] "Generalized forces/torques"."""
+
+from __future__ import annotations
+
+from robodyn_ros.compile import sign
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics import forward_dynamics as rigid_bodies
+from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.kinematics.jacobian import geometric_jacobian
+
+
+def generalized_force(model: RobotModel, q: Array, v: Array, tau: Array, wrench_base: Array | None = None) -> Array:
+    """The right side of the equation of motion: xi = tau - F_v v - F_s sgn(v) - J^T h_e, [LagrangeNotes] after (46).
+
+    F_v and F_s are the description's viscous and Coulomb friction. At rest the latter is 0 here, as sgn(0) is: a joint
+    that friction holds still is the business of ``robodyn_ros.simulation``.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        tau: Motor efforts, shape (n,) [N m or N].
+        wrench_base: h_e = (moment, force) that the tip link exerts on the environment, about its origin, in base axes,
+            shape (6,) [N m, N]; None for none.
+
+    Returns:
+        Shape (n,) [N m or N].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    q, v, tau = (as_array(array, (model.n,), name) for name, array in (("q", q), ("v", v), ("tau", tau)))
+    force = tau - model.damping * v - model.friction * sign(v)
+    if wrench_base is not None:
+        force = force - geometric_jacobian(model, q).T @ as_array(wrench_base, (6,), "wrench_base")
+    return force
+
+
+def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_base: Array | None = None) -> Array:
+    """The acceleration a of B a + C v + g = tau - J^T h_e - F_v v - F_s sgn(v), [LagrangeNotes] (44), (50).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        tau: Motor efforts, shape (n,) [N m or N].
+        wrench_base: As for ``generalized_force``.
+
+    Returns:
+        Shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: An array has another shape; or a joint moves no inertia.
+    """
+    return rigid_bodies.forward_dynamics(model, q, v, generalized_force(model, q, v, tau, wrench_base))

@@ -1,0 +1,157 @@
+"""The planar arm of two revolute joints in closed form ([ManipulatorNotes] 4.3.3, 4.3.7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.kinematics.arguments import as_array
+
+
+@dataclass(frozen=True)
+class Planar2R:
+    """Two links in the x-y plane, gravity along -y; both joints turn about z.
+
+    q is the angle of the first link from the x axis and that of the second from the first, each of shape (2,) [rad].
+    With ``com_1 = length_1``, ``com_2 = L_2`` and no inertias it is the arm of [LynchPark] 9.1.1. What the text leaves
+    to the reader ("after hard computing", tau_1 = ...) is worked out here.
+
+    Attributes:
+        mass_1: m_1 [kg].
+        mass_2: m_2 [kg].
+        length_1: l_1, from the first joint to the second [m].
+        com_1: l_g1, from the first joint to the first link's centre of mass, on the line to the second joint [m].
+        com_2: l_g2, from the second joint to the second link's centre of mass, on the link's own x axis [m].
+        inertia_1: I_1 about z, about the first link's centre of mass [kg m^2].
+        inertia_2: I_2 likewise [kg m^2].
+        gravity: Gravitational acceleration g, positive [m/s^2].
+    """
+
+    mass_1: float
+    mass_2: float
+    length_1: float
+    com_1: float
+    com_2: float
+    inertia_1: float = 0.0
+    inertia_2: float = 0.0
+    gravity: float = 9.81
+
+    def kinetic_energies(self, q: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+        """K_1 and K_2 of the links, shape (2,) [J]. [ManipulatorNotes] 4.3.3.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+            v: Joint velocities, shape (2,) [rad/s].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        (_, q2), (v1, v2) = _pair(q, "q"), _pair(v, "v")
+        l1, lg1, lg2 = self.length_1, self.com_1, self.com_2
+        speed_1 = lg1**2 * v1**2
+        speed_2 = l1**2 * v1**2 + lg2**2 * (v1 + v2) ** 2 + 2.0 * l1 * lg2 * np.cos(q2) * (v1**2 + v1 * v2)
+        return 0.5 * np.array(
+            [self.mass_1 * speed_1 + self.inertia_1 * v1**2, self.mass_2 * speed_2 + self.inertia_2 * (v1 + v2) ** 2]
+        )
+
+    def potential_energies(self, q: ArrayLike) -> NDArray[Any]:
+        """U_1 and U_2 of the links, 0 at the first joint's height, shape (2,) [J]. [ManipulatorNotes] 4.3.3.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        q1, q2 = _pair(q, "q")
+        heights = np.array([self.com_1 * np.sin(q1), self.length_1 * np.sin(q1) + self.com_2 * np.sin(q1 + q2)])
+        return np.array([self.mass_1, self.mass_2]) * self.gravity * heights
+
+    def mass_matrix(self, q: ArrayLike) -> NDArray[Any]:
+        """M(q), shape (2, 2) [kg m^2]: the kinetic energies gathered as v^T M v / 2. [ManipulatorNotes] 4.3.5, 4.3.7.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        q2 = _pair(q, "q")[1]
+        second = self.mass_2 * self.com_2**2 + self.inertia_2
+        coupling = self.mass_2 * self.length_1 * self.com_2 * np.cos(q2)
+        first = self.mass_1 * self.com_1**2 + self.inertia_1 + self.mass_2 * self.length_1**2
+        return np.array([[first + second + 2.0 * coupling, second + coupling], [second + coupling, second]])
+
+    def centrifugal_matrix(self, q: ArrayLike) -> NDArray[Any]:
+        """C(q), shape (2, 2): times (v_1^2, v_2^2) the centrifugal efforts. [ManipulatorNotes] 4.3.7.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        lever = self._lever(q)
+        return np.array([[0.0, -lever], [lever, 0.0]])
+
+    def coriolis_product_matrix(self, q: ArrayLike) -> NDArray[Any]:
+        """B(q), shape (2, 1): times v_1 v_2 the Coriolis efforts. [ManipulatorNotes] 4.3.7.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        return np.array([[-2.0 * self._lever(q)], [0.0]])
+
+    def coriolis_centrifugal(self, q: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+        """V(q, v) = C(q) [v^2] + B(q) [v_1 v_2], shape (2,) [N m]. [ManipulatorNotes] 4.3.7.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+            v: Joint velocities, shape (2,) [rad/s].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        v = _pair(v, "v")
+        return self.centrifugal_matrix(q) @ v**2 + self.coriolis_product_matrix(q)[:, 0] * (v[0] * v[1])
+
+    def gravity_efforts(self, q: ArrayLike) -> NDArray[Any]:
+        """G(q) = dU/dq, shape (2,) [N m]. [ManipulatorNotes] 4.3.1, 4.3.8.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        q1, q2 = _pair(q, "q")
+        second = self.mass_2 * self.com_2 * self.gravity * np.cos(q1 + q2)
+        first = (self.mass_1 * self.com_1 + self.mass_2 * self.length_1) * self.gravity * np.cos(q1)
+        return np.array([first + second, second])
+
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
+        """Joint efforts tau = M(q) a + V(q, v) + G(q), shape (2,) [N m]. [ManipulatorNotes] 4.3.6.
+
+        Args:
+            q: Joint positions, shape (2,) [rad].
+            v: Joint velocities, shape (2,) [rad/s].
+            a: Joint accelerations, shape (2,) [rad/s^2].
+
+        Raises:
+            InputError: Not of shape (2,).
+        """
+        return self.mass_matrix(q) @ _pair(a, "a") + self.coriolis_centrifugal(q, v) + self.gravity_efforts(q)
+
+    def _lever(self, q: ArrayLike) -> Any:
+        """b_211 = -b_122 = -b_112 = m_2 l_1 l_g2 sin q_2, from which all speeds' efforts come [kg m^2]."""
+        return self.mass_2 * self.length_1 * self.com_2 * np.sin(_pair(q, "q")[1])
+
+
+def _pair(value: ArrayLike, name: str) -> NDArray[Any]:
+    return as_array(value, (2,), name)

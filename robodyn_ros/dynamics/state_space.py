@@ -1,0 +1,100 @@
+"""Forward dynamics as a differential equation of first order, and its solution ([Yamamoto] chapter 5).
+
+A motion is computed step by step::
+
+    f = compile_function(partial(state_derivative, model), {"x": (2 * n,), "tau": (n,)})
+    states = runge_kutta(lambda time, x: f(x, effort(time)), x_start, times)
+
+The derivative is a function of time and state as SciPy's ``solve_ivp`` takes it, which chooses its steps by itself and
+is what to use where a tolerance is wanted. Friction that holds, and stops, make the derivative jump: see
+``robodyn_ros.simulation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.kinematics.arguments import as_array, as_floats
+
+Derivative = Callable[[Any, NDArray[Any]], NDArray[Any]]
+"""f(time, x) = dx/dt, of the shape of x."""
+
+
+def state_derivative(model: RobotModel, x: Array, tau: Array) -> Array:
+    """f(x, tau) of x' = f(x, tau): (v, M^-1 (tau - h - g)) for x = (q, v). [Yamamoto] (5.2) to (5.4).
+
+    (5.3) prints the opposite sign; (5.2) is right.
+
+    Args:
+        model: The robot.
+        x: State (q, v), shape (2n,) [rad or m, rad/s or m/s].
+        tau: Joint efforts, shape (n,) [N m or N].
+
+    Returns:
+        (v, a), shape (2n,).
+
+    Raises:
+        InputError: An array has another shape; or a joint moves no inertia.
+    """
+    x, tau = as_array(x, (2 * model.n,), "x"), as_array(tau, (model.n,), "tau")
+    q, v = x[: model.n], x[model.n :]
+    return np.concatenate([v, forward_dynamics(model, q, v, tau)])
+
+
+def runge_kutta_step(derivative: Derivative, time: Any, x: NDArray[Any], step: Any) -> NDArray[Any]:
+    """One step of the classical Runge-Kutta method, of order 4, [HairerLubichWanner] II.1: the book's 5.2 names it.
+
+    Args:
+        derivative: f(time, x).
+        time: At the beginning of the step [s].
+        x: The state there.
+        step: h [s].
+
+    Returns:
+        The state at ``time + step``; wrong by an error proportional to h^5.
+    """
+    k1 = derivative(time, x)
+    k2 = derivative(time + 0.5 * step, x + 0.5 * step * k1)
+    k3 = derivative(time + 0.5 * step, x + 0.5 * step * k2)
+    k4 = derivative(time + step, x + step * k3)
+    return x + step / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+
+
+def runge_kutta(derivative: Derivative, x_start: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
+    """The solution of x' = f(time, x) at given times, one ``runge_kutta_step`` from each to the next.
+
+    Args:
+        derivative: f(time, x).
+        x_start: The state at the first time, shape (m,).
+        times: Ascending or descending, as close together as the accuracy needs, shape (N,) [s].
+
+    Returns:
+        The states, shape (N, m).
+
+    Raises:
+        InputError: The state or the times have the wrong shape, or the times do not go one way.
+        SimulationError: The solution is no longer finite.
+    """
+    x = as_floats(x_start, (None,), "x_start")
+    times = as_floats(times, (None,), "times")
+    steps = np.diff(times)
+    if len(times) == 0 or not ((steps > 0.0).all() or (steps < 0.0).all()):
+        raise InputError(f"times: expected one or more that ascend or descend throughout, received {times.tolist()}")
+    states = np.empty((len(times), len(x)))
+    states[0] = x
+    for index, step in enumerate(steps):
+        x = runge_kutta_step(derivative, times[index], x, step)
+        if not np.isfinite(x).all():
+            raise SimulationError(
+                f"the solution diverged between {times[index]:g} s and {times[index + 1]:g} s: expected finite "
+                f"numbers, received {x.tolist()} from {states[index].tolist()}; use smaller steps (now {step:g} s)"
+            )
+        states[index + 1] = x
+    return states
