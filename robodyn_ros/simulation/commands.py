@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
 
-
 _NEVER = -1  # a time before all others
 
 

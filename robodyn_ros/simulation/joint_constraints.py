@@ -77,8 +77,12 @@ class JointConstraints:
         if same and self._unconstrained:
             result = evaluate(self._constraints)
             positions = result[0].tolist()
-            if math.isfinite(sum(positions)) and all(map(_in_order, self._lower, positions, self._upper)):
-                return result
+            for low, value, high in zip(self._lower, positions, self._upper, strict=True):
+                if not low <= value <= high:
+                    break
+            else:
+                if math.isfinite(sum(positions)):
+                    return result
         self._friction = friction
         pieces, indices = self.pieces, range(len(self.pieces))
         for i in indices:  # what was written in the step before holds, but for the velocities at stops
@@ -143,10 +147,6 @@ class JointConstraints:
         if impulse > tolerance - friction:
             return POSITIVE if friction > 0.0 else NEGATIVE
         return UPPER
-
-
-def _in_order(low: float, value: float, high: float) -> bool:
-    return low <= value <= high
 
 
 def _admissible(piece: int, friction: float) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -55,7 +54,7 @@ class Plant:
         self.set_wrench_tip(np.zeros(6))
         self._dynamics = robot.dynamics()
         self._lower, self._upper = model.position_lower, model.position_upper
-        self._effort_limit = model.effort_limit
+        self._effort_limit, self._least_effort = model.effort_limit, -model.effort_limit
         self._joint_damping, self._joint_friction = model.damping, model.friction
         function, n = partial(state_step, model, step), model.n
         self._step_state = function if not compiled else compile_function(
@@ -120,7 +119,7 @@ class Plant:
         """
         if drive.damping is not self._drive_damping or drive.brake is not self._drive_brake:
             self._take_over(drive)
-        effort = np.minimum(np.maximum(drive.effort, -self._effort_limit), self._effort_limit)
+        effort = np.minimum(np.maximum(drive.effort, self._least_effort), self._effort_limit)
         for _ in range(steps):
             self._take_step(effort)
         self.effort = effort - drive.damping * self.v if self._damps else effort
@@ -142,11 +141,12 @@ class Plant:
             return self._step_state(q, v, tau, damping, constraints)
 
         try:
-            self.q, self.v, _ = self._constraints.solve(evaluate, q, self._friction)
+            state = self._constraints.solve(evaluate, q, self._friction)
         except FloatingPointError as error:
             raise SimulationError(
                 f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: {error} from {v.tolist()} "
                 f"under efforts {effort.tolist()}; use a smaller step (now {self.step} s) or reset") from None
+        self.q, self.v = state[0], state[1]
         self.steps += 1
 
     def _position(self, values: ArrayLike) -> Array:
