@@ -53,7 +53,12 @@ class Batch:
         if not given:
             raise InputError(f"{name}: has no inputs, so that there is no number of samples; call it for one")
         result = self._result(len(given[0]), out)
-        self._run([*given, result], threads)
+        if any(np.may_share_memory(result, array) for array in given):
+            separate = np.empty(result.shape, np.float64)
+            self._run([*given, separate], threads)
+            result[...] = separate
+        else:
+            self._run([*given, result], threads)
         return result
 
     def _result(self, samples: int, out: NDArray[np.float64] | None) -> NDArray[np.float64]:

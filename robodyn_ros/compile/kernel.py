@@ -103,7 +103,7 @@ class Kernel:
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
             threads: Threads that share the samples.
-            out: Array to write to, shape (N, *output shape), float64; it must not overlap the inputs.
+            out: Array to write to, shape (N, *output shape), float64; it may be an input.
             **named: Inputs by name instead of position.
 
         Returns:

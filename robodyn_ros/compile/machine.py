@@ -46,25 +46,26 @@ def host() -> Host:
     return Host(triple, llvm.get_host_cpu_name(), features.flatten(), lanes, fused)
 
 
-def _target_machine(level: int) -> llvm.TargetMachine:
+def _target_machine() -> llvm.TargetMachine:
     target = llvm.Target.from_triple(host().triple)
     return target.create_target_machine(
-        cpu=host().cpu, features=host().features, opt=level, reloc="pic", codemodel="default"
+        cpu=host().cpu, features=host().features, opt=2, reloc="pic", codemodel="default"
     )
 
 
-def compile_module(text: str, level: int = 2) -> bytes:
+def compile_module(text: str) -> bytes:
     """Object code of an LLVM module.
+
+    The tape's simplifications stand in for LLVM's: the only pass over the module is the one that inlines what is marked
+    ``alwaysinline``.
 
     Args:
         text: The module in LLVM's assembly language, without its ``target`` lines.
-        level: Effort of the code generator, 0 to 3. The tape's own simplifications stand in for LLVM's: the only pass
-            over the module is the one that inlines what is marked ``alwaysinline``.
 
     Raises:
         CompileError: The module is not valid.
     """
-    machine = _target_machine(level)
+    machine = _target_machine()
     head = f'target triple = "{host().triple}"\ntarget datalayout = "{machine.target_data}"\n'
     try:
         module = llvm.parse_assembly(head + text, llvm.create_context())
@@ -73,7 +74,7 @@ def compile_module(text: str, level: int = 2) -> bytes:
         raise CompileError(f"LLVM refused the generated module: {error}") from error
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(level)))
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return machine.emit_object(module)
 
 
@@ -103,7 +104,7 @@ class Code:
             builder.import_symbol(name, address)
         with Code._lock:
             if Code._linker is None:
-                Code._linker = llvm.create_lljit_compiler(_target_machine(2))
+                Code._linker = llvm.create_lljit_compiler(_target_machine())
             try:
                 self._library = builder.link(Code._linker, f"robodyn_{next(Code._number)}")
             except RuntimeError as error:

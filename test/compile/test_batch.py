@@ -83,6 +83,14 @@ def test_result_in_an_array_of_the_callers(kernel, layout, count):
     np.testing.assert_array_equal(out, kernel.batch(*samples))
 
 
+def test_result_may_replace_an_input():
+    kernel = compile_function(lambda x: x[::-1] + 1.0, {"x": (3,)})
+    memory = np.random.default_rng(9).normal(size=(30, 3))
+    expected = kernel.batch(memory[:20].copy())
+    assert kernel.batch(memory[:20], out=memory[1:21]).base is memory
+    np.testing.assert_array_equal(memory[1:21], expected)
+
+
 def test_nothing_beside_the_result_is_written(kernel):
     samples = arrays(21)
     large = np.full((23, 2, 6), 7.0)
