@@ -137,7 +137,7 @@ class ControlLoop:
         if period < 0.0 or period > self.longest_gap:
             return f"time went {'back' if period < 0.0 else 'on'} by {abs(period):.6g} s between two joint states"
         change = q - last.q
-        if change @ change > JUMP**2:  # seldom so: only then looked at joint by joint
+        if change.dot(change) > JUMP**2:  # seldom so: only then looked at joint by joint
             excess = np.abs(change) - period * (np.abs(v) + np.abs(last.v))
             joint = int(excess.argmax())
             if excess[joint] > JUMP:
@@ -188,13 +188,21 @@ class ControlLoop:
         start_time = max(now, origin)
         return Beginning(start_time, origin, self._source.peek(start_time))
 
-    def follow(self, trajectory: JointTrajectory) -> None:
+    def follow(self, trajectory: JointTrajectory, on_arrival: bool) -> None:
         """Follow a trajectory, whose times are since the start, from where the reference will be when it begins.
 
+        Args:
+            trajectory: The motion, prepared from a `beginning`.
+            on_arrival: Whether all of it is put off by the time that preparing it took; otherwise its points keep
+                their times.
+
         Raises:
-            InputError: The controller in force follows none, or the trajectory's first point has passed already.
+            InputError: The controller in force follows none, or all points have passed.
         """
-        start_time = max(trajectory.start_time, self._followed_since().time)
+        now = self._followed_since().time
+        if on_arrival:
+            trajectory = trajectory.delayed(now - trajectory.start_time)
+        start_time = max(trajectory.start_time, now)
         self._source.follow(trajectory.joined(self._source.peek(start_time), start_time))
 
     def stop(self) -> None:
@@ -215,7 +223,7 @@ class ControlLoop:
         except Exception as error:  # a plugin runs arbitrary code
             return self._fall_back(state, error)
         effort = np.minimum(np.maximum(asked, self._lowest), self._highest)
-        self.last = Tick(state, reference, effort, not (effort == asked).all())
+        self.last = Tick(state, reference, effort, effort.tolist() != asked.tolist())
         return self.last
 
     def _activate(self, plugin: Plugin, state: State) -> None:

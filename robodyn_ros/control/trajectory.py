@@ -137,36 +137,49 @@ class JointTrajectory:
             raise InputError(f"trajectory: expected {len(start.q)} joints, received {points.q.shape[1]}")
         if points.times[0] + origin == start_time:
             _check_start(start, points)
-        points = points.after(start_time - origin)
-        times = np.concatenate([[start_time], points.times + origin])
-        q = np.vstack([start.q, points.q])
-        v = _fill_velocities(times, q, np.vstack([start.v, points.v]))
-        a = _fill_accelerations(times, q, v, np.vstack([start.a, points.a]))
+        later = points.after(start_time - origin)
+        times = np.concatenate([[start_time - origin], later.times])
+        q = np.vstack([start.q, later.q])
+        v = _fill_velocities(times, q, np.vstack([start.v, later.v]))
+        a = _fill_accelerations(times, q, v, np.vstack([start.a, later.a]))
         rest = np.zeros(q.shape[1])
         self.start_time: float = start_time
-        self.end_time = float(times[-1])
-        self._times: list[float] = times.tolist()
+        self.end_time = float(times[-1]) + origin
+        self._origin = origin
+        self._points = points
+        self._times: list[float] = times.tolist()  # since the origin
         self._first_end = JointReference(q[1], v[1], a[1])
         self._coefficients = list(_coefficients(np.diff(times), q, v, a))
         self._last = JointReference(q[-1], rest, rest)
         self._segment = 0
 
-    def joined(self, start: JointReference, start_time: float) -> JointTrajectory:
-        """The same from its first point on, reached from another reference at another time before it.
+    def delayed(self, delay: float) -> JointTrajectory:
+        """The same motion, later by some time [s]."""
+        other = copy.copy(self)
+        other.start_time, other.end_time = self.start_time + delay, self.end_time + delay
+        other._origin = self._origin + delay
+        return other
 
-        Cheap: to be worked out within a tick, when all else was prepared before.
+    def joined(self, start: JointReference, start_time: float) -> JointTrajectory:
+        """The same points at the same times, reached from another reference at another time.
+
+        Cheap unless points have passed by then: to be worked out within a tick, when all else was prepared before.
 
         Args:
             start: The reference in force at `start_time`.
-            start_time: On the same clock as before, earlier than the first point [s].
+            start_time: On the same clock as before [s].
+
+        Raises:
+            InputError: All points have passed.
         """
-        if start_time >= self._times[1]:
-            raise InputError(f"trajectory: its first point, at {self._times[1]:g} s, has passed at {start_time:g} s")
+        time = start_time - self._origin
+        if time >= self._times[1]:
+            return JointTrajectory(start, start_time, self._points, self._origin)
         ends = (np.stack(pair) for pair in zip(start, self._first_end, strict=True))
-        first = _coefficients(np.array([self._times[1] - start_time]), *ends)[0]
+        first = _coefficients(np.array([self._times[1] - time]), *ends)[0]
         other = copy.copy(self)
         other.start_time = start_time
-        other._times = [start_time, *self._times[1:]]
+        other._times = [time, *self._times[1:]]
         other._coefficients = [first, *self._coefficients[1:]]
         return other
 
@@ -174,15 +187,15 @@ class JointTrajectory:
         """The reference at a time [s]; fastest where times only grow."""
         if time >= self.end_time:
             return self._last
-        times = self._times
+        times, time = self._times, time - self._origin
         if time < times[self._segment]:
             self._segment = 0
-        while time >= times[self._segment + 1]:
+        while self._segment < len(times) - 2 and time >= times[self._segment + 1]:
             self._segment += 1
         begin = times[self._segment]
         duration = times[self._segment + 1] - begin
-        q, v, a = _basis((time - begin) / duration, duration) @ self._coefficients[self._segment]
-        return JointReference(q, v, a)
+        rows = _basis((time - begin) / duration, duration).dot(self._coefficients[self._segment])
+        return JointReference(rows[0], rows[1], rows[2])
 
     def extremes(self, samples: int = 32) -> tuple[Array, Array, Array]:
         """Lowest and highest position and greatest speed of each joint, each of shape (n,), by sampling."""

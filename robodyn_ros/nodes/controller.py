@@ -188,7 +188,7 @@ class ControllerNode(RobodynNode):
         trajectory = plan(message, self._joints, self._robot.model, begin)
         for text in excessive_speeds(self._robot.model, trajectory):
             self.get_logger().warning(f"trajectory: {text}")
-        self._path.call(lambda: self._loop.follow(trajectory))
+        self._path.call(lambda: self._loop.follow(trajectory, on_arrival=stamp is None))
         self.get_logger().info(
             f"following a trajectory: {len(message.points)} points, {trajectory.end_time - begin.start_time:.6g} s"
         )

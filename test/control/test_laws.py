@@ -8,7 +8,7 @@ from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.computed_torque import ComputedTorque, ComputedTorqueParameters
-from robodyn_ros.control.damping import Damping, DampingParameters
+from robodyn_ros.control.damping import Damping
 from robodyn_ros.control.pd import PD, PDParameters
 from robodyn_ros.resources import robot_file, shipped_robots
 

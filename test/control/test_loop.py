@@ -53,10 +53,13 @@ class Rig:
         self.stamp += periods * PERIOD
         return self.loop.tick(self.stamp, np.array(q), np.array(v))
 
-    def follow(self, times, positions, stamp=None):
+    def follow(self, times, positions, stamp=None, ticks_between=0):
         begin = self.loop.beginning(stamp)
         points = Points.checked(times, np.repeat(np.array(positions)[:, None], N, axis=1))
-        self.loop.follow(JointTrajectory(begin.reference, begin.start_time, points, begin.origin))
+        trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
+        for _ in range(ticks_between):
+            self.tick()
+        self.loop.follow(trajectory, on_arrival=stamp is None)
 
 
 def test_first_setpoint_is_the_current_state():
@@ -251,6 +254,23 @@ def test_a_trajectory_in_the_future_waits_and_one_from_the_past_is_joined():
     for _ in range(500):
         reference = rig.tick().reference
     np.testing.assert_array_equal(reference.q, 2.0)
+
+
+@pytest.mark.parametrize("ticks_between", [1, 5, 600])
+def test_the_time_that_planning_takes_puts_a_trajectory_off(ticks_between):
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0], ticks_between=ticks_between)
+    references = [rig.tick().reference.q[0] for _ in range(501)]
+    assert abs(references[0] - Q[0]) < 1e-4 and references[498] < 1.0 == references[499]
+
+
+def test_the_time_that_planning_takes_puts_no_stamped_trajectory_off():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([0.1, 1.0], [0.5, 1.0], stamp=rig.stamp, ticks_between=100)
+    references = [rig.tick().reference.q[0] for _ in range(400)]
+    assert abs(references[0] - Q[0]) < 1e-3 and references[-2] < 1.0 == references[-1]
 
 
 def test_trajectories_that_cannot_be_followed_are_refused():

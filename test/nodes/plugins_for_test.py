@@ -1,0 +1,59 @@
+"""Controllers as a user's own package would hold them, sound and unsound, for the tests of the controller node."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_ros.control import STIFFNESS, Controller, Parameters, per_joint, scalar
+
+
+@dataclass(frozen=True, eq=False)
+class SpringParameters(Parameters):
+    """Of `Spring`."""
+
+    stiffness: np.ndarray = per_joint(50.0, unit=STIFFNESS, minimum=0.0, maximum=1e4, description="Stiffness")
+    damping: float = scalar(5.0, unit="N m s/rad", minimum=0.0, description="Damping of all joints")
+    rank: int = scalar(2, description="Structure", structural=True)
+
+
+class Spring(Controller):
+    """A user's own controller."""
+
+    Parameters = SpringParameters
+
+    def update(self, state, reference):
+        return self.parameters.stiffness * (reference.q - state.q) - self.parameters.damping * state.v
+
+
+class FailsToConstruct(Spring):
+    """Refused when it is asked for."""
+
+    def __init__(self, robot, parameters=None):
+        raise RuntimeError("no licence found")
+
+
+class FailsAtOnce(Spring):
+    """Refused at the rehearsal."""
+
+    def update(self, state, reference):
+        raise ZeroDivisionError("at once")
+
+
+class FailsLater(Spring):
+    """Passes the rehearsal, then raises after some ticks."""
+
+    ticks_left = 20
+
+    def update(self, state, reference):
+        self.ticks_left -= 1
+        if self.ticks_left == 0:
+            raise ZeroDivisionError("later")
+        return super().update(state, reference)
+
+
+class NotANumberLater(FailsLater):
+    """Passes the rehearsal, then returns NaN."""
+
+    def update(self, state, reference):
+        self.ticks_left -= 1
+        return np.full(2, np.nan) if self.ticks_left < 0 else np.zeros(2)

@@ -1,0 +1,388 @@
+"""The controller node over DDS, with the real hardware node, each in a process of its own.
+
+They run in lockstep: deterministic, and some ten seconds of motion in one.
+"""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
+from ros_process import RosProcess, RosTest
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_interfaces.msg import ControllerState
+from robodyn_ros.nodes.messages import set_stamp
+
+PLUGINS = "plugins_for_test:"
+NAMES = ["joint1", "joint2"]
+
+
+def setup_module():
+    """Let the nodes find this directory's plugins, as they would a user's installed package."""
+    here = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+
+
+def trajectory(times, positions, names=NAMES, **fields):
+    points = [
+        JointTrajectoryPoint(
+            positions=[float(x) for x in row], time_from_start=Duration(sec=int(t // 1), nanosec=round(t % 1 * 1e9))
+        )
+        for t, row in zip(times, positions, strict=True)
+    ]
+    for name, rows in fields.items():
+        for point, row in zip(points, rows, strict=True):
+            setattr(point, name, row)
+    return JointTrajectory(joint_names=list(names), points=points)
+
+
+class Rig:
+    """Hardware and controller, and what they publish."""
+
+    def __init__(self, ros, robot, namespace):
+        self.ros, self.namespace = ros, namespace
+        self.settings = {
+            "hardware": {"robot": robot, "time_mode": "lockstep"},
+            "controller": {"robot": robot, "controller": "computed_torque", "state_publish_rate": 50.0},
+        }
+        self.nodes = {}
+        self.states = ros.record(ControllerState, f"{namespace}/controller/controller_state", 100)
+        self.diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
+        self.publisher = ros.publisher(JointTrajectory, f"{namespace}/controller/joint_trajectory", matched=0)
+
+    def __enter__(self):
+        for name in self.settings:
+            self.start(name)
+        self.ros.wait_for(self.publisher.get_subscription_count, "the controller's subscription")
+        self.next()
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes.values():
+            node.__exit__()
+
+    def start(self, name):
+        self.nodes[name] = RosProcess(name, self.settings[name], self.namespace)
+
+    def next(self, what="a controller state", condition=lambda state: True):
+        """The next state that is published and fits."""
+        seen = len(self.states)
+        return self.ros.wait_for(lambda: next(filter(condition, self.states[seen:]), None), what)
+
+    def hold_at(self, controller, q):
+        """Put a controller in force and let it bring the robot to rest somewhere."""
+        self.set(controller=controller)
+        self.publisher.publish(trajectory([1.0], [q]))
+        self.next("the goal", lambda s: np.allclose(s.reference.positions, q, atol=1e-9)
+                  and np.abs(s.feedback.velocities).max() < 0.01 and s.controller == controller)
+
+    def set(self, **values):
+        result = self.ros.set_parameters(f"{self.namespace}/controller", values)
+        assert result.successful, result.reason
+
+    def refuse(self, **values):
+        result = self.ros.set_parameters(f"{self.namespace}/controller", values)
+        assert not result.successful
+        return result.reason
+
+    def get(self, *names):
+        values = self.ros.call(GetParameters, f"{self.namespace}/controller/get_parameters", names=names).values
+        return [{2: v.integer_value, 3: v.double_value, 4: v.string_value}[v.type] for v in values]
+
+    def status(self, condition):
+        """The next diagnostic status of the controller that fits, with its values as a dict."""
+        seen = len(self.diagnostics)
+
+        def find():
+            for array in self.diagnostics[seen:]:
+                for status in array.status:
+                    values = {pair.key: pair.value for pair in status.values}
+                    if status.name == f"{self.namespace}/controller" and condition(status, values):
+                        return status, values
+            return None
+
+        return self.ros.wait_for(find, "a diagnostic status that fits")
+
+
+@pytest.fixture(scope="module")
+def ros():
+    with RosTest() as ros:
+        yield ros
+
+
+@pytest.fixture(scope="module")
+def rig(ros):
+    with Rig(ros, "planar_2r", "/planar") as rig:
+        yield rig
+        for node, number in zip(rig.nodes.values(), (signal.SIGINT, signal.SIGTERM), strict=True):
+            node.stop(number)
+
+
+def tracking_errors(states):
+    return np.array([state.error.positions for state in states])
+
+
+def test_trajectory_is_followed_by_name_and_held(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    start = len(rig.states)
+    rig.publisher.publish(trajectory([1.0, 2.0], [[-0.5, 0.4], [0.3, 1.2]], names=NAMES[::-1]))
+    end = rig.next("the end", lambda s: np.allclose(s.reference.positions, [1.2, 0.3], atol=1e-12))
+    np.testing.assert_allclose(end.feedback.positions, [1.2, 0.3], atol=0.01)
+    under_way = rig.states[start:]
+    assert any(np.allclose(s.reference.positions, [0.4, -0.5], atol=0.02) for s in under_way)
+    assert max(np.abs(s.reference.velocities).max() for s in under_way) > 0.5
+    assert np.abs(tracking_errors(under_way)).max() < 0.02
+    held = rig.next("a hold", lambda s: not any(s.reference.velocities) and not any(s.reference.accelerations))
+    np.testing.assert_array_equal(held.reference.positions, [1.2, 0.3])
+    assert list(held.joint_names) == NAMES and len(held.output) == 2
+
+
+def test_joints_that_are_not_named_stay(rig):
+    rig.hold_at("computed_torque", [0.2, 0.1])
+    rig.publisher.publish(trajectory([1.0], [[0.9]], names=["joint2"]))
+    end = rig.next("the end", lambda s: np.allclose(s.reference.positions, [0.2, 0.9], atol=1e-12))
+    np.testing.assert_allclose(end.feedback.positions, [0.2, 0.9], atol=0.02)
+
+
+def test_swap_under_way_goes_on_with_the_trajectory(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    start = len(rig.states)
+    rig.publisher.publish(trajectory([12.0], [[1.5, -1.0]]))
+    rig.next("motion", lambda s: s.reference.positions[0] > 0.3)
+    rig.set(controller="computed_torque")
+    swapped = rig.next("the swap", lambda s: s.controller == "computed_torque")
+    assert any(swapped.reference.velocities), "the arm was still to move"
+    rig.next("the end", lambda s: np.allclose(s.reference.positions, [1.5, -1.0], atol=1e-12))
+    states = rig.states[start:]
+    q = np.array([s.reference.positions for s in states])
+    v = np.array([s.reference.velocities for s in states])
+    times = np.array([s.header.stamp.sec + s.header.stamp.nanosec * 1e-9 for s in states])
+    gaps = np.diff(times)[:, None] * (v[1:] + v[:-1]) / 2 - np.diff(q, axis=0)
+    neighbours = np.diff(times) < 0.025  # no message lost in between
+    assert neighbours.sum() > 100
+    np.testing.assert_allclose(gaps[neighbours], 0.0, atol=1e-5)
+    errors = {name: np.abs(tracking_errors([s for s in states if s.controller == name])[-20:]).max()
+              for name in ("pd", "computed_torque")}
+    assert errors["computed_torque"] < 0.005 < errors["pd"]
+    assert rig.get("controller") == ["computed_torque"]
+
+
+def test_swap_at_rest_starts_from_the_current_state(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    before = rig.next()
+    assert max(map(abs, before.error.positions)) > 0.005, "gravity leaves an offset"
+    rig.set(controller="computed_torque")
+    after = rig.next("the swap", lambda s: s.controller == "computed_torque")
+    np.testing.assert_allclose(after.reference.positions, before.feedback.positions, atol=2e-3)
+
+
+def test_gains_are_live_and_validated(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    soft = rig.next()
+    (p,) = rig.get("pd.gains.joint1.p")
+    rig.set(**{"pd.gains.joint1.p": 4.0 * p})
+    stiff = rig.next("the stiffer joint", lambda s: abs(s.error.positions[0]) < 0.5 * abs(soft.error.positions[0])
+                     and np.abs(s.feedback.velocities).max() < 1e-3)
+    np.testing.assert_allclose(stiff.error.positions[0], soft.error.positions[0] / 4.0, rtol=0.1)
+    for value in (-1.0, float("nan"), float("inf"), "stiff"):
+        reason = rig.refuse(**{"pd.gains.joint1.p": value})
+        assert "pd.gains.joint1.p" in reason or "type" in reason
+    assert rig.get("pd.gains.joint1.p") == [4.0 * p]
+    rig.set(**{"pd.gains.joint1.p": p, "computed_torque.gains.joint2.d": 41})  # an integer will do
+    assert rig.get("pd.gains.joint1.p", "computed_torque.gains.joint2.d") == [p, 41.0]
+
+
+def test_every_parameter_is_described(rig):
+    service = f"{rig.namespace}/controller"
+    names = rig.ros.call(ListParameters, f"{service}/list_parameters").result.names
+    described = rig.ros.call(DescribeParameters, f"{service}/describe_parameters", names=names).descriptors
+    assert {"controller", "pd.gains.joint1.p", "computed_torque.gains.joint2.d", "damping.gains.joint1.d"} <= set(names)
+    ours = [d for d in described if d.name not in ("use_sim_time", "start_type_description_service")]
+    assert all(descriptor.description for descriptor in ours)
+    (stiffness,) = [d for d in ours if d.name == "pd.gains.joint1.p"]
+    assert "[N m/rad]" in stiffness.description
+    assert (stiffness.floating_point_range[0].from_value, stiffness.floating_point_range[0].to_value) == (0.0, np.inf)
+
+
+def test_bad_trajectories_are_refused_and_the_robot_stays(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    before = rig.next()
+    bad = [
+        trajectory([1.0], [[0.1, 0.1]], names=["joint1", "elbow"]),
+        trajectory([1.0, 2.0], [[0.1, 0.1], [0.1]]),
+        trajectory([1.0], [[0.1, float("nan")]]),
+        trajectory([2.0, 1.0], [[0.1, 0.1], [0.2, 0.2]]),
+    ]
+    rejected = int(rig.status(lambda *_: True)[1].get("rejected trajectories", 0))
+    for message in bad:
+        rig.publisher.publish(message)
+    rig.status(lambda status, values: values.get("rejected trajectories") == str(rejected + len(bad)))
+    np.testing.assert_array_equal(rig.next().reference.positions, before.reference.positions)
+    assert "unknown joint 'elbow'" in rig.nodes["controller"].output()
+
+
+def test_an_empty_trajectory_stops_the_motion(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    rig.publisher.publish(trajectory([30.0], [[2.0, 0.0]]))
+    rig.next("motion", lambda s: s.reference.positions[0] > 0.1)
+    rig.publisher.publish(JointTrajectory())
+    stopped = rig.next("the stop", lambda s: not any(s.reference.velocities))
+    assert 0.1 < stopped.reference.positions[0] < 1.9
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nonsense", ["unknown controller 'nonsense'", "computed_torque, damping, pd"]),
+        ("no_such_package:Any", ["cannot be imported", "no_such_package"]),
+        (PLUGINS + "Missing", ["cannot be imported", "Missing"]),
+        (PLUGINS + "np", ["expected a subclass of robodyn_ros.control.Controller"]),
+        (PLUGINS + "FailsToConstruct", ["cannot be constructed", "no licence found"]),
+        (PLUGINS + "FailsAtOnce", ["ZeroDivisionError: at once"]),
+        (7, ["type"]),
+    ],
+)
+def test_bad_controllers_are_refused_and_the_running_one_goes_on(rig, name, words):
+    if rig.get("controller") != ["pd"]:
+        rig.set(controller="pd")
+    reason = rig.refuse(controller=name)
+    for word in words:
+        assert word in reason
+    assert rig.get("controller") == ["pd"]
+    assert rig.next().controller == "pd"
+
+
+def test_a_users_own_controller_with_its_parameters(rig):
+    name = PLUGINS + "Spring"
+    rig.set(controller=name)
+    rig.next("the plugin", lambda s: s.controller == name)
+    assert rig.get("Spring.gains.joint1.stiffness", "Spring.damping", "Spring.rank") == [50.0, 5.0, 2]
+    rig.set(**{"Spring.gains.joint1.stiffness": 400.0})
+    assert "rank" in rig.refuse(**{"Spring.rank": 3})
+    rig.set(controller="pd", **{"Spring.damping": 7.0})
+    assert rig.get("controller", "Spring.damping") == ["pd", 7.0]
+
+
+@pytest.mark.parametrize(("plugin", "reason"), [("FailsLater", "ZeroDivisionError: later"), ("NotANumberLater", "nan")])
+def test_a_controller_that_fails_is_dropped_for_the_safe_one_loudly(rig, plugin, reason):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    rig.set(controller=PLUGINS + plugin)
+    rig.next("the fallback", lambda s: s.controller == "damping")
+    status, values = rig.status(lambda status, _: status.level == DiagnosticStatus.ERROR)
+    assert plugin in status.message and "'damping' took over" in status.message and reason in status.message
+    assert values["controller"] == "damping" and int(values["dropped controllers"]) >= 1
+    assert rig.get("controller") == ["damping"]
+    assert "[ERROR]" in rig.nodes["controller"].output()
+    rig.set(controller="computed_torque")
+    assert rig.next("the new one", lambda s: s.controller == "computed_torque").reference.positions
+    rig.status(lambda status, _: status.level != DiagnosticStatus.ERROR)
+
+
+def test_a_reset_of_the_simulation_is_a_new_start(rig):
+    rig.hold_at("computed_torque", [1.0, 0.5])
+    rig.publisher.publish(trajectory([60.0], [[-2.0, 0.0]]))
+    rig.next("motion", lambda s: any(s.reference.velocities))
+    assert rig.ros.call(Trigger, f"{rig.namespace}/hardware/reset").success
+    after = rig.next("a new start", lambda s: not any(s.reference.velocities))
+    np.testing.assert_allclose(after.reference.positions, after.feedback.positions, atol=0.05)
+    np.testing.assert_allclose(rig.next().reference.positions, after.reference.positions)
+
+
+def test_controller_killed_and_restarted(rig):
+    rig.hold_at("computed_torque", [0.4, 0.2])
+    rig.nodes["controller"].kill()
+    rig.start("controller")
+    first = rig.next("the restarted controller")
+    assert first.controller == "computed_torque"
+    rig.ros.wait_for(rig.publisher.get_subscription_count, "the restarted controller's subscription")
+    rig.hold_at("computed_torque", [0.1, 0.1])
+
+
+def test_hardware_killed_and_restarted(rig):
+    rig.hold_at("computed_torque", [1.0, 0.5])
+    rig.publisher.publish(trajectory([60.0], [[-2.0, 0.0]]))
+    rig.nodes["hardware"].kill()
+    rig.status(lambda status, _: "no joint states" in status.message)
+    rig.start("hardware")
+    again = rig.next("joint states", lambda s: not any(s.reference.velocities))
+    np.testing.assert_allclose(again.reference.positions, again.feedback.positions, atol=0.05)
+    assert "new start" in rig.nodes["controller"].output()
+    rig.status(lambda status, _: "no joint states" not in status.message)
+    rig.hold_at("computed_torque", [0.1, 0.1])
+
+
+def joint_state(stamp, names=("joint2", "joint1"), position=(0.2, 0.1), velocity=(0.0, 0.0)):
+    message = JointState(name=list(names), position=list(position), velocity=list(velocity))
+    set_stamp(message.header.stamp, stamp)
+    return message
+
+
+def test_joint_states_by_name_and_bad_ones_rejected(ros):
+    """A robot that is this test: joint states in another order, each answered with a command of the same stamp."""
+    nan = float("nan")
+    bad = [
+        joint_state(10, names=("joint1", "elbow")),
+        joint_state(11, names=("joint1",), position=(0.1,), velocity=(0.0,)),
+        joint_state(12, names=("joint1", "joint1")),
+        joint_state(13, position=(0.1, nan)),
+        joint_state(14, velocity=(float("inf"), 0.0)),
+        joint_state(15, position=(0.1,)),
+        joint_state(16, velocity=()),
+    ]
+    parameters = {"robot": "planar_2r", "controller": "pd", "pd.gains.joint1.p": 100, "pd.gains.joint1.d": 10.0}
+    with RosProcess("controller", parameters, "/bare") as node:
+        diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
+        commands = ros.record(JointState, "/bare/joint_commands", 100)
+        publisher = ros.publisher(JointState, "/bare/joint_states", 100)
+        ros.wait_for(lambda: ros.node.count_publishers("/bare/joint_commands"), "the controller's commands")
+        publisher.publish(joint_state(5_000_000_000))
+        ros.wait_for(lambda: commands, "a command")
+        assert list(commands[0].name) == NAMES and list(commands[0].effort) == [0.0, 0.0]
+        assert (commands[0].header.stamp.sec, commands[0].header.stamp.nanosec) == (5, 0)
+
+        for message in bad:
+            publisher.publish(message)
+            ros.spin(0.02)  # the controller reads the newest message only
+
+        def rejected():
+            latest = [s for array in diagnostics for s in array.status if s.name == "/bare/controller"][-1:]
+            return sum(int(v.value) for s in latest for v in s.values if v.key.startswith("rejected joint states"))
+
+        ros.wait_for(lambda: rejected() == len(bad), "rejections in the diagnostics")
+        assert len(commands) == 1
+        publisher.publish(joint_state(5_002_000_000, position=(0.2, 0.15), velocity=(0.0, 0.3)))
+        ros.wait_for(lambda: len(commands) == 2, "an answer to a good state")
+        np.testing.assert_allclose(commands[1].effort, [-0.05 * 100 - 0.3 * 10.0, 0.0], atol=1e-12)
+        node.stop()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"controller": "nonsense"}, "unknown controller 'nonsense'"),
+        ({"pd.gains.joint1.p": -1.0}, "parameter 'pd.gains.joint1.p'"),
+    ],
+)
+def test_what_cannot_start_says_why(parameters, words):
+    with RosProcess("controller", {"robot": "planar_2r", **parameters}) as node:
+        assert node.wait() == 2
+        assert words in node.output() and "Traceback" not in node.output()
+
+
+def test_arm_of_six_joints(ros):
+    goals = [[0.5, -1.0, 1.0, -0.5, 0.5, 1.0], [-0.5, -1.5, 1.5, 0.5, -0.5, 0.0]]
+    names = ["shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"]
+    with Rig(ros, "arm6", "/arm") as rig:
+        rig.publisher.publish(trajectory([2.0, 4.0], goals, names=[f"{name}_joint" for name in names]))
+        end = rig.next("the end", lambda s: np.allclose(s.reference.positions, goals[-1], atol=1e-12))
+        np.testing.assert_allclose(end.feedback.positions, goals[-1], atol=0.01)
+        assert np.abs(tracking_errors(rig.states)).max() < 0.02
+        for node in rig.nodes.values():
+            node.stop()
