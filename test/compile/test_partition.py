@@ -59,9 +59,8 @@ def test_values_keep_their_place_until_their_last_use(small_pieces, function):
 
 def test_values_are_computed_shortly_before_their_use(small_pieces):
     tape = trace(breadth_first_function, {"x": (5,)})
-    assert (
-        len(partition.partition(tape, 4).slots) < 0.3 * tape.operation_count
-    )
+    # In the order of the loops it would be half of them.
+    assert len(partition.partition(tape, 4).slots) < 0.3 * tape.operation_count
     kernel = compile_function(breadth_first_function, {"x": (5,)})
     x = np.random.default_rng(8).normal(size=5)
     np.testing.assert_allclose(kernel(x), breadth_first_function(x), rtol=1e-12)
