@@ -50,7 +50,7 @@ class Composite(NamedTuple):
         return Composite(
             self.mass,
             first + self.mass * position,
-            _mirrored(rotation @ self.rotational @ rotation.T - steiner),
+            mirrored(rotation @ self.rotational @ rotation.T - steiner),
         )
 
     def momentum(self, twist: Array) -> Array:
@@ -110,6 +110,6 @@ def mass_matrix_from_jacobians(model: RobotModel, q: Array) -> Array:
     return matrix
 
 
-def _mirrored(matrix: Array) -> Array:
+def mirrored(matrix: Array) -> Array:
     """A symmetric matrix from its upper triangle, so that the tape computes the lower one not again."""
     return np.triu(matrix) + np.triu(matrix, 1).T

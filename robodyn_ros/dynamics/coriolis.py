@@ -40,6 +40,57 @@ class CompositeMotion(NamedTuple):
             self.inertia.joined(other.inertia), self.linear + other.linear, self.turning + other.turning
         )
 
+    def times(self, twist: Array) -> Array:
+        """B V with B = [[K, 0], [-[p], 0]], shape (6,)."""
+        return np.concatenate([self.turning @ twist[:3], cross(twist[:3], self.linear)])
+
+    def transposed_times(self, twist: Array) -> Array:
+        """Upper half of B^T V, whose lower half is 0, shape (3,)."""
+        return self.turning.T @ twist[:3] + cross(self.linear, twist[3:])
+
+
+class JointMotion(NamedTuple):
+    """A joint and what it carries, in base axes about the base's origin.
+
+    Attributes:
+        axis: Twist S of the joint per velocity of its degree of freedom, shape (6,).
+        rate: dS/dt, shape (6,).
+        twist: Of the joint's link, shape (6,).
+        link: The link alone.
+        body: The link and all links behind it as one.
+    """
+
+    axis: Array
+    rate: Array
+    twist: Array
+    link: Composite
+    body: CompositeMotion
+
+
+def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
+    """How each joint, and the composite body behind it, moves.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Returns:
+        In the order of ``model.joints``.
+    """
+    joints = model.joints
+    motions: list[JointMotion] = []
+    for joint, pose in zip(joints, link_poses(model, q), strict=True):
+        axis = joint.multiplier * twist_in_parent(pose, joint_twist(joint))
+        twist = axis * v[joint.dof] + (motions[joint.parent].twist if joint.parent >= 0 else np.zeros(6))
+        link = Composite.of(joint.inertia).in_parent(pose)
+        motions.append(JointMotion(axis, lie_bracket(twist, axis), twist, link, CompositeMotion.of(link, twist)))
+    for index in reversed(range(len(joints))):
+        parent = joints[index].parent
+        if parent >= 0:
+            motions[parent] = motions[parent]._replace(body=motions[parent].body.joined(motions[index].body))
+    return motions
+
 
 def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
     """C(q, v) of Christoffel symbols [LynchPark] (9.87), in O(n depth) as [EcheandiaWensing] do it.
@@ -61,36 +112,17 @@ def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
     Returns:
         Shape (n, n); C v is the Coriolis and centrifugal effort, and dM/dt - 2 C is skew-symmetric.
     """
-    joints = model.joints
-    axes: list[Array] = []  # S_i
-    rates: list[Array] = []  # dS_i/dt
-    twists: list[Array] = []
-    bodies: list[CompositeMotion] = []
-    for joint, pose in zip(joints, link_poses(model, q), strict=True):
-        axis = joint.multiplier * twist_in_parent(pose, joint_twist(joint))
-        twist = axis * v[joint.dof] + (twists[joint.parent] if joint.parent >= 0 else np.zeros(6))
-        axes.append(axis)
-        twists.append(twist)
-        rates.append(lie_bracket(twist, axis))
-        bodies.append(CompositeMotion.of(Composite.of(joint.inertia).in_parent(pose), twist))
-
+    joints, motions = model.joints, joint_motions(model, q, v)
     matrix = np.zeros((model.n, model.n), dtype=np.result_type(q, v, float))
-    for index in reversed(range(len(joints))):
-        body, axis, dof = bodies[index], axes[index], joints[index].dof
-        if joints[index].parent >= 0:
-            bodies[joints[index].parent] = bodies[joints[index].parent].joined(body)
-        omega, velocity = axis[:3], axis[3:]
-        wrench = body.inertia.momentum(axis)  # G S
-        # G S' + B S and B^T S; -[p] w = w × p
-        wrench_column = body.inertia.momentum(rates[index]) + np.concatenate(
-            [body.turning @ omega, cross(omega, body.linear)]
-        )
-        moment_row = body.turning.T @ omega + cross(body.linear, velocity)
-        matrix[dof, dof] += axis @ wrench_column
-        ancestor = joints[index].parent
+    for joint, motion in zip(joints, motions, strict=True):
+        wrench = motion.body.inertia.momentum(motion.axis)  # G S
+        wrench_column = motion.body.inertia.momentum(motion.rate) + motion.body.times(motion.axis)  # G S' + B S
+        moment_row = motion.body.transposed_times(motion.axis)
+        matrix[joint.dof, joint.dof] += motion.axis @ wrench_column
+        ancestor = joint.parent
         while ancestor >= 0:
-            other, other_rate, other_dof = axes[ancestor], rates[ancestor], joints[ancestor].dof
-            matrix[other_dof, dof] += other @ wrench_column
-            matrix[dof, other_dof] += other_rate @ wrench + other[:3] @ moment_row
+            other, other_dof = motions[ancestor], joints[ancestor].dof
+            matrix[other_dof, joint.dof] += other.axis @ wrench_column
+            matrix[joint.dof, other_dof] += other.rate @ wrench + other.axis[:3] @ moment_row
             ancestor = joints[ancestor].parent
     return matrix

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
@@ -10,7 +12,14 @@ from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.newton_euler import inverse_dynamics
 
 
-def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None) -> Array:
+def forward_dynamics(
+    model: RobotModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    wrench_tip: Array | None = None,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
     """GetJointAccel of [LynchPark] 9.5: a of M(q) a = tau - b(q, v) - J^T F_tip (9.89).
 
     Args:
@@ -20,12 +29,14 @@ def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_t
         tau: Joint efforts, shape (n,) [N m or N].
         wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
             shape (6,) [N m, N]; None for none.
+        wrenches: The same for other links, by their names, each in its link's frame.
 
     Returns:
         Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
     Raises:
-        InputError: A joint moves no inertia, so that no effort determines its acceleration.
+        InputError: A joint moves no inertia, so that no effort determines its acceleration; or no link has a name of
+            ``wrenches``.
     """
-    efforts_at_rest = inverse_dynamics(model, q, v, np.zeros(model.n), wrench_tip)
+    efforts_at_rest = inverse_dynamics(model, q, v, np.zeros(model.n), wrench_tip, wrenches)
     return solve_mass(mass_matrix(model, q), tau - efforts_at_rest)

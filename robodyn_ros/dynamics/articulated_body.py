@@ -1,0 +1,168 @@
+"""Forward dynamics by articulated bodies: the joints' accelerations one by one, without a mass matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, Joint, RobotModel, skew
+from robodyn_ros.dynamics.composite import Composite, mirrored
+from robodyn_ros.dynamics.newton_euler import add_exerted_wrenches, body_wrench
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.forward import joint_poses, joint_twist
+from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child, wrench_in_parent
+
+
+class ArticulatedInertia(NamedTuple):
+    """How a link with free joints behind it resists acceleration: [[I, H], [H^T, M]] in the link's frame.
+
+    Unlike a rigid body's, its mass M depends on the direction.
+
+    Attributes:
+        rotational: I, symmetric, shape (3, 3) [kg m^2].
+        coupling: H, shape (3, 3) [kg m].
+        mass: M, symmetric, shape (3, 3) [kg].
+    """
+
+    rotational: Array
+    coupling: Array
+    mass: Array
+
+    @classmethod
+    def of(cls, body: Composite) -> ArticulatedInertia:
+        """A rigid body."""
+        return cls(body.rotational, skew(body.first), body.mass * np.eye(3))
+
+    def joined(self, other: ArticulatedInertia) -> ArticulatedInertia:
+        """Both as one; given in the same frame."""
+        return ArticulatedInertia(
+            self.rotational + other.rotational, self.coupling + other.coupling, self.mass + other.mass
+        )
+
+    def wrench(self, acceleration: Array) -> Array:
+        """The wrench that gives an acceleration, shape (6,)."""
+        angular, linear = acceleration[:3], acceleration[3:]
+        return np.concatenate(
+            [self.rotational @ angular + self.coupling @ linear, self.coupling.T @ angular + self.mass @ linear]
+        )
+
+    def freed(self, axis: Array, wrench: Array, inverse: Array) -> ArticulatedInertia:
+        """What a free joint passes on: this less ``wrench wrench^T * inverse``.
+
+        Args:
+            axis: The joint's twist S, shape (6,).
+            wrench: I S, shape (6,).
+            inverse: 1 / (S^T I S).
+        """
+        moment, force = wrench[:3], wrench[3:]
+        rotational = self.rotational - mirrored(np.outer(moment, moment * inverse))
+        coupling = self.coupling - np.outer(moment, force * inverse)
+        mass = self.mass - mirrored(np.outer(force, force * inverse))
+        # Along its axis a joint passes on nothing; where that is a coordinate axis, zeros need not be computed.
+        if np.count_nonzero(axis) == 1:
+            angular, linear = np.flatnonzero(axis[:3]), np.flatnonzero(axis[3:])
+            rotational[angular, :] = rotational[:, angular] = 0.0
+            coupling[angular, :] = coupling[:, linear] = 0.0
+            mass[linear, :] = mass[:, linear] = 0.0
+        return ArticulatedInertia(rotational, coupling, mass)
+
+    def in_parent(self, pose_parent_child: Array) -> ArticulatedInertia:
+        """The same in the parent's frame: Ad_{T^-1}^T I Ad_{T^-1}."""
+        rotation, bracket = pose_parent_child[:3, :3], skew(pose_parent_child[:3, 3])
+        mass = mirrored(rotation @ self.mass @ rotation.T)
+        coupling = rotation @ self.coupling @ rotation.T
+        moved = coupling + bracket @ mass
+        rotational = rotation @ self.rotational @ rotation.T - coupling @ bracket + bracket @ moved.T
+        return ArticulatedInertia(mirrored(rotational), moved, mass)
+
+
+def articulated_body_forward_dynamics(
+    model: RobotModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    wrench_tip: Array | None = None,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """The acceleration a of M(q) a = tau - b(q, v) - J^T F_tip, in O(n): [Featherstone] 7.3.
+
+    From the leaves to the root: how each link resists acceleration with all joints behind it free, and what wrench it
+    needs for none. From the root to the leaves: what each joint then does.
+
+    Args:
+        model: The robot; each joint must have a degree of freedom of its own.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        tau: Joint efforts, shape (n,) [N m or N].
+        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+            shape (6,) [N m, N]; None for none.
+        wrenches: The same for other links, by their names, each in its link's frame.
+
+    Returns:
+        Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: Joints share a degree of freedom (mimic joints); a joint moves no inertia; or no link has a name of
+            ``wrenches``.
+    """
+    joints = model.joints
+    if len(joints) != model.n:
+        mimics = ", ".join(f"'{joint.name}'" for joint in joints if joint.name not in model.joint_names)
+        raise InputError(
+            f"articulated bodies: each joint must be free of the others, but {mimics} of robot '{model.name}' mimic "
+            "others; forward_dynamics takes them"
+        )
+    poses = joint_poses(model, q)
+    twists: list[Array] = []
+    drifts: list[Array] = []  # c, acceleration of the link relative to its parent at constant joint velocity
+    inertias: list[ArticulatedInertia] = []
+    needed: list[Array] = []  # p, what the articulated body needs to have acceleration 0
+    for joint, pose in zip(joints, poses, strict=True):
+        axis = joint_twist(joint)
+        relative = axis * v[joint.dof]
+        twist = relative if joint.parent < 0 else twist_in_child(pose, twists[joint.parent]) + relative
+        twists.append(twist)
+        drifts.append(lie_bracket(twist, relative))
+        inertias.append(ArticulatedInertia.of(Composite.of(joint.inertia)))
+        needed.append(body_wrench(joint.inertia, twist, np.zeros(6)))
+    add_exerted_wrenches(model, needed, wrench_tip, wrenches)
+
+    handles: list[Array] = [np.zeros(6)] * len(joints)  # U, the wrench that moves the joint
+    inverses: list[Array] = [np.zeros(())] * len(joints)  # 1 / d, of the inertia that the joint moves
+    surpluses: list[Array] = [np.zeros(())] * len(joints)  # u, effort left for acceleration
+    for index in reversed(range(len(joints))):
+        joint = joints[index]
+        axis = joint_twist(joint)
+        handle = inertias[index].wrench(axis)
+        inverse = 1.0 / _moved(joint, axis @ handle)
+        surplus = tau[joint.dof] - axis @ needed[index]
+        handles[index], inverses[index], surpluses[index] = handle, inverse, surplus
+        if joint.parent >= 0:
+            left = inertias[index].freed(axis, handle, inverse)
+            wrench = needed[index] + left.wrench(drifts[index]) + handle * (inverse * surplus)
+            inertias[joint.parent] = inertias[joint.parent].joined(left.in_parent(poses[index]))
+            needed[joint.parent] = needed[joint.parent] + wrench_in_parent(poses[index], wrench)
+
+    base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
+    accelerations: list[Array] = []
+    result = np.zeros(model.n, dtype=np.result_type(q, v, tau, float))
+    for index, (joint, pose) in enumerate(zip(joints, poses, strict=True)):
+        before = base_acceleration if joint.parent < 0 else accelerations[joint.parent]
+        carried = twist_in_child(pose, before) + drifts[index]
+        rate_dot = inverses[index] * (surpluses[index] - handles[index] @ carried)
+        result[joint.dof] = rate_dot
+        accelerations.append(carried + joint_twist(joint) * rate_dot)
+    return result
+
+
+def _moved(joint: Joint, inertia: Array) -> Array:
+    """The inertia that a joint moves, if it is any."""
+    if isinstance(inertia, Real) and inertia == 0.0:  # a number, not a traced value
+        raise InputError(
+            f"joint '{joint.name}' moves no inertia while the joints after it are free, so that no effort determines "
+            "its acceleration; give the links it carries an inertia"
+        )
+    return inertia

@@ -1,0 +1,93 @@
+"""Forward kinematics as a product of exponentials, and the frames that [LynchPark] chapter 9 describes a robot by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import joint_twist, path_to
+from robodyn_ros.kinematics.twists import exponential, homogeneous, inverse_pose, twist_in_child, twist_in_parent
+
+
+class Home(NamedTuple):
+    """A robot in its zero position, every joint at 0.
+
+    Mimic joints are at 0 too, whatever their offset: positions here are those of the joints, one for each moving link.
+
+    Attributes:
+        poses: M_i of a frame on each moving link, in the base frame, shape (4, 4) each.
+        screws: S_i, each joint's twist in the base frame, shape (6,) each.
+    """
+
+    poses: list[Array]
+    screws: list[Array]
+
+    def relative_poses(self, model: RobotModel) -> list[Array]:
+        """M_{i-1,i} = M_{i-1}^-1 M_i, [LynchPark] (9.39), of each joint, i-1 being the link before it; (4, 4) each."""
+        return [
+            pose if joint.parent < 0 else inverse_pose(self.poses[joint.parent]) @ pose
+            for joint, pose in zip(model.joints, self.poses, strict=True)
+        ]
+
+    def joint_twists(self) -> list[Array]:
+        """A_i = Ad_{M_i^-1}(S_i), [LynchPark] (9.40), of each joint in its own link's frame, shape (6,) each."""
+        return [twist_in_child(pose, screw) for pose, screw in zip(self.poses, self.screws, strict=True)]
+
+
+def home(model: RobotModel, at_centers_of_mass: bool = False) -> Home:
+    """The zero position.
+
+    Args:
+        model: The robot.
+        at_centers_of_mass: Whether the frames are at the links' centres of mass, with the link frames' axes, as
+            [LynchPark] 9.3 has them, instead of the description's link frames.
+
+    Returns:
+        Poses and screws in the order of ``model.joints``.
+    """
+    link_poses: list[Array] = []
+    for joint in model.joints:
+        before = np.eye(4) if joint.parent < 0 else link_poses[joint.parent]
+        link_poses.append(before @ joint.pose_parent_link)  # (9.38)
+    screws = [twist_in_parent(pose, joint_twist(joint)) for joint, pose in zip(model.joints, link_poses, strict=True)]
+    if not at_centers_of_mass:
+        return Home(link_poses, screws)
+    poses = [
+        pose @ homogeneous(np.eye(3), joint.inertia.com) for joint, pose in zip(model.joints, link_poses, strict=True)
+    ]
+    return Home(poses, screws)
+
+
+def joint_positions(model: RobotModel, q: Array) -> list[Array]:
+    """theta_i of every joint, mimic joints included, in the order of ``model.joints``.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+    """
+    return [joint.multiplier * q[joint.dof] + joint.offset for joint in model.joints]
+
+
+def product_of_exponentials(model: RobotModel, q: Array, link: str | None = None) -> Array:
+    """T_0n = e^{[S_1] theta_1} ... e^{[S_n] theta_n} M, [LynchPark] (9.36), (9.37), (9.49).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        link: Name of any link of the description; None for the tip link.
+
+    Returns:
+        T_base_link, shape (4, 4), of the kind of q.
+
+    Raises:
+        InputError: No link has that name.
+    """
+    frame = model.frame(model.tip_link if link is None else link)
+    zero, positions = home(model), joint_positions(model, q)
+    pose = np.eye(4) + np.zeros((4, 4), dtype=q.dtype)
+    for index in path_to(model, frame.joint):
+        pose = pose @ exponential(zero.screws[index], positions[index])
+    at_home = np.eye(4) if frame.joint < 0 else zero.poses[frame.joint]
+    return pose @ (at_home @ frame.pose_link_frame)
