@@ -12,7 +12,7 @@ from robodyn_ros.kinematics.forward import link_poses, path_to
 from robodyn_ros.kinematics.twists import cross
 
 
-class LinkMotion(NamedTuple):
+class LinkJacobians(NamedTuple):
     """How a link's centre of mass and its orientation move with the joints; all in base axes.
 
     Attributes:
@@ -30,8 +30,8 @@ class LinkMotion(NamedTuple):
     angular: Array
 
 
-class LinkMotionDerivatives(NamedTuple):
-    """Derivatives of a ``LinkMotion`` by the joint positions; the last axis is that of the position.
+class LinkJacobianDerivatives(NamedTuple):
+    """Derivatives of a ``LinkJacobians`` by the joint positions; the last axis is that of the position.
 
     Attributes:
         linear: dJ_P/dq_k, shape (3, n, n).
@@ -44,7 +44,7 @@ class LinkMotionDerivatives(NamedTuple):
     inertia: Array
 
 
-def link_motions(model: RobotModel, q: Array) -> list[LinkMotion]:
+def link_jacobians(model: RobotModel, q: Array) -> list[LinkJacobians]:
     """Centres of mass of all moving links with their Jacobians, column by column.
 
     J_P and J_O of [LagrangeNotes] (35), J_s and J_omega of [Yamamoto] (3.32), (3.33), J_v and J_omega of
@@ -64,7 +64,7 @@ def link_motions(model: RobotModel, q: Array) -> list[LinkMotion]:
     """
     q = as_array(q, (model.n,), "q")
     poses = link_poses(model, q)
-    motions = []
+    links = []
     for index, (joint, pose) in enumerate(zip(model.joints, poses, strict=True)):
         rotation = pose[:3, :3]
         position = pose[:3, 3] + rotation @ joint.inertia.com
@@ -75,12 +75,12 @@ def link_motions(model: RobotModel, q: Array) -> list[LinkMotion]:
             linear[:, by.dof] += by_linear
             angular[:, by.dof] += by_angular
         inertia = rotation @ joint.inertia.rotational @ rotation.T
-        motions.append(LinkMotion(joint.inertia.mass, position, inertia, linear, angular))
-    return motions
+        links.append(LinkJacobians(joint.inertia.mass, position, inertia, linear, angular))
+    return links
 
 
-def link_motion_derivatives(model: RobotModel, q: Array) -> list[LinkMotionDerivatives]:
-    """Derivatives of all ``link_motions``: what the texts leave to the reader where they write dM/dq_k.
+def link_jacobian_derivatives(model: RobotModel, q: Array) -> list[LinkJacobianDerivatives]:
+    """Derivatives of all ``link_jacobians``: what the texts leave to the reader where they write dM/dq_k.
 
     A joint turns, as a rigid body, all that comes after it: its turning w_k changes the columns of the joints behind it
     by w_k × column, and R I R^T by [w_k] R I R^T - R I R^T [w_k]. A joint behind moves the centre of mass alone; dJ_P
@@ -98,10 +98,10 @@ def link_motion_derivatives(model: RobotModel, q: Array) -> list[LinkMotionDeriv
     """
     poses = link_poses(model, as_array(q, (model.n,), "q"))
     derivatives = []
-    for index, motion in enumerate(link_motions(model, q)):
-        linear, angular = np.zeros((2, 3, model.n, model.n), dtype=motion.linear.dtype)
+    for index, link in enumerate(link_jacobians(model, q)):
+        linear, angular = np.zeros((2, 3, model.n, model.n), dtype=link.linear.dtype)
         path = path_to(model, index)
-        columns = [_columns(model, poses, joint, motion.position) for joint in path]
+        columns = [_columns(model, poses, joint, link.position) for joint in path]
         dofs = [model.joints[joint].dof for joint in path]
         for later, (later_linear, later_angular) in enumerate(columns):
             for earlier, (_, turning) in enumerate(columns[: later + 1]):
@@ -110,8 +110,8 @@ def link_motion_derivatives(model: RobotModel, q: Array) -> list[LinkMotionDeriv
                 if earlier != later:
                     linear[:, dofs[earlier], dofs[later]] += bend
                     angular[:, dofs[later], dofs[earlier]] += cross(turning, later_angular)
-        turned = np.stack([skew(turning) @ motion.inertia for turning in motion.angular.T], axis=-1)
-        derivatives.append(LinkMotionDerivatives(linear, angular, turned + turned.swapaxes(0, 1)))
+        turned = np.stack([skew(turning) @ link.inertia for turning in link.angular.T], axis=-1)
+        derivatives.append(LinkJacobianDerivatives(linear, angular, turned + turned.swapaxes(0, 1)))
     return derivatives
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.newton_euler import link_motions
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.forward import joint_poses, joint_twist, link_poses
-from robodyn_ros.kinematics.twists import cross, twist_in_child
+from robodyn_ros.kinematics.forward import joint_poses, link_poses
+from robodyn_ros.kinematics.twists import cross
 
 
 def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
@@ -26,12 +27,8 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
         A number, shape () [J].
     """
     energy: Any = np.float64(0.0)
-    twists: list[Array] = []
-    for joint, pose in zip(model.joints, joint_poses(model, q), strict=True):
-        twist = joint_twist(joint) * (joint.multiplier * v[joint.dof])
-        if joint.parent >= 0:
-            twist = twist + twist_in_child(pose, twists[joint.parent])
-        twists.append(twist)
+    motions = link_motions(model, joint_poses(model, q), v, np.zeros(model.n), np.zeros(6))
+    for joint, (twist, _) in zip(model.joints, motions, strict=True):
         omega, inertia = twist[:3], joint.inertia
         velocity = twist[3:] + cross(omega, inertia.com)
         energy = energy + 0.5 * (inertia.mass * (velocity @ velocity) + omega @ (inertia.rotational @ omega))

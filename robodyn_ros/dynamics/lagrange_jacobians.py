@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.center_of_mass_jacobians import link_motion_derivatives, link_motions
+from robodyn_ros.dynamics.center_of_mass_jacobians import link_jacobian_derivatives, link_jacobians
 from robodyn_ros.kinematics.arguments import as_array
 
 
@@ -31,7 +31,7 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
     """
     terms = [
         link.mass * (link.linear.T @ link.linear) + link.angular.T @ link.inertia @ link.angular
-        for link in link_motions(model, q)
+        for link in link_jacobians(model, q)
     ]
     return np.sum(terms, axis=0)
 
@@ -52,7 +52,7 @@ def mass_matrix_derivatives(model: RobotModel, q: Array) -> Array:
         InputError: q has another shape.
     """
     terms = []
-    for link, slope in zip(link_motions(model, q), link_motion_derivatives(model, q), strict=True):
+    for link, slope in zip(link_jacobians(model, q), link_jacobian_derivatives(model, q), strict=True):
         momentum = np.concatenate([link.mass * link.linear, link.inertia @ link.angular])
         bent = np.tensordot(momentum.T, np.concatenate([slope.linear, slope.angular]), 1)
         turned = np.tensordot(link.angular.T, np.tensordot(link.angular, slope.inertia, axes=(0, 1)), axes=(1, 1))
@@ -118,7 +118,7 @@ def gravity(model: RobotModel, q: Array) -> Array:
     Raises:
         InputError: q has another shape.
     """
-    return -np.sum([link.linear.T @ (link.mass * model.gravity) for link in link_motions(model, q)], axis=0)
+    return -np.sum([link.linear.T @ (link.mass * model.gravity) for link in link_jacobians(model, q)], axis=0)
 
 
 def vector_form(model: RobotModel, q: Array, v: Array) -> Array:

@@ -181,9 +181,7 @@ def kinetic_energy_gradient(model: RobotModel, q: Array, v: Array) -> Array:
 def _links(model: RobotModel, q: Array) -> list[tuple[PoseDerivatives, Array]]:
     """Every moving link's pose with its derivatives, and its H."""
     derivatives = pose_derivatives(model, q)
-    return [
-        (link, pseudo_inertia_matrix(joint.inertia)) for link, joint in zip(derivatives, model.joints, strict=True)
-    ]
+    return [(link, pseudo_inertia_matrix(joint.inertia)) for link, joint in zip(derivatives, model.joints, strict=True)]
 
 
 def _traces(first: Array, second: Array) -> Array:

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import coriolis
+from robodyn_ros.compile.derivatives import derivative_at
+from robodyn_ros.dynamics import composite, coriolis
 from robodyn_ros.dynamics.christoffel import (
     centrifugal_matrix,
     christoffel_symbols,
@@ -39,6 +40,17 @@ def check(reference, seed):
 @SHIPPED
 def test_shipped_robots_against_pinocchio(name):
     check(PinReference(name), 1)
+
+
+@SHIPPED
+def test_from_any_mass_matrix(name):
+    """dM/dq of composite bodies, by differentiating what is traced, gives the same C."""
+    reference = PinReference(name)
+    q, v = random_state(reference.robot, 2, 2)
+    slopes = derivative_at(lambda position: composite.mass_matrix(reference.robot, position), (q,))
+    size = np.max(np.abs(reference.mass_matrix(q)))
+    assert relative_error(slopes, mass_matrix_derivatives(reference.robot, q), size) < 1e-9
+    assert relative_error(coriolis_matrix(christoffel_symbols(slopes), v), reference.coriolis_matrix(q, v), size) < 1e-9
 
 
 @settings(deadline=None, max_examples=20)

@@ -9,7 +9,7 @@ from pin_reference import PinReference, random_state, relative_error
 from scipy.integrate import solve_ivp
 
 from robodyn_ros.dynamics import lagrange_jacobians, lagrange_traces
-from robodyn_ros.dynamics.center_of_mass_jacobians import link_motions
+from robodyn_ros.dynamics.center_of_mass_jacobians import link_jacobians
 from robodyn_ros.dynamics.christoffel import (
     christoffel_symbols,
     coriolis_matrix,
@@ -98,22 +98,22 @@ def test_yamamoto_3_30_the_joint_itself_counts(arm, state):
 def test_yamamoto_3_31_the_frames_origin_counts(arm, state):
     """A centre of mass is at T s = p + R s: with R s alone the origin would stand still."""
     robot, q = arm.robot, state[0]
-    for index, motion in enumerate(link_motions(robot, q)):
+    for index, link in enumerate(link_jacobians(robot, q)):
         com = robot.joints[index].inertia.com
 
         def at(position, homogeneous, index=index, com=com):
             return (link_poses(robot, position)[index] @ [*com, homogeneous])[:3]
 
-        np.testing.assert_allclose(motion.position, at(q, 1.0), atol=1e-12)
-        np.testing.assert_allclose(motion.linear, slope(lambda position, at=at: at(position, 1.0), q), atol=1e-8)
+        np.testing.assert_allclose(link.position, at(q, 1.0), atol=1e-12)
+        np.testing.assert_allclose(link.linear, slope(lambda position, at=at: at(position, 1.0), q), atol=1e-8)
         if index >= 2:
-            assert relative_error(slope(lambda position, at=at: at(position, 0.0), q), motion.linear) > FAILS
+            assert relative_error(slope(lambda position, at=at: at(position, 0.0), q), link.linear) > FAILS
 
 
 def test_yamamoto_3_39_and_3_41_sign_of_the_potential_energy(arm, state):
     """P = -m g^T s with g = (0, 0, -g), as (3.26): with m g^T s what rises would lose energy."""
     robot, q = arm.robot, state[0]
-    links = link_motions(robot, q)
+    links = link_jacobians(robot, q)
     printed = sum(link.mass * robot.gravity @ link.position for link in links)
     lifted = sum(link.mass * 9.81 * link.position[2] for link in links)  # m g h
     assert potential_energy(robot, q) == pytest.approx(lifted)
@@ -150,7 +150,7 @@ def test_yamamoto_g_12_gravity_is_in_the_lagrangian():
 
 
 def test_lagrange_notes_after_27_power_is_force_times_speed(arm, state):
-    """The text has xi_i q_i for xi_i q_i'. The truth is the work done along a motion."""
+    """The text has xi_i q_i for xi_i q_i'. The truth is the work done along a link."""
     robot, (q, v, tau) = arm.robot, state
     v = 0.3 * v
     force = generalized_force(robot, q, v, tau)
@@ -198,8 +198,8 @@ def test_lagrange_notes_end_energy_does_not_make_it_skew_symmetric(arm, state):
 def test_manipulator_notes_4_3_4_columns_of_the_linear_jacobian(arm, state):
     """J_vi has dP_ci/dq_j in column j: its own link's centre of mass, not that of link j."""
     robot, q = arm.robot, state[0]
-    coms = slope(lambda position: np.array([link.position for link in link_motions(robot, position)]), q)
-    for index, link in enumerate(link_motions(robot, q)):
+    coms = slope(lambda position: np.array([link.position for link in link_jacobians(robot, position)]), q)
+    for index, link in enumerate(link_jacobians(robot, q)):
         np.testing.assert_allclose(link.linear, coms[index], atol=1e-8)
         printed = np.stack([coms[joint, :, joint] * (joint <= index) for joint in range(6)], axis=-1)
         if index > 0:
@@ -213,7 +213,7 @@ def test_manipulator_notes_4_3_4_prismatic_joints_do_not_turn():
     (q,) = random_state(robot, 5, 1)
     expected, printed = reference.mass_matrix(q), np.zeros((robot.n, robot.n))
     axes = np.stack([pose[:3, :3] @ joint.axis for pose, joint in zip(link_poses(robot, q), robot.joints, strict=True)])
-    for index, link in enumerate(link_motions(robot, q)):
+    for index, link in enumerate(link_jacobians(robot, q)):
         angular = (axes * (np.arange(robot.n) <= index)[:, None]).T
         printed += link.mass * link.linear.T @ link.linear + angular.T @ link.inertia @ angular
     assert relative_error(lagrange_jacobians.mass_matrix(robot, q), expected) < HOLDS
@@ -244,7 +244,7 @@ def test_manipulator_notes_4_3_7_order_of_the_products():
 def test_manipulator_notes_4_3_8_gravity_is_derived_by_its_own_joint(arm, state):
     """G_j has dp_ci/dq_j; with dp_ci/dq_i as printed every joint would bear the same."""
     robot, q = arm.robot, state[0]
-    links = link_motions(robot, q)
+    links = link_jacobians(robot, q)
     printed = -sum(link.mass * robot.gravity @ link.linear[:, index] for index, link in enumerate(links))
     expected = arm.gravity(q)
     assert relative_error(lagrange_jacobians.gravity(robot, q), expected) < HOLDS

@@ -82,10 +82,12 @@ def test_elements_of_the_pseudo_inertia_matrix():
     inertia = PinReference("arm6").robot.joints[2].inertia
     pseudo, tensor = pseudo_inertia_matrix(inertia), inertia.rotational_about_origin
     xx, yy, zz = np.diagonal(tensor)
-    np.testing.assert_allclose(np.diagonal(pseudo)[:3], [0.5 * (yy + zz - xx), 0.5 * (xx + zz - yy),
-                                                         0.5 * (xx + yy - zz)], atol=1e-15)
-    np.testing.assert_allclose([pseudo[0, 1], pseudo[0, 2], pseudo[1, 2]], [-tensor[0, 1], -tensor[0, 2],
-                                                                            -tensor[1, 2]])
+    np.testing.assert_allclose(
+        np.diagonal(pseudo)[:3], [0.5 * (yy + zz - xx), 0.5 * (xx + zz - yy), 0.5 * (xx + yy - zz)], atol=1e-15
+    )
+    np.testing.assert_allclose(
+        [pseudo[0, 1], pseudo[0, 2], pseudo[1, 2]], [-tensor[0, 1], -tensor[0, 2], -tensor[1, 2]]
+    )
     np.testing.assert_allclose(pseudo[3], [*(inertia.mass * inertia.com), inertia.mass])
 
 
