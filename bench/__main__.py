@@ -7,6 +7,8 @@ import os
 import platform
 from pathlib import Path
 
+import numpy as np
+
 from bench import round_trips, single_call
 from bench.timing import Comparison
 
@@ -28,7 +30,7 @@ def single_call_table() -> str:
     lines = ["| function | robot | ours [µs] | Pinocchio [µs] | ratio | quartiles |", "| --- | --- | --- | --- | --- | --- |"]
     for robot in ROBOTS:
         for name, result in single_call.run(robot):
-            lines.append(f"| {name} | {robot} | {_median(result.ours):.3f} | {_median(result.peer):.3f} | "
+            lines.append(f"| {name} | {robot} | {_median(1e6 * result.ours):.3f} | {_median(1e6 * result.peer):.3f} | "
                          f"{result.ratio:.2f} | {result.spread[0]:.2f} to {result.spread[1]:.2f} |")
             print(lines[-1], flush=True)
     return "\n".join(lines)
@@ -44,8 +46,8 @@ def round_trip_table() -> str:
     return "\n".join(["| ours [1/s] | bare echo [1/s] | ratio of rates | quartiles |", "| --- | --- | --- | --- |", row])
 
 
-def _median(values) -> float:
-    return float(sorted(values)[len(values) // 2])
+def _median(values: np.ndarray) -> float:
+    return float(np.median(values))
 
 
 def main() -> None:

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Self
 
+import robodyn_ros
 from robodyn_ros.errors import RobodynError
 
 STOP_SECONDS = 5.0
@@ -20,7 +22,7 @@ def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list
 
     Args:
         parameters: Values by parameter name; written as YAML flow values.
-        namespace: Namespace of the node; empty for the root.
+        namespace: Namespace of the node, with or without its first slash; empty for the root.
     """
     import yaml
 
@@ -29,7 +31,7 @@ def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list
         text = yaml.safe_dump(value, default_flow_style=True, width=1_000_000).removesuffix("...\n").strip()
         arguments += ["-p", f"{name}:={text}"]
     if namespace:
-        arguments += ["-r", f"__ns:={namespace}"]
+        arguments += ["-r", f"__ns:=/{namespace.strip('/')}"]
     return arguments
 
 
@@ -37,20 +39,22 @@ class NodeProcess:
     """One node of this package in a process of its own; a context manager that stops it.
 
     Args:
-        node: ``hardware``, ``controller``, ``dynamics`` or ``state_publisher``.
+        node: Name of the node: ``hardware``, ``controller``, ``dynamics`` or ``state_publisher``.
         parameters: Parameters by name.
         namespace: Namespace of the node.
-        environment: Variables added to this process's own.
+        command: Arguments of Python that start it; by default ``-m robodyn_ros NODE``, the package of this process.
     """
 
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
-                 environment: Mapping[str, str] | None = None) -> None:
+                 command: Sequence[str] = ()) -> None:
         self.node = node
-        self._log: IO[str] = tempfile.TemporaryFile("a+", errors="replace")  # noqa: SIM115 - closed by stop()
+        self._log: IO[str] = tempfile.TemporaryFile("a+", errors="replace")  # noqa: SIM115 - closed by __exit__
+        package = str(Path(robodyn_ros.__file__).parents[1])
+        path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "robodyn_ros", node, *ros_arguments(parameters or {}, namespace)],
+            [sys.executable, *(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
-            env={**os.environ, **(environment or {})})
+            env={**os.environ, "PYTHONPATH": path})
 
     @property
     def pid(self) -> int:
@@ -77,7 +81,7 @@ class NodeProcess:
             raise RobodynError(f"node '{self.node}' ended with exit code {self._process.returncode}; "
                                f"it printed last:\n  {last}")
 
-    def stop(self) -> int:
+    def end(self) -> int:
         """Interrupt the node, wait for its end, kill it only if it does not; return its exit code."""
         if self.running():
             self._process.send_signal(signal.SIGINT)
@@ -99,5 +103,5 @@ class NodeProcess:
 
     def __exit__(self, *_: object) -> None:
         """Stop the node."""
-        self.stop()
+        self.end()
         self._log.close()

@@ -6,13 +6,8 @@
         hardware.stop()              # SIGINT; checks exit code 0 and that nothing was left on stderr
 """
 
-import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 
 import rclpy
 from rcl_interfaces.srv import SetParametersAtomically
@@ -22,42 +17,13 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-import robodyn_ros
-from robodyn_ros.nodes.processes import ros_arguments
+from robodyn_ros.nodes.processes import NodeProcess
 
 DEADLINE = 20.0
 
 
-def _environment():
-    """This process's own, with the robodyn_ros that it tests."""
-    here = str(Path(robodyn_ros.__file__).parents[1])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
-
-
-class RosProcess:
-    """A node of this package in a process of its own; leaving the context stops it, whatever happened."""
-
-    def __init__(self, node, parameters=None, namespace="", command=None):
-        self.name = node
-        arguments = ros_arguments(parameters or {}, f"/{namespace.strip('/')}" if namespace else "")
-        program = command or ("-m", "robodyn_ros", node)
-        self._output = tempfile.NamedTemporaryFile("r", errors="replace")
-        with open(self._output.name, "w") as sink:
-            self._process = subprocess.Popen(
-                [sys.executable, *program, *arguments],
-                stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, env=_environment())
-
-    @property
-    def pid(self):
-        return self._process.pid
-
-    def output(self):
-        """Everything printed so far."""
-        self._output.seek(0)
-        return self._output.read()
-
-    def running(self):
-        return self._process.poll() is None
+class RosProcess(NodeProcess):
+    """A node in a process of its own, as the demo starts them, that is expected to behave."""
 
     def wait(self, timeout=DEADLINE):
         """Exit code, once the process has ended by itself."""
@@ -67,34 +33,17 @@ class RosProcess:
         """Wait until the node has printed a text."""
         end = time.monotonic() + timeout
         while text not in self.output():
-            assert self.running(), f"{self.name} ended with {self._process.returncode}:\n{self.output()}"
-            assert time.monotonic() < end, f"{self.name} did not print '{text}' in {timeout} s:\n{self.output()}"
+            assert self.running(), f"{self.node} ended with {self._process.returncode}:\n{self.output()}"
+            assert time.monotonic() < end, f"{self.node} did not print '{text}' in {timeout} s:\n{self.output()}"
             time.sleep(0.02)
 
     def stop(self, number=signal.SIGINT):
         """Ask the node to stop and check that it does so cleanly: exit code 0, no traceback."""
-        assert self.running(), f"{self.name} ended by itself with {self._process.returncode}:\n{self.output()}"
+        assert self.running(), f"{self.node} ended by itself with {self._process.returncode}:\n{self.output()}"
         self._process.send_signal(number)
         code = self._process.wait(DEADLINE)
-        assert code == 0, f"{self.name} ended with {code}:\n{self.output()}"
+        assert code == 0, f"{self.node} ended with {code}:\n{self.output()}"
         assert "Traceback" not in self.output(), self.output()
-
-    def kill(self):
-        """End the process without a chance to clean up."""
-        self._process.kill()
-        self._process.wait()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.running():
-            self._process.send_signal(signal.SIGINT)
-            try:
-                self._process.wait(5.0)
-            except subprocess.TimeoutExpired:
-                self.kill()
-        self._output.close()
 
 
 class RosTest:
