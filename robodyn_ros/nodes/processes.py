@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-import robodyn_ros
 from robodyn_ros.errors import RobodynError
 
 STOP_SECONDS = 5.0
@@ -49,7 +48,7 @@ class NodeProcess:
                  command: Sequence[str] = ()) -> None:
         self.node = node
         self._log: IO[str] = tempfile.TemporaryFile("a+", errors="replace")  # noqa: SIM115 - closed by __exit__
-        package = str(Path(robodyn_ros.__file__).parents[1])
+        package = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
             [sys.executable, *(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
