@@ -12,8 +12,8 @@ from robodyn_ros.description.model import Array
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
-PERIOD = 1e-3
-"""Control period up to which the gains are stable [s]."""
+PERIOD = 2e-3
+"""Control period up to which the gains are stable, that of the hardware node by default [s]."""
 
 NATURAL_FREQUENCY = 60.0
 """Of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""
