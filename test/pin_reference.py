@@ -40,6 +40,11 @@ def random_state(model: RobotModel, seed: int, count: int = 3) -> Array:
     return np.random.default_rng(seed).uniform(-3.0, 3.0, (count, model.n))
 
 
+def _mirrored(matrix: Array) -> Array:
+    """A symmetric matrix from its upper triangle, all that Pinocchio fills."""
+    return np.triu(matrix) + np.triu(matrix, 1).T
+
+
 class PinReference:
     """Rigid-body dynamics of a robot by Pinocchio.
 
@@ -92,8 +97,7 @@ class PinReference:
 
     def mass_matrix(self, q: Array) -> Array:
         """M, shape (n, n)."""
-        upper = np.triu(pin.crba(self.model, self.data, self.position(q)))
-        return self.projection.T @ (upper + np.triu(upper, 1).T) @ self.projection
+        return self.projection.T @ _mirrored(pin.crba(self.model, self.data, self.position(q))) @ self.projection
 
     def kinetic_energy(self, q: Array, v: Array) -> Array:
         """T, shape ()."""
@@ -127,6 +131,49 @@ class PinReference:
             efforts = self.projection @ tau
             return self.projection.T @ pin.aba(self.model, self.data, self.position(q), self.projection @ v, efforts)
         return np.linalg.solve(self.mass_matrix(q), tau - self.bias(q, v))
+
+    def inverse_dynamics_derivatives(self, q: Array, v: Array, a: Array) -> Array:
+        """dtau/dq, dtau/dv, dtau/da, shape (3, n, n)."""
+        p = self.projection
+        found = pin.computeRNEADerivatives(self.model, self.data, self.position(q), p @ v, p @ a)
+        by_q, by_v, by_a = (p.T @ slope @ p for slope in (*found[:2], _mirrored(found[2])))
+        return np.array([by_q, by_v, by_a])
+
+    def forward_dynamics_derivatives(self, q: Array, v: Array, tau: Array) -> Array:
+        """da/dq, da/dv, da/dtau, shape (3, n, n), where each joint has a degree of freedom of its own."""
+        p = self.projection
+        assert len(self.robot.joints) == self.robot.n
+        by_q, by_v, _ = pin.computeABADerivatives(self.model, self.data, self.position(q), p @ v, p @ tau)
+        inverse = pin.computeMinverse(self.model, self.data, self.position(q))
+        return np.array([p.T @ slope @ p for slope in (by_q, by_v, _mirrored(inverse))])
+
+    def regressor(self, q: Array, v: Array, a: Array) -> Array:
+        """Y, shape (n, 10 * number of joints), its columns put into the order of robodyn_ros."""
+        p = self.projection
+        found = p.T @ pin.computeJointTorqueRegressor(self.model, self.data, self.position(q), p @ v, p @ a)
+        own_order = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # Pinocchio has Iyy before Ixz
+        first = [10 * (self.model.getJointId(joint.name) - 1) for joint in self.robot.joints]
+        return found[:, [start + place for start in first for place in own_order]]
+
+    def wrench_effort(self, q: Array, wrench: Array, link: str) -> Array:
+        """Effort of a wrench (force, torque) that acts on a link about its origin, in base axes: J^T wrench, (n,)."""
+        zero, position = np.zeros(self.model.nv), self.position(q)
+        place = pin.SE3(np.eye(3), self.forward_kinematics(q, link)[:3, 3])
+        joint = self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)].parentJoint
+        forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
+        forces[joint] = self.data.oMi[joint].actInv(place.act(pin.Force(wrench)))
+        pushed = pin.rnea(self.model, self.data, position, zero, zero, forces)
+        return self.projection.T @ (pin.rnea(self.model, self.data, position, zero, zero) - pushed)
+
+    def jacobian_derivative(self, q: Array, v: Array, link: str) -> Array:
+        """Time derivative of ``jacobian``, shape (6, n)."""
+        p = self.projection
+        pin.computeJointJacobiansTimeVariation(self.model, self.data, self.position(q), p @ v)
+        pin.updateFramePlacements(self.model, self.data)
+        frame = self.model.getFrameId(link, pin.FrameType.BODY)
+        reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        slope = pin.getFrameJacobianTimeVariation(self.model, self.data, frame, reference)
+        return slope.reshape(6, -1) @ p
 
     def forward_kinematics(self, q: Array, link: str) -> Array:
         """T_base_link, shape (4, 4)."""

@@ -8,23 +8,57 @@ causes is ``jacobian(q).T @ wrench_tip``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics import forward_dynamics as joint_acceleration
-from robodyn_ros.dynamics import newton_euler
+from robodyn_ros.dynamics import articulated_body, derivatives, newton_euler, task_space
+from robodyn_ros.dynamics import forward_dynamics as mass_matrix_form
+from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian_derivative import geometric_jacobian_derivative
+
+Wrenches = Mapping[str, Array]
+"""Wrenches as ``wrench_tip``, on other links, by their names: each in base axes about its link's origin."""
 
 
-def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None) -> Array:
-    """``newton_euler.inverse_dynamics`` with the door's ``wrench_tip``: tau = M a + c + g - J^T wrench_tip."""
-    return newton_euler.inverse_dynamics(model, q, v, a, _tip_wrench(model, q, wrench_tip))
+def inverse_dynamics(
+    model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
+) -> Array:
+    """``newton_euler.inverse_dynamics`` with the door's wrenches: tau = M a + c + g - J^T wrench_tip."""
+    return newton_euler.inverse_dynamics(model, q, v, a, None, _exerted(model, q, wrench_tip, wrenches))
 
 
-def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None) -> Array:
-    """``forward_dynamics`` with the door's ``wrench_tip``: M a = tau + J^T wrench_tip - c - g."""
-    return joint_acceleration.forward_dynamics(model, q, v, tau, _tip_wrench(model, q, wrench_tip))
+def forward_dynamics(
+    model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
+) -> Array:
+    """Forward dynamics with the door's wrenches, by what takes less time: M a = tau + J^T wrench_tip - c - g."""
+    exerted = _exerted(model, q, wrench_tip, wrenches)
+    if articulated_body.pays(model):
+        return articulated_body.articulated_body_forward_dynamics(model, q, v, tau, None, exerted)
+    return mass_matrix_form.forward_dynamics(model, q, v, tau, None, exerted)
+
+
+def inverse_dynamics_derivatives(
+    model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
+) -> Array:
+    """``derivatives.inverse_dynamics_derivatives`` with the door's wrenches, which stay what they are in base axes."""
+    result = derivatives.inverse_dynamics_derivatives(model, q, v, a)
+    for link, wrench in _by_link(model, wrench_tip, wrenches):
+        by_position = result[0] - derivatives.wrench_effort_derivative(model, q, _other_part_first(wrench), link)
+        result = np.array([by_position, result[1], result[2]])
+    return result
+
+
+def forward_dynamics_derivatives(
+    model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
+) -> Array:
+    """``derivatives.forward_dynamics_derivatives`` with the door's wrenches, which stay what they are in base axes."""
+    a = forward_dynamics(model, q, v, tau, wrench_tip, wrenches)
+    return derivatives.forward_dynamics_derivatives(*inverse_dynamics_derivatives(model, q, v, a, wrench_tip, wrenches))
 
 
 def jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
@@ -32,15 +66,70 @@ def jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
     return _other_part_first(geometric_jacobian(model, q, link))
 
 
+def jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str | None = None) -> Array:
+    """``geometric_jacobian_derivative`` with its linear rows first."""
+    return _other_part_first(geometric_jacobian_derivative(model, q, v, link))
+
+
+def task_space_inertia(
+    model: RobotModel, q: Array, link: str | None = None, rows: Sequence[bool] | None = None
+) -> Array:
+    """``task_space.task_space_inertia`` with the door's Jacobian."""
+    return task_space.task_space_inertia(mass_matrix(model, q), jacobian(model, q, link)[_chosen(rows)])
+
+
+def task_space_bias(
+    model: RobotModel, q: Array, v: Array, link: str | None = None, rows: Sequence[bool] | None = None
+) -> Array:
+    """``task_space.task_space_bias`` with the door's Jacobian."""
+    chosen, joint_inertia = _chosen(rows), mass_matrix(model, q)
+    rates_to_task = jacobian(model, q, link)[chosen]
+    inertia = task_space.task_space_inertia(joint_inertia, rates_to_task)
+    drift = jacobian_derivative(model, q, v, link)[chosen] @ v
+    bias = newton_euler.bias(model, q, v)
+    return task_space.task_space_bias(inertia, joint_inertia, rates_to_task, drift, bias)
+
+
+def dynamically_consistent_inverse(
+    model: RobotModel, q: Array, link: str | None = None, rows: Sequence[bool] | None = None
+) -> Array:
+    """``task_space.dynamically_consistent_inverse`` with the door's Jacobian."""
+    joint_inertia, rates_to_task = mass_matrix(model, q), jacobian(model, q, link)[_chosen(rows)]
+    inertia = task_space.task_space_inertia(joint_inertia, rates_to_task)
+    return task_space.dynamically_consistent_inverse(inertia, joint_inertia, rates_to_task)
+
+
 def _other_part_first(rows: Array) -> Array:
     """(angular, linear) from (linear, angular), and back."""
     return np.concatenate([rows[3:], rows[:3]])
 
 
-def _tip_wrench(model: RobotModel, q: Array, wrench_tip: Array | None) -> Array | None:
-    """The book's F_tip of the door's ``wrench_tip``."""
-    if wrench_tip is None:
-        return None
-    rotation = forward_kinematics(model, q)[:3, :3]
-    moment_force = _other_part_first(wrench_tip)
-    return -np.concatenate([rotation.T @ moment_force[:3], rotation.T @ moment_force[3:]])
+def _chosen(rows: Sequence[bool] | None) -> list[int]:
+    """Indices of the rows of the door's Jacobian that count."""
+    if rows is None:
+        return list(range(6))
+    if len(rows) != 6 or not any(rows):
+        raise InputError(
+            "rows: expected six booleans with one or more true (translation along the base's x, y, z, rotation about "
+            f"them), received {list(rows)}"
+        )
+    return [index for index, row in enumerate(rows) if row]
+
+
+def _by_link(model: RobotModel, wrench_tip: Array | None, wrenches: Wrenches | None) -> list[tuple[str, Array]]:
+    """All of the door's wrenches, each with its link."""
+    tip = [] if wrench_tip is None else [(model.tip_link, wrench_tip)]
+    return tip + list((wrenches or {}).items())
+
+
+def _exerted(
+    model: RobotModel, q: Array, wrench_tip: Array | None, wrenches: Wrenches | None
+) -> dict[str, Array] | None:
+    """The door's wrenches as the book's F_tip: exerted by the links, in their axes, angular part first."""
+    exerted: dict[str, Array] = {}
+    for link, wrench in _by_link(model, wrench_tip, wrenches):
+        rotation = forward_kinematics(model, q, link)[:3, :3]
+        moment_force = _other_part_first(wrench)
+        in_link = -np.concatenate([rotation.T @ moment_force[:3], rotation.T @ moment_force[3:]])
+        exerted[link] = exerted[link] + in_link if link in exerted else in_link
+    return exerted or None

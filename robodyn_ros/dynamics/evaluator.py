@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from robodyn_ros.compile import Kernel, compile_function
+from robodyn_ros.compile import Kernel
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics import door
-from robodyn_ros.dynamics.composite import mass_matrix
-from robodyn_ros.dynamics.coriolis import coriolis_matrix
-from robodyn_ros.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
-from robodyn_ros.dynamics.newton_euler import bias, gravity
+from robodyn_ros.dynamics.kernels import Kernels, Variant
+from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.textbook_kernel import TextbookKernel
-from robodyn_ros.kinematics.forward import forward_kinematics
-
-_FUNCTIONS: dict[str, tuple[Callable[..., Array], tuple[str, ...]]] = {
-    "inverse_dynamics": (door.inverse_dynamics, ("q", "v", "a")),
-    "forward_dynamics": (door.forward_dynamics, ("q", "v", "tau")),
-    "mass_matrix": (mass_matrix, ("q",)),
-    "coriolis_matrix": (coriolis_matrix, ("q", "v")),
-    "gravity": (gravity, ("q",)),
-    "bias": (bias, ("q", "v")),
-    "kinetic_energy": (kinetic_energy, ("q", "v")),
-    "potential_energy": (potential_energy, ("q",)),
-    "center_of_mass": (center_of_mass, ("q",)),
-    "forward_kinematics": (forward_kinematics, ("q",)),
-    "jacobian": (door.jacobian, ("q",)),
-}
-
-
-class _Kernels:
-    """The kernels of one robot, each made once, when first asked for, by whichever thread asks first."""
-
-    def __init__(self, model: RobotModel, compiled: bool) -> None:
-        self._model = model
-        self._make = compile_function if compiled else TextbookKernel
-        self._made: dict[tuple[str, bool, str | None], Kernel | TextbookKernel] = {}
-        self._lock = threading.Lock()
-
-    def get(self, name: str, with_wrench: bool, link: str | None) -> Kernel | TextbookKernel:
-        key = (name, with_wrench, None if link == self._model.tip_link else link)
-        kernel = self._made.get(key)
-        if kernel is None:
-            with self._lock:
-                kernel = self._made.get(key)
-                if kernel is None:
-                    kernel = self._made[key] = self._new(*key)
-        return kernel
-
-    def _new(self, name: str, with_wrench: bool, link: str | None) -> Kernel | TextbookKernel:
-        function, arguments = _FUNCTIONS[name]
-        inputs: dict[str, tuple[int, ...]] = dict.fromkeys(arguments, (self._model.n,))
-        if with_wrench:
-            inputs["wrench_tip"] = (6,)
-        options = {} if link is None else {"link": self._model.frame(link).name}
-        return self._make(lambda *arrays: function(self._model, *arrays, **options), inputs, name)
+from robodyn_ros.errors import InputError
 
 
 class DynamicsFunctions(ABC):
@@ -68,7 +23,7 @@ class DynamicsFunctions(ABC):
     has the result.
     """
 
-    def __init__(self, kernels: _Kernels) -> None:
+    def __init__(self, kernels: Kernels) -> None:
         self._kernels = kernels
 
     @abstractmethod
@@ -76,12 +31,38 @@ class DynamicsFunctions(ABC):
         """Calls a kernel for one sample or for many."""
 
     def _call(
-        self, name: str, *arrays: ArrayLike, wrench_tip: ArrayLike | None = None, link: str | None = None
+        self,
+        name: str,
+        *arrays: ArrayLike,
+        wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+        link: str | None = None,
+        rows: Sequence[bool] | None = None,
     ) -> Array:
-        kernel = self._kernels.get(name, wrench_tip is not None, link)
-        return self._run(kernel, arrays if wrench_tip is None else (*arrays, wrench_tip))
+        given = list(arrays)
+        if wrench_tip is not None:
+            given.append(wrench_tip)
+        links: tuple[str, ...] = ()
+        if wrenches is not None:
+            if not isinstance(wrenches, Mapping):
+                raise InputError(
+                    f"{name}: wrenches: expected a mapping from names of links to wrenches, received "
+                    f"{type(wrenches).__name__}"
+                )
+            links = tuple(sorted(wrenches))
+            given += [wrenches[on] for on in links]
+        chosen = None if rows is None else tuple(bool(row) for row in rows)
+        kernel = self._kernels.get(Variant(name, wrench_tip is not None, links, link, chosen))
+        return self._run(kernel, tuple(given))
 
-    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench_tip: ArrayLike | None = None) -> Array:
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
         """Joint efforts M(q) a + c(q, v) + g(q) - J(q)^T wrench_tip, [LynchPark] (9.53)-(9.57).
 
         Args:
@@ -90,17 +71,23 @@ class DynamicsFunctions(ABC):
             a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
             wrench_tip: (force, torque) exerted by the environment on the tip link, about its origin, in base axes,
                 shape (6,) [N, N m].
+            wrenches: The same on other links, by their names: any link of the description, each about its own origin.
 
         Returns:
             Joint efforts, shape (n,) [N m or N].
 
         Raises:
-            InputError: An array has another shape or holds no numbers.
+            InputError: An array has another shape or holds no numbers; no link has a name of ``wrenches``.
         """
-        return self._call("inverse_dynamics", q, v, a, wrench_tip=wrench_tip)
+        return self._call("inverse_dynamics", q, v, a, wrench_tip=wrench_tip, wrenches=wrenches)
 
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The acceleration a of M(q) a = tau + J(q)^T wrench_tip - c(q, v) - g(q), [LynchPark] (9.89).
 
@@ -109,14 +96,16 @@ class DynamicsFunctions(ABC):
             v: Joint velocities, shape (n,) [rad/s or m/s].
             tau: Joint efforts, shape (n,) [N m or N].
             wrench_tip: As for :meth:`inverse_dynamics`.
+            wrenches: As for :meth:`inverse_dynamics`.
 
         Returns:
             Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
         Raises:
-            InputError: An array has another shape or holds no numbers; or a joint moves no inertia.
+            InputError: An array has another shape or holds no numbers; no link has a name of ``wrenches``; or a joint
+                moves no inertia.
         """
-        return self._call("forward_dynamics", q, v, tau, wrench_tip=wrench_tip)
+        return self._call("forward_dynamics", q, v, tau, wrench_tip=wrench_tip, wrenches=wrenches)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q), symmetric and positive definite.
@@ -249,6 +238,170 @@ class DynamicsFunctions(ABC):
         """
         return self._call("jacobian", q, link=link)
 
+    def jacobian_derivative(self, q: ArrayLike, v: ArrayLike, link: str | None = None) -> Array:
+        """dJ/dt of :meth:`jacobian`: a link's acceleration is J a + dJ/dt v.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            link: Name of any link of the description; None for the tip link.
+
+        Returns:
+            Shape (6, n), linear rows first.
+
+        Raises:
+            InputError: An array has another shape or holds no numbers; no link has that name.
+        """
+        return self._call("jacobian_derivative", q, v, link=link)
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """dtau/dq, dtau/dv and dtau/da of :meth:`inverse_dynamics`, exact: ``by_q, by_v, mass_matrix = ...``.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+            wrench_tip: As for :meth:`inverse_dynamics`; it keeps its components in base axes while the link moves.
+            wrenches: The same on other links.
+
+        Returns:
+            Shape (3, n, n); element [., i, j] is the slope of tau_i along joint j.
+
+        Raises:
+            InputError: As for :meth:`inverse_dynamics`.
+        """
+        return self._call("inverse_dynamics_derivatives", q, v, a, wrench_tip=wrench_tip, wrenches=wrenches)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """da/dq, da/dv and da/dtau of :meth:`forward_dynamics`, exact: ``by_q, by_v, inverse_mass_matrix = ...``.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            tau: Joint efforts, shape (n,) [N m or N].
+            wrench_tip: As for :meth:`inverse_dynamics_derivatives`.
+            wrenches: The same on other links.
+
+        Returns:
+            Shape (3, n, n); element [., i, j] is the slope of a_i along joint j.
+
+        Raises:
+            InputError: As for :meth:`forward_dynamics`.
+        """
+        return self._call("forward_dynamics_derivatives", q, v, tau, wrench_tip=wrench_tip, wrenches=wrenches)
+
+    def linearization(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Linearization:
+        """``A, B = ...`` of dx' = A dx + B dtau near a state x = (q, v) and an effort tau, exact, in continuous time.
+
+        The bodies' alone, as all functions here: friction and motors are not in it.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            tau: Joint efforts, shape (n,) [N m or N].
+            wrench_tip: As for :meth:`inverse_dynamics_derivatives`.
+            wrenches: The same on other links.
+
+        Returns:
+            A of shape (2n, 2n) and B of shape (2n, n).
+
+        Raises:
+            InputError: As for :meth:`forward_dynamics`.
+        """
+        return Linearization.of(self.forward_dynamics_derivatives(q, v, tau, wrench_tip, wrenches))
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Y(q, v, a) with tau = Y pi, linear in the links' inertial parameters.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+        Returns:
+            Shape (n, 10 * number of moving links); pi and its order: ``dynamics.regressor.inertial_parameters``.
+
+        Raises:
+            InputError: An array has another shape or holds no numbers.
+        """
+        return self._call("regressor", q, v, a)
+
+    def task_space_inertia(self, q: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None) -> Array:
+        """Lambda(q) = (J M^-1 J^T)^-1, the inertia that a link shows to a wrench, [LynchPark] (9.98), [Khatib].
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            link: Name of any link of the description; None for the tip link.
+            rows: Which rows of :meth:`jacobian` count, six booleans; None for all. Needed for robots that cannot move
+                the link along and about all axes.
+
+        Returns:
+            Shape (m, m), m being the number of rows; it grows without bound towards a singular position.
+
+        Raises:
+            InputError: q has another shape or holds no numbers; no link has that name; the rows are not six, or the
+                robot cannot move the link along them independently wherever it is.
+        """
+        return self._call("task_space_inertia", q, link=link, rows=rows)
+
+    def task_space_bias(
+        self, q: ArrayLike, v: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None
+    ) -> Array:
+        """eta(q, v) of F = Lambda V' + eta: the wrench on a link that takes it along a straight line, (9.99), [Khatib].
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            link: As for :meth:`task_space_inertia`.
+            rows: As for :meth:`task_space_inertia`.
+
+        Returns:
+            Shape (m,), in the order of the rows.
+
+        Raises:
+            InputError: As for :meth:`task_space_inertia`.
+        """
+        return self._call("task_space_bias", q, v, link=link, rows=rows)
+
+    def dynamically_consistent_inverse(
+        self, q: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None
+    ) -> Array:
+        """M^-1 J^T Lambda of [Khatib], for which efforts (1 - J^T inverse^T) tau do not accelerate the link.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            link: As for :meth:`task_space_inertia`.
+            rows: As for :meth:`task_space_inertia`.
+
+        Returns:
+            Shape (n, m).
+
+        Raises:
+            InputError: As for :meth:`task_space_inertia`.
+        """
+        return self._call("dynamically_consistent_inverse", q, link=link, rows=rows)
+
 
 class BatchDynamics(DynamicsFunctions):
     """The functions of ``Dynamics`` for N samples at once: arrays (N, n) in, (N, ...) out.
@@ -257,7 +410,7 @@ class BatchDynamics(DynamicsFunctions):
         threads: How many threads share the samples; 1 unless set.
     """
 
-    def __init__(self, kernels: _Kernels) -> None:
+    def __init__(self, kernels: Kernels) -> None:
         super().__init__(kernels)
         self.threads = 1
 
@@ -280,17 +433,15 @@ class Dynamics(DynamicsFunctions):
     """
 
     def __init__(self, model: RobotModel, *, compiled: bool = True) -> None:
-        super().__init__(_Kernels(model, compiled))
+        super().__init__(Kernels(model, compiled))
         self.batch = BatchDynamics(self._kernels)
 
     def _run(self, kernel: Kernel | TextbookKernel, arrays: tuple[ArrayLike, ...]) -> Array:
         return kernel(*arrays)
 
-    def _call(
-        self, name: str, *arrays: ArrayLike, wrench_tip: ArrayLike | None = None, link: str | None = None
-    ) -> Array:
-        if wrench_tip is None and link is None and name not in vars(self):
-            kernel = self._kernels.get(name, False, None)
+    def _call(self, name: str, *arrays: ArrayLike, **options: Any) -> Array:
+        if name not in vars(self) and all(option is None for option in options.values()):
+            kernel = self._kernels.get(Variant(name))
             if isinstance(kernel, Kernel):
                 setattr(self, name, kernel.or_else(getattr(super(), name)))
-        return super()._call(name, *arrays, wrench_tip=wrench_tip, link=link)
+        return super()._call(name, *arrays, **options)

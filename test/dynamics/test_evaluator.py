@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import evaluator
+from robodyn_ros.dynamics import kernels
 from robodyn_ros.dynamics.evaluator import BatchDynamics, Dynamics, DynamicsFunctions
 from robodyn_ros.errors import InputError
 
@@ -23,8 +23,24 @@ FUNCTIONS = {
     "center_of_mass": 1,
     "forward_kinematics": 1,
     "jacobian": 1,
+    "jacobian_derivative": 2,
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_derivatives": 3,
+    "regressor": 3,
 }
 """Names, and how many arrays of shape (n,) each takes."""
+
+TASK_SPACE = {"task_space_inertia": 1, "task_space_bias": 2, "dynamically_consistent_inverse": 1}
+"""The same of functions that not every robot has."""
+
+WITH_WRENCH = {
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+}
+SOLVING = {"forward_dynamics", "forward_dynamics_derivatives"}
+"""They lose as many digits as the mass matrix's condition number has."""
 
 
 def all_public(cls):
@@ -32,7 +48,7 @@ def all_public(cls):
 
 
 def test_the_tests_below_know_every_function():
-    assert all_public(DynamicsFunctions) == set(FUNCTIONS)
+    assert all_public(DynamicsFunctions) == {*FUNCTIONS, *TASK_SPACE, "linearization"}
 
 
 def check_forms_agree(robot, seed, samples=3):
@@ -42,13 +58,13 @@ def check_forms_agree(robot, seed, samples=3):
     size = np.max(np.abs(textbook.batch.mass_matrix(arrays[0])))
     condition = max(np.linalg.cond(textbook.mass_matrix(q)) for q in arrays[0])
     for name, count in FUNCTIONS.items():
-        tolerance = max(1e-12, 1e-15 * condition) if name == "forward_dynamics" else 1e-12
-        extras = [(), (wrenches,)] if name in ("inverse_dynamics", "forward_dynamics") else [()]
+        tolerance = max(1e-12, 1e-15 * condition) if name in SOLVING else 1e-12
+        extras = [(), (wrenches,)] if name in WITH_WRENCH else [()]
         for extra in extras:
             batched = (*arrays[:count], *extra)
             expected = getattr(textbook.batch, name)(*batched)
             assert relative_error(getattr(compiled.batch, name)(*batched), expected, size) < tolerance, name
-            for index, sample in enumerate(zip(*batched, strict=True)):
+            for index, sample in enumerate(zip(*(array[:2] for array in batched), strict=True)):
                 assert relative_error(getattr(compiled, name)(*sample), expected[index], size) < tolerance, name
                 np.testing.assert_array_equal(getattr(textbook, name)(*sample), expected[index])
 
@@ -82,6 +98,10 @@ def test_compiled_functions_against_pinocchio(name):
         "center_of_mass": (q,),
         "forward_kinematics": (q, tip),
         "jacobian": (q, tip),
+        "jacobian_derivative": (q, v, tip),
+        "inverse_dynamics_derivatives": (q, v, a),
+        "forward_dynamics_derivatives": (q, v, a),
+        "regressor": (q, v, a),
     }.items():
         expected = getattr(reference, function)(*arguments)
         assert relative_error(getattr(dyn, function)(*arguments), expected, at_least=1e-3) < 1e-9, function
@@ -111,6 +131,69 @@ def test_wrong_wrench_is_named(dyn):
     for function in (dyn.inverse_dynamics, dyn.forward_dynamics):
         with pytest.raises(InputError, match=r"wrench_tip.*\(6,\).*\(3,\)"):
             function(zero, zero, zero, np.zeros(3))
+
+
+def test_wrenches_on_several_links_add_up(dyn):
+    q, v, a = random_state(PinReference("arm7").robot, 5)
+    first, second = np.random.default_rng(5).normal(size=(2, 6))
+    tau = dyn.inverse_dynamics(q, v, a)
+    push = dyn.jacobian(q, "link3").T @ first + dyn.jacobian(q).T @ second
+    on_both = {"link3": first, "tool0": second}
+    for wrenches in (on_both, dict(reversed(on_both.items()))):
+        np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a, wrenches=wrenches), tau - push, atol=1e-12)
+    np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a, second, {"link3": first}), tau - push, atol=1e-12)
+    np.testing.assert_allclose(
+        dyn.inverse_dynamics(q, v, a, second, {"tool0": second}), tau - 2 * dyn.jacobian(q).T @ second, atol=1e-12
+    )
+    np.testing.assert_allclose(dyn.forward_dynamics(q, v, tau - push, wrenches=on_both), a, atol=1e-10)
+    np.testing.assert_array_equal(dyn.inverse_dynamics(q, v, a, wrenches={}), tau)
+    batched = dyn.batch.inverse_dynamics(*[np.array([x, x]) for x in (q, v, a)], wrenches={"link3": [first, -first]})
+    np.testing.assert_allclose(batched.sum(axis=0), 2 * tau, atol=1e-12)
+
+
+def test_wrong_wrenches_are_named(dyn):
+    zero = np.zeros(7)
+    with pytest.raises(InputError, match=r"wrenches\['link3'\].*\(6,\).*\(3,\)"):
+        dyn.inverse_dynamics(zero, zero, zero, wrenches={"link3": np.zeros(3)})
+    with pytest.raises(InputError, match="link33.*link3"):
+        dyn.inverse_dynamics(zero, zero, zero, wrenches={"link33": np.zeros(6)})
+    with pytest.raises(InputError, match="wrenches.*mapping.*list"):
+        dyn.inverse_dynamics(zero, zero, zero, wrenches=[np.zeros(6)])
+
+
+def test_linearization_is_made_of_the_derivatives(dyn):
+    arrays = np.random.default_rng(6).normal(size=(3, 2, 7))
+    wrench = np.arange(6.0)
+    batched = dyn.batch.linearization(*arrays)
+    for index, sample in enumerate(zip(*arrays, strict=True)):
+        state_matrix, effort_matrix = dyn.linearization(*sample)
+        by_q, by_v, by_tau = dyn.forward_dynamics_derivatives(*sample)
+        np.testing.assert_array_equal(state_matrix, np.block([[np.zeros((7, 7)), np.eye(7)], [by_q, by_v]]))
+        np.testing.assert_array_equal(effort_matrix, np.vstack([np.zeros((7, 7)), by_tau]))
+        np.testing.assert_allclose(batched.A[index], state_matrix, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(batched.B[index], effort_matrix, rtol=1e-9, atol=1e-9)
+        pushed = dyn.forward_dynamics_derivatives(*sample, wrench)
+        np.testing.assert_array_equal(dyn.linearization(*sample, wrench).A[7:, :7], pushed[0])
+
+
+def test_task_space_in_all_forms():
+    robot = PinReference("arm7").robot
+    compiled, textbook = Dynamics(robot), Dynamics(robot, compiled=False)
+    arrays = np.random.default_rng(7).normal(size=(2, 3, 7))
+    rows = [True, False, True, True, False, False]
+    for name, count in TASK_SPACE.items():
+        for options in ({}, {"link": "link6"}, {"rows": rows}, {"link": "link5", "rows": tuple(rows)}):
+            expected = getattr(textbook.batch, name)(*arrays[:count], **options)
+            assert relative_error(getattr(compiled.batch, name)(*arrays[:count], **options), expected) < 1e-9
+            single = getattr(compiled, name)(*arrays[:count, 0], **options)
+            assert relative_error(single, expected[0]) < 1e-9
+
+
+def test_wrong_rows_are_named(dyn):
+    with pytest.raises(InputError, match=r"rows.*six.*received \[True\]"):
+        dyn.task_space_inertia(np.zeros(7), rows=[True])
+    with pytest.raises(InputError, match="rows.*one or more true"):
+        dyn.task_space_inertia(np.zeros(7), rows=[False] * 6)
 
 
 def test_unknown_link_is_named_with_the_nearest(dyn):
@@ -145,13 +228,13 @@ def test_nan_stays_nan(dyn):
 
 def test_many_threads_compile_once(monkeypatch):
     made = []
-    compile_function = evaluator.compile_function
+    compile_function = kernels.compile_function
 
     def counted(function, inputs, name):
         made.append(name)
         return compile_function(function, inputs, name)
 
-    monkeypatch.setattr(evaluator, "compile_function", counted)
+    monkeypatch.setattr(kernels, "compile_function", counted)
     dyn = Dynamics(PinReference("planar_2r").robot)
     together = threading.Barrier(8)
 
