@@ -9,9 +9,9 @@
 # PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
 # for which PyPI has the wheels.
 
-CANDIDATES = $(if $(ROS_DISTRO),,python3 python3.12 python3.11)
+CANDIDATES = $(if $(ROS_DISTRO),,python3 python3.13 python3.12 python3.11)
 PYTHON := $(or $(PYTHON),$(shell for python in $(CANDIDATES); do \
-	if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null; \
+	if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; \
 	then echo "$$python"; break; fi; done),python3)
 ENTER = . install/setup.sh
 ARGS =

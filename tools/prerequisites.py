@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import places
 
-OLDEST, NEWEST = (3, 11), (3, 12)
+OLDEST, NEWEST = (3, 11), (3, 13)
 """Versions of Python for which every pinned wheel exists and with which the tests are run."""
 OLDEST_GLIBC = (2, 28)
 OLDEST_PIP = (22, 3)
@@ -88,11 +88,11 @@ def imports(module: str) -> bool:
 
 
 def wrong_python(need: str) -> Problem:
-    """Another Python is needed; Debian 12 brings 3.11, Ubuntu 24.04 brings 3.12."""
+    """Another Python is needed; say which package brings it on the systems that have one."""
     codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "") if os.path.exists(
         "/etc/os-release") and hasattr(platform, "freedesktop_os_release") else ""
-    version = {"bookworm": "3.11", "jammy": "3.11", "noble": "3.12"}.get(codename)
-    what = (f"{need} CPython 3.11 or 3.12: {places.base_python()} is {platform.python_implementation()} "
+    version = {"bookworm": "3.11", "trixie": "3.13", "jammy": "3.11", "noble": "3.12"}.get(codename)
+    what = (f"{need} CPython 3.11, 3.12 or 3.13: {places.base_python()} is {platform.python_implementation()} "
             f"{platform.python_version()}")
     if version:
         return Problem(what, (f"python{version}", f"python{version}-venv", f"python{version}-dev"),

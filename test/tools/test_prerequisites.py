@@ -64,12 +64,20 @@ def test_ros_that_is_named_but_not_there(checkout):
 
 @pytest.mark.parametrize("codename, advice", [("bookworm", "sudo apt-get install python3.11 python3.11-venv"),
                                               ("noble", "sudo apt-get install python3.12 python3.12-venv"),
-                                              ("trixie", "uv python install 3.12")])
+                                              ("trixie", "sudo apt-get install python3.13 python3.13-venv"),
+                                              ("buster", "uv python install 3.12")])
 def test_python_without_wheels(monkeypatch, codename, advice):
     monkeypatch.setattr(prerequisites, "NEWEST", (3, 10))
     monkeypatch.setattr(prerequisites.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": codename})
     said = prerequisites.report(list(prerequisites.of_platform()))
-    assert "CPython 3.11 or 3.12" in said and advice in said
+    assert "CPython 3.11, 3.12 or 3.13" in said and advice in said
+
+
+def test_make_looks_for_the_same_versions():
+    oldest, newest = (".".join(map(str, version)) for version in (prerequisites.OLDEST, prerequisites.NEWEST))
+    text = (ROOT / "Makefile").read_text()
+    assert f"{prerequisites.OLDEST} <= sys.version_info[:2] <= {prerequisites.NEWEST}" in text
+    assert f"python{newest} " in text and f" python{oldest})" in text
 
 
 @pytest.mark.parametrize("function, answer", [("machine", "aarch64"), ("libc_ver", ("glibc", "2.27")),
