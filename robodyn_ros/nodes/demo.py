@@ -39,7 +39,7 @@ START = {"shoulder_pan_joint": 0.0, "shoulder_lift_joint": -1.2, "elbow_joint": 
 """Where the arm stands when the simulation starts [rad]."""
 SWINGS = np.array([[0.9, -0.4, 0.5, -0.4, 0.5, 1.2], [-0.6, 0.3, -0.6, 0.6, -0.4, -0.9],
                    [0.5, -0.6, 0.7, 0.3, 0.6, 0.6], [-0.8, 0.2, -0.3, -0.5, -0.6, -1.2]])
-"""Waypoints of one half of the motion, relative to the start [rad]; the second half repeats them."""
+"""Waypoints relative to the start [rad], passed twice; half-way, all joints are between two of them."""
 SECONDS_PER_WAYPOINT = 1.5
 START_DEADLINE = 30.0
 
@@ -184,9 +184,9 @@ def seconds(state: ControllerState) -> float:
 
 
 def trajectory(robot: Robot) -> JointTrajectory:
-    """Make the motion: twice through the swings, ending at the start."""
+    """Make the motion: twice through the swings, then back to the start."""
     start = np.array([START[name] for name in robot.joint_names])
-    offsets = [*SWINGS, *SWINGS[:-1], np.zeros(robot.n)]
+    offsets = [*SWINGS, *SWINGS, np.zeros(robot.n)]
     message = JointTrajectory(joint_names=list(robot.joint_names))
     for index, offset in enumerate(offsets, start=1):
         point = JointTrajectoryPoint(positions=(start + offset).tolist())
@@ -212,10 +212,12 @@ def record(robot: Robot, states: Sequence[ControllerState]) -> TrackingRecord:
 def graph() -> Iterator[list[NodeProcess]]:
     """The four nodes, each in a process of its own."""
     common = {"robot": ROBOT}
-    initial = {f"initial_position.{name}": value for name, value in START.items()}
+    # In lockstep, what is seen does not depend on how busy the machine is; it is slower than real time if need be.
+    hardware = {"time_mode": "lockstep", "lockstep_speed_limit": 1.0,
+                **{f"initial_position.{name}": value for name, value in START.items()}}
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(NodeProcess(node, {**common, **parameters})) for node, parameters in (
-            ("hardware", initial), ("controller", {"controller": CONTROLLERS[0]}), ("dynamics", {}),
+            ("hardware", hardware), ("controller", {"controller": CONTROLLERS[0]}), ("dynamics", {}),
             ("state_publisher", {}))]
 
 

@@ -36,6 +36,8 @@ PARAMETERS = (
               read_only=True, minimum=1),
     Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
               maximum=1e3),
+    Parameter("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not exceed; 0: "
+              "as fast as the machine goes.", minimum=0.0, maximum=1e3),
     Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
               minimum=0.0),
     Parameter("safe_behaviour", "damping", "What a joint does whose command is too old. damping: passive viscous "
@@ -95,7 +97,8 @@ class HardwareNode(RobodynNode):
             return changed.get(name, self.parameters[name])
 
         return LiveSettings(value("command_timeout"), SafeBehaviour(value("safe_behaviour")),
-                            value("safe_time_constant"), value("real_time_factor"))
+                            value("safe_time_constant"), value("real_time_factor"),
+                            value("lockstep_speed_limit"))
 
     def _on_change(self, changed: Mapping[str, Any]) -> None:
         self._loop.settings = self._live_settings(changed)

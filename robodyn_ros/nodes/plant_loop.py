@@ -50,12 +50,14 @@ class LiveSettings:
         safe_behaviour: What joints with too old a command do.
         safe_time_constant: Time constant of the damping behaviour [s].
         real_time_factor: Simulated time per steady clock time, for ``scaled``.
+        lockstep_speed_limit: Most simulated time per steady clock time, for ``lockstep``; 0: none.
     """
 
     command_timeout: float
     safe_behaviour: SafeBehaviour
     safe_time_constant: float
     real_time_factor: float
+    lockstep_speed_limit: float
 
 
 class PlantLoop:
@@ -200,7 +202,8 @@ class PlantLoop:
             self._accept(message)
 
     def _lockstep_cycle(self, path: ControlPath) -> None:
-        message = path.wait(REPEAT_SECONDS)
+        # An answered state waits for nothing but its time.
+        message = None if self._answered and self.budget != 0 else path.wait(REPEAT_SECONDS)
         if message is not None:
             # An answer that is rejected is an answer too: the last good command goes on, and grows old.
             self._accept(message)
@@ -215,6 +218,12 @@ class PlantLoop:
         if not self._answered or self.budget == 0:
             self._repeat_state()
             return
+        if self._settings.lockstep_speed_limit:
+            now = time.monotonic_ns()
+            if now < self.pace.next:
+                path.sleep((self.pace.next - now) / NANOSECONDS)
+                return
+            self.pace.begin(now)
         self._answered = False
         self._advance(1)
         if self._waiting_since is not None:
@@ -333,6 +342,8 @@ class PlantLoop:
         self._commands.configure(timeout, settings.safe_behaviour, settings.safe_time_constant)
         if self.time_mode is TimeMode.SCALED:
             self.pace.interval = self.period / settings.real_time_factor
+        elif self.time_mode is TimeMode.LOCKSTEP and settings.lockstep_speed_limit:
+            self.pace.interval = self.period / settings.lockstep_speed_limit
 
     def values(self) -> dict[str, Any]:
         """Figures for the diagnostics."""

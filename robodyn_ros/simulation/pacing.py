@@ -33,6 +33,10 @@ class Pace:
         """Let the next period be due one interval from now [ns]; nothing is owed."""
         self.next = now + self.interval
 
+    def begin(self, now: int) -> None:
+        """Begin one period now [ns], at or after its deadline; what was missed is not owed."""
+        self.next = max(self.next + self.interval, now)
+
     def due(self, now: int) -> int:
         """Number of periods that are due; they count as begun.
 

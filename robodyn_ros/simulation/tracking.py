@@ -112,7 +112,7 @@ class TrackingRecord:
         for spare in range(len(self.joint_names), blocks * columns):
             for row in (0, 1):
                 axes[2 * (spare // columns) + row][spare % columns].set_visible(False)
-        axes[0][0].legend(loc="best", fontsize="small")
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         figure.savefig(path, dpi=110)
 
     def _mark_phases(self, axis: Axes, time: NDArray[np.float64]) -> None:

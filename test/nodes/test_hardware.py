@@ -283,9 +283,9 @@ def test_divergence_pauses_loudly_and_reset_recovers(scaled, scaled_process):
 # --- lockstep
 
 
-def run_lockstep(namespace, periods):
+def run_lockstep(namespace, periods, **parameters):
     """States of a fresh lockstep run under a law of state and stamp alone, as one array."""
-    with hardware(namespace, time_mode="lockstep") as process, Peer(namespace) as peer:
+    with hardware(namespace, time_mode="lockstep", **parameters) as process, Peer(namespace) as peer:
         rows, expected = [], PERIOD
         while len(rows) < periods:
             state = peer.next_stamped(expected)
@@ -299,9 +299,30 @@ def run_lockstep(namespace, periods):
 
 
 def test_lockstep_is_deterministic_to_the_bit():
-    first, second = run_lockstep("lock1", 150), run_lockstep("lock2", 150)
+    first, second = run_lockstep("lock1", 150), run_lockstep("lock2", 150, lockstep_speed_limit=0.5)
     assert np.abs(first[-1] - first[0]).max() > 1e-3
     assert first.tobytes() == second.tobytes()
+
+
+def test_lockstep_keeps_to_its_speed_limit_and_lives_with_pauses():
+    with hardware("limit", time_mode="lockstep", lockstep_speed_limit=0.1) as process, Peer("limit") as peer:
+        def answer(stop):
+            begin = time.monotonic()
+            for tick in range(peer.ticks, stop):
+                state = peer.next_stamped((tick + 1) * PERIOD)
+                peer.states.clear()
+                peer.command(NAMES, [0.0, 0.0], state.header.stamp)
+            peer.ticks = stop
+            return time.monotonic() - begin
+
+        peer.ticks = 0
+        answer(2)
+        assert answer(22) >= 19 * 1e-9 * PERIOD / 0.1  # a lower bound: never faster, however busy the machine
+        assert peer.service(SetBool, "pause", data=True).success
+        assert peer.service(SetBool, "pause", data=False).success
+        assert peer.set_parameters("/limit/hardware", {"lockstep_speed_limit": 0.0}).successful
+        answer(40)
+        process.stop()
 
 
 def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(request):

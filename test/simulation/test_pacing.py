@@ -32,3 +32,13 @@ def test_missed_periods_are_caught_up_to_a_limit_and_the_rest_dropped():
     assert (pace.missed, pace.dropped, pace.next) == (21, 15_000, 24_000)
     assert pace.due(24_000) == 1
     assert pace.worst == 19_999
+
+
+def test_one_period_at_a_time_is_never_early_and_owes_nothing():
+    pace = Pace(period=100)
+    pace.restart(0)
+    pace.begin(100)
+    assert pace.next == 200
+    pace.begin(650)
+    assert pace.next == 650
+    assert (pace.missed, pace.dropped) == (0, 0.0)
