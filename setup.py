@@ -43,6 +43,8 @@ setup(
                             *(f"{node} = {NAME}.cli:{node}" for node in NODES)],
         f"{NAME}.controllers": [
             f"pd = {NAME}.control.pd:PD",
+            f"pid = {NAME}.control.pid:PID",
+            f"pd_gravity = {NAME}.control.pd_gravity:PDGravity",
             f"computed_torque = {NAME}.control.computed_torque:ComputedTorque",
             f"damping = {NAME}.control.damping:Damping",
         ],

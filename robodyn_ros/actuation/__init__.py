@@ -1,0 +1,7 @@
+"""Actuators: DC motors, gear trains, and the robot's dynamics with them, from motor voltage to motion."""
+
+from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.gear_train import GearTrain
+
+__all__ = ["Actuators", "DCMotor", "GearTrain"]

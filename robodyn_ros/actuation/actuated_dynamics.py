@@ -1,0 +1,126 @@
+"""The robot with its motors and gears: from motor voltage to motion, [Yamamoto] (6.16), (6.17).
+
+D is the viscous friction of the description. Its Coulomb friction is not in here, as it is not in the book: what
+holds a joint still is the business of ``robodyn_ros.simulation``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics import composite, newton_euler
+from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array
+
+
+def mass_matrix(model: RobotModel, actuators: Actuators, q: Array) -> Array:
+    """M'(q) = M(q) + Gamma^T J_M Gamma, (6.17).
+
+    Args:
+        model: The robot.
+        actuators: Its motors and gears.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        Shape (n, n) [kg m^2, kg m or kg].
+
+    Raises:
+        InputError: There is not one actuator for each joint.
+    """
+    _check(model, actuators)
+    return composite.mass_matrix(model, q) + np.diag(actuators.reflected_inertia)
+
+
+def damping(model: RobotModel, actuators: Actuators) -> Array:
+    """The diagonal of D' = D + Gamma^T K_M R_M^-1 K_e Gamma, (6.17), shape (n,) [N m s/rad or N s/m].
+
+    Args:
+        model: The robot.
+        actuators: Its motors and gears.
+
+    Raises:
+        InputError: There is not one actuator for each joint.
+    """
+    _check(model, actuators)
+    return model.damping + actuators.damping
+
+
+def forward_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array, voltage: Array) -> Array:
+    """The acceleration a of M'(q) a + h(q, v) + g(q) + D' v = K v_M, (6.17).
+
+    Args:
+        model: The robot.
+        actuators: Its motors and gears.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        voltage: v_M, shape (n,) [V].
+
+    Returns:
+        Shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: There is not one actuator for each joint; or a joint moves no inertia.
+    """
+    effort = actuators.voltage_gain * voltage - damping(model, actuators) * v
+    return solve_mass(mass_matrix(model, actuators, q), effort - newton_euler.bias(model, q, v))
+
+
+def inverse_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array, a: Array) -> Array:
+    """The voltages v_M that a motion needs, (6.17) solved for them.
+
+    Args:
+        model: The robot.
+        actuators: Its motors and gears.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Returns:
+        Shape (n,) [V].
+
+    Raises:
+        InputError: There is not one actuator for each joint.
+    """
+    _check(model, actuators)
+    effort = newton_euler.inverse_dynamics(model, q, v, a) + model.damping * v
+    return actuators.voltage(effort, v, a)
+
+
+def state_derivative(model: RobotModel, actuators: Actuators, x: ArrayLike, voltage: ArrayLike) -> NDArray[Any]:
+    """f of x' = f(x, v_M) with inductance, so that the currents are states: x = (q, v, i_M).
+
+        M'(q) a = Gamma^T K_M i_M - h - g - D v,    L_M di_M/dt = v_M - R_M i_M - K_e Gamma v
+
+    (6.1), (6.3), (6.4), (6.10) and (6.16), without the step from (6.1) to (6.2).
+
+    Args:
+        model: The robot.
+        actuators: Its motors and gears.
+        x: Joint positions, velocities and motor currents, shape (3n,) [rad or m, rad/s or m/s, A].
+        voltage: v_M, shape (n,) [V].
+
+    Returns:
+        Shape (3n,).
+
+    Raises:
+        InputError: There is not one actuator for each joint; an array has another shape; a motor has no inductance; or
+            a joint moves no inertia.
+    """
+    q, v, current = np.split(as_array(x, (3 * model.n,), "x"), 3)
+    mass = mass_matrix(model, actuators, q)
+    effort = actuators.gear.joint_effort(actuators.motor.torque(current)) - model.damping * v
+    a = solve_mass(mass, effort - newton_euler.bias(model, q, v))
+    current_rate = actuators.motor.current_rate(current, voltage, actuators.gear.motor_motion(v))
+    return np.concatenate([v, a, current_rate])
+
+
+def _check(model: RobotModel, actuators: Actuators) -> None:
+    if actuators.n != model.n:
+        raise InputError(f"robot '{model.name}': expected {model.n} actuators, one for each joint, "
+                         f"received {actuators.n}")

@@ -1,0 +1,129 @@
+"""Motors and gears together, seen from the joints: [Yamamoto] (6.11) to (6.17)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """One DC motor and one gear train for each joint, inductance neglected: from voltages to joint efforts.
+
+        tau = K v_M - Gamma^T K_M R_M^-1 K_e Gamma dq/dt - Gamma^T J_M Gamma d^2q/dt^2        (6.15)
+
+    The matrices are diagonal, and kept as their diagonals. The rotors turn about their own axes only: gyroscopic
+    torques of fast rotors on moving links are left out, as in the book; the mass of a motor belongs to its link.
+
+    Attributes:
+        motor: The motors.
+        gear: The gear trains.
+
+    Raises:
+        InputError: The numbers of motors and of gear trains differ, neither being 1.
+    """
+
+    motor: DCMotor
+    gear: GearTrain
+
+    def __post_init__(self) -> None:
+        """Give motors and gears the same number."""
+        n = max(self.motor.n, self.gear.n)
+        if self.motor.n not in (1, n) or self.gear.n not in (1, n):
+            raise InputError(f"Actuators: expected as many motors as gear trains, or one of either for all, received "
+                             f"{self.motor.n} motors and {self.gear.n} gear trains")
+        if self.motor.n != n:
+            spread = {name: figure.repeat(n) for name, figure in vars(self.motor).items()}
+            object.__setattr__(self, "motor", DCMotor(**spread))
+        if self.gear.n != n:
+            object.__setattr__(self, "gear", GearTrain(self.gear.ratio.repeat(n)))
+
+    @property
+    def n(self) -> int:
+        """Number of actuators."""
+        return self.gear.n
+
+    @cached_property
+    def reflected_inertia(self) -> Array:
+        """Gamma^T J_M Gamma, what the rotors add to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
+        return self.gear.reflected(self.motor.rotor_inertia)
+
+    @cached_property
+    def damping(self) -> Array:
+        """Gamma^T K_M R_M^-1 K_e Gamma, by which back-EMF slows the joints, (6.17), shape (n,) [N m s/rad or N s/m]."""
+        motor = self.motor
+        return self.gear.reflected(motor.torque_constant / motor.resistance * motor.back_emf_constant)
+
+    @cached_property
+    def voltage_gain(self) -> Array:
+        """K = Gamma^T K_M R_M^-1: joint effort per voltage at rest, (6.17), shape (n,) [N m/V or N/V]."""
+        return self.gear.joint_effort(self.motor.torque_constant / self.motor.resistance)
+
+    def effort_gain(self, gain: ArrayLike) -> Array:
+        """What a feedback gain in volts, of (6.18) or (6.28), is worth in joint efforts: K times the gain.
+
+        Args:
+            gain: Diagonal of K_p, K_v or K_i, shape (n,) [V per unit of the joint's error].
+
+        Returns:
+            Shape (n,) [N m or N per unit of the joint's error].
+
+        Raises:
+            InputError: The array has another shape.
+        """
+        return self.voltage_gain * as_array(gain, (self.n,), "Actuators: gain")
+
+    def generated_torque(self, voltage: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+        """tau_0 = K_M R_M^-1 (v_M - K_e Gamma dq/dt), (6.13), shape (n,) [N m].
+
+        Args:
+            voltage: v_M, shape (n,) [V].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+
+        Raises:
+            InputError: An array has another shape.
+        """
+        return self.motor.torque(self.motor.steady_current(voltage, self.gear.motor_motion(v)))
+
+    def joint_effort(self, voltage: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
+        """tau = Gamma^T (tau_0 - J_M Gamma d^2q/dt^2), what the joints get: (6.14), (6.15).
+
+        Args:
+            voltage: v_M, shape (n,) [V].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+        Returns:
+            Shape (n,) [N m or N].
+
+        Raises:
+            InputError: An array has another shape.
+        """
+        inertial = self.motor.rotor_inertia * self.gear.motor_motion(a)
+        return self.gear.joint_effort(self.generated_torque(voltage, v) - inertial)
+
+    def voltage(self, effort: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
+        """v_M by which the joints get an effort in a motion: (6.12) with (6.14).
+
+        Args:
+            effort: tau, shape (n,) [N m or N].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+        Returns:
+            Shape (n,) [V].
+
+        Raises:
+            InputError: An array has another shape.
+        """
+        generated = self.motor.rotor_inertia * self.gear.motor_motion(a) + self.gear.motor_torque(effort)
+        return self.motor.voltage(generated / self.motor.torque_constant, self.gear.motor_motion(v))

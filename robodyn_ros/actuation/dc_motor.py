@@ -1,0 +1,184 @@
+"""DC motors, [Yamamoto] 6.1, one for each joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.actuation.values import per_actuator, require
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array
+
+
+@dataclass(frozen=True, eq=False)
+class DCMotor:
+    """DC motors by their voltage v_M, current i_M and speed w = dq_M/dt, [Yamamoto] (6.1) to (6.4).
+
+        v_M = R_M i_M + K_e w + L_M di_M/dt,    tau_0 = K_M i_M = J_M dw/dt + tau_M
+
+    Each figure is a number, the same for all motors, or has shape (n,); in the instance all have shape (n,).
+    Voltages, currents, speeds and torques have shape (n,), too, and may be traced.
+
+    Without inductance the current follows voltage and speed at once, (6.2): good for motions much slower than the
+    electrical time constant L_M / R_M. The model has no friction in the motor (reckon that to the joint, times the
+    square of the gear ratio), no iron losses, and constant figures, whatever the temperature.
+
+    Attributes:
+        resistance: R_M, of the armature [ohm].
+        torque_constant: K_M [N m/A]; the book's "kgm/A" is short of a 1/s^2.
+        rotor_inertia: J_M, of rotor and pinion about the motor's axis [kg m^2].
+        inductance: L_M, of the armature [H]; 0 to neglect it.
+        back_emf_constant: K_e [V s/rad]; None for K_M, to which it is equal in these units: what K_e w takes from the
+            circuit, K_M i_M w gives to the shaft.
+
+    Raises:
+        InputError: A figure is not finite, negative (or zero, for resistance and torque constant), or their lengths
+            differ.
+    """
+
+    resistance: Array
+    torque_constant: Array
+    rotor_inertia: Array
+    inductance: Array = 0.0  # type: ignore[assignment]  # an array once the instance is made
+    back_emf_constant: Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Check the figures and give all of them one shape."""
+        values = dict(vars(self))
+        if self.back_emf_constant is None:
+            values["back_emf_constant"] = self.torque_constant
+        for name, array in per_actuator("DCMotor", values).items():
+            may_vanish = name in ("rotor_inertia", "inductance", "back_emf_constant")
+            fits = array >= 0.0 if may_vanish else array > 0.0
+            require("DCMotor", name, array, fits, "numbers that are not negative" if may_vanish else "positive numbers")
+            object.__setattr__(self, name, array)
+
+    @property
+    def n(self) -> int:
+        """Number of motors."""
+        return len(self.resistance)
+
+    @property
+    def electrical_time_constant(self) -> Array:
+        """L_M / R_M: time in which the current follows a voltage, at constant speed, shape (n,) [s]."""
+        return self.inductance / self.resistance
+
+    def voltage(self, current: ArrayLike, speed: ArrayLike, current_rate: ArrayLike | None = None) -> NDArray[Any]:
+        """v_M = R_M i_M + K_e w + L_M di_M/dt, (6.1); without the last, (6.2).
+
+        Args:
+            current: i_M, shape (n,) [A].
+            speed: w, shape (n,) [rad/s].
+            current_rate: di_M/dt, shape (n,) [A/s]; None for a current that is constant, or no inductance.
+
+        Returns:
+            Shape (n,) [V].
+
+        Raises:
+            InputError: An array has another shape.
+        """
+        voltage = self.resistance * self._array(current, "current") + self.back_emf_constant * self._array(
+            speed, "speed")
+        return voltage if current_rate is None else voltage + self.inductance * self._array(
+            current_rate, "current_rate")
+
+    def steady_current(self, voltage: ArrayLike, speed: ArrayLike) -> NDArray[Any]:
+        """i_M = (v_M - K_e w) / R_M, (6.2): where the current settles, or is at once without inductance.
+
+        Args:
+            voltage: v_M, shape (n,) [V].
+            speed: w, shape (n,) [rad/s].
+
+        Returns:
+            Shape (n,) [A].
+
+        Raises:
+            InputError: An array has another shape.
+        """
+        back_emf = self.back_emf_constant * self._array(speed, "speed")
+        return (self._array(voltage, "voltage") - back_emf) / self.resistance
+
+    def current_rate(self, current: ArrayLike, voltage: ArrayLike, speed: ArrayLike) -> NDArray[Any]:
+        """di_M/dt = (v_M - R_M i_M - K_e w) / L_M, (6.1), shape (n,) [A/s].
+
+        Args:
+            current: i_M, shape (n,) [A].
+            voltage: v_M, shape (n,) [V].
+            speed: w, shape (n,) [rad/s].
+
+        Raises:
+            InputError: An array has another shape; or a motor has no inductance, so that its current is no state.
+        """
+        self.require_inductance()
+        drop = self.voltage(current, speed)
+        return (self._array(voltage, "voltage") - drop) / self.inductance
+
+    def torque(self, current: ArrayLike) -> NDArray[Any]:
+        """tau_0 = K_M i_M, (6.3), (6.11), shape (n,) [N m].
+
+        Args:
+            current: i_M, shape (n,) [A].
+
+        Raises:
+            InputError: The array has another shape.
+        """
+        return self.torque_constant * self._array(current, "current")
+
+    def output_torque(self, current: ArrayLike, acceleration: ArrayLike) -> NDArray[Any]:
+        """tau_M = tau_0 - J_M dw/dt, (6.3), (6.4): what the shaft gives to the gear, shape (n,) [N m].
+
+        Args:
+            current: i_M, shape (n,) [A].
+            acceleration: dw/dt, shape (n,) [rad/s^2].
+
+        Raises:
+            InputError: An array has another shape.
+        """
+        return self.torque(current) - self.rotor_inertia * self._array(acceleration, "acceleration")
+
+    def current_step(
+        self, current: ArrayLike, voltage: ArrayLike, speed: ArrayLike, step: float
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The exact solution of (6.1) after a step in which voltage and speed are constant.
+
+        With i_s = (v_M - K_e w) / R_M and T = L_M / R_M the current is i_s + (i_M - i_s) e^(-t / T): stable for every
+        step, however short T is, and (6.2) for T = 0.
+
+        Args:
+            current: i_M at the beginning, shape (n,) [A].
+            voltage: v_M, shape (n,) [V].
+            speed: w, shape (n,) [rad/s].
+            step: Duration [s].
+
+        Returns:
+            The current at the end and its mean over the step, whose torque gives the step's angular impulse, shape
+            (n,) each [A].
+
+        Raises:
+            InputError: An array has another shape, or the step is not positive.
+        """
+        if not 0.0 < step < np.inf:
+            raise InputError(f"DCMotor.current_step: expected a positive step [s], received {step}")
+        settled = self.steady_current(voltage, speed)
+        excess = self._array(current, "current") - settled
+        time_constants = self.electrical_time_constant / step
+        with np.errstate(over="ignore"):  # infinite is right
+            rates = np.divide(1.0, time_constants, out=np.full(self.n, np.inf), where=time_constants > 0.0)
+        mean_share = time_constants * -np.expm1(-rates)
+        return settled + np.exp(-rates) * excess, settled + mean_share * excess
+
+    def require_inductance(self) -> None:
+        """Check that the current of every motor is a state of its own.
+
+        Raises:
+            InputError: A motor has no inductance.
+        """
+        require("DCMotor", "inductance", self.inductance, self.inductance > 0.0,
+                "positive numbers [H], the current being a state")
+
+    def _array(self, value: ArrayLike, name: str) -> NDArray[Any]:
+        return as_array(value, (self.n,), f"DCMotor: {name}")

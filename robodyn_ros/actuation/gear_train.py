@@ -1,0 +1,107 @@
+"""Gear trains between motors and joints, [Yamamoto] 6.1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.actuation.values import per_actuator, require
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.arguments import as_array
+
+
+@dataclass(frozen=True, eq=False)
+class GearTrain:
+    """Rigid gears without play or loss, one for each joint: dq_M = gamma dq, tau = gamma tau_M.
+
+    [Yamamoto] (6.5) to (6.10). Gamma of the book is the diagonal matrix of the gear ratios.
+
+    Attributes:
+        ratio: gamma, motor turns per joint turn, not 0, negative where the motor turns the other way; shape (n,), or
+            one number for all [- or, where the joint slides, rad/m].
+
+    Raises:
+        InputError: A ratio is 0 or not finite.
+    """
+
+    ratio: Array
+
+    def __post_init__(self) -> None:
+        """Check the ratios and give them their shape."""
+        array = per_actuator("GearTrain", {"ratio": self.ratio})["ratio"]
+        require("GearTrain", "ratio", array, array != 0.0, "ratios other than 0")
+        object.__setattr__(self, "ratio", array)
+
+    @classmethod
+    def of_model(cls, model: RobotModel) -> Self:
+        """The gears that the description's transmissions tell of; 1 where there is none."""
+        return cls(model.reduction)
+
+    @property
+    def n(self) -> int:
+        """Number of gear trains."""
+        return len(self.ratio)
+
+    @property
+    def reduction_ratio(self) -> Array:
+        """Speed of the output over that of the input, 1 / gamma, (6.5), (6.6), shape (n,)."""
+        return 1.0 / self.ratio
+
+    def motor_motion(self, joint_motion: ArrayLike) -> NDArray[Any]:
+        """Gamma dq: a displacement, velocity or acceleration of the motors from that of the joints, (6.7), (6.8).
+
+        Args:
+            joint_motion: Shape (n,) [rad or m, per s or s^2].
+
+        Returns:
+            Shape (n,) [rad, per s or s^2].
+
+        Raises:
+            InputError: The array has another shape.
+        """
+        return self.ratio * as_array(joint_motion, (self.n,), "GearTrain: joint_motion")
+
+    def joint_effort(self, motor_torque: ArrayLike) -> NDArray[Any]:
+        """tau = Gamma^T tau_M: what the joints get from the torques of the motors' shafts, (6.10).
+
+        Args:
+            motor_torque: tau_M, shape (n,) [N m].
+
+        Returns:
+            Shape (n,) [N m or N].
+
+        Raises:
+            InputError: The array has another shape.
+        """
+        return self.ratio * as_array(motor_torque, (self.n,), "GearTrain: motor_torque")
+
+    def motor_torque(self, joint_effort: ArrayLike) -> NDArray[Any]:
+        """tau_M = Gamma^-T tau, (6.10) the other way.
+
+        Args:
+            joint_effort: tau, shape (n,) [N m or N].
+
+        Returns:
+            Shape (n,) [N m].
+
+        Raises:
+            InputError: The array has another shape.
+        """
+        return as_array(joint_effort, (self.n,), "GearTrain: joint_effort") / self.ratio
+
+    def reflected(self, motor_side: ArrayLike) -> NDArray[np.float64]:
+        """Gamma^T X Gamma: an inertia or a viscous friction of the motor's shaft, as the joint feels it, (6.17).
+
+        Args:
+            motor_side: The diagonal of X, shape (n,) [kg m^2 or N m s/rad].
+
+        Returns:
+            The diagonal, shape (n,) [kg m^2 or kg; N m s/rad or N s/m].
+
+        Raises:
+            InputError: The array has another shape.
+        """
+        return self.ratio**2 * as_array(motor_side, (self.n,), "GearTrain: motor_side")

@@ -1,0 +1,233 @@
+"""Where PD and PID control of each joint come to rest under gravity, and whether they do: [Yamamoto] 6.3 to 6.5.
+
+Gains are those of efforts, tau = K_p e + K_v e' + K_i (integral of e) with e = q_d - q, as ``PD`` and ``PID`` have
+them. Gains in volts, as the book has them, become these by ``Actuators.effort_gain``; (6.27) and (6.32), their brackets
+multiplied by Gamma^T J_M Gamma, are then what stands here. The book neglects M(q) and h(q, v) in them, which is good
+for high gear ratios; where the robot comes to rest does not depend on either, and the poles here have M(q), too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize, root
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_floats
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+class RestPosition(NamedTuple):
+    """Where a robot under PD or PID control stands still.
+
+    Attributes:
+        q: Joint positions, shape (n,) [rad or m].
+        error: e = q_d - q, shape (n,) [rad or m].
+        effort: What the controller exerts there, which is g(q), shape (n,) [N m or N].
+    """
+
+    q: Array
+    error: Array
+    effort: Array
+
+
+def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
+    """C = dg/dq, [Yamamoto] before (6.25), exactly; symmetric, since g is itself the slope of the potential energy.
+
+    Args:
+        robot: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        Shape (n, n) [N m/rad, N/rad or N m/m; 0 between sliding joints].
+
+    Raises:
+        InputError: q has another shape or is not finite.
+    """
+    rest = np.zeros(robot.n)
+    return robot.dynamics().inverse_dynamics_derivatives(_joints(robot, q, "q"), rest, rest)[0]
+
+
+def steady_state_error(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> Array:
+    """The error that remains, e = (K_p + C)^-1 g(q_d) with C = dg/dq at q_d: [Yamamoto] (6.27), (6.33).
+
+    Linear in e: good as long as the error is small, see ``rest_position`` for the error without that. Joints with an
+    integral gain have none; what then remains of the others is the same formula with their rows and columns only.
+
+    Args:
+        robot: The robot.
+        q_d: Desired joint positions, shape (n,) [rad or m].
+        p: Diagonal of K_p, shape (n,) or one number for all [N m/rad or N/m].
+        i: Diagonal of K_i, 0 for PD, likewise [N m/(rad s) or N/(m s)].
+
+    Returns:
+        Shape (n,) [rad or m].
+
+    Raises:
+        InputError: An argument has another shape or is not finite; a gain is negative; or K_p is too weak to hold the
+            robot at q_d against gravity (K_p + C is not positive definite), so that it does not come to rest near by.
+    """
+    q_d, p, i = _joints(robot, q_d, "q_d"), _gains(robot, p, "p"), _gains(robot, i, "i")
+    held = np.flatnonzero(i == 0.0)
+    stiffness = (np.diag(p) + gravity_stiffness(robot, q_d))[np.ix_(held, held)]
+    if len(held) and np.linalg.eigvalsh(stiffness).min() <= 0.0:
+        raise InputError(
+            f"steady_state_error of '{robot.name}': expected K_p stiffer than gravity (K_p + dg/dq positive definite) "
+            f"at {q_d.tolist()}, received p = {p.tolist()}; rest_position says where the robot falls to"
+        )
+    error = np.zeros(robot.n)
+    error[held] = np.linalg.solve(stiffness, robot.dynamics().gravity(q_d)[held])
+    return error
+
+
+def rest_position(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> RestPosition:
+    """Where the robot comes to rest, gravity being what it is there: the solution of K_p (q_d - q) = g(q).
+
+    That is where the potential energy of robot and springs, U(q) + e^T K_p e / 2, is least. Downhill from q_d there is
+    always such a place, and a stable one. Limits of positions and efforts, and dry friction, are not looked at: what is
+    beyond them (see ``RestPosition.effort``) is not reached.
+
+    Args:
+        robot: The robot.
+        q_d: Desired joint positions, shape (n,) [rad or m].
+        p: As for ``steady_state_error``.
+        i: As for ``steady_state_error``; joints with an integral gain stand at q_d.
+
+    Returns:
+        The position.
+
+    Raises:
+        InputError: An argument has another shape or is not finite; a gain is negative; or a joint has neither p nor i,
+            or too little of p, so that nothing determines where it stands.
+    """
+    q_d, p, i = _joints(robot, q_d, "q_d"), _gains(robot, p, "p"), _gains(robot, i, "i")
+    held = np.flatnonzero(i == 0.0)
+    if not (p[held] > 0.0).all():
+        raise InputError(f"rest_position of '{robot.name}': expected p positive for each joint without i, "
+                         f"received p = {p.tolist()}, i = {i.tolist()}")
+    dynamics = robot.dynamics()
+
+    def position(error: Array) -> Array:
+        q = q_d.copy()
+        q[held] -= error
+        return q
+
+    def energy(error: Array) -> float:
+        return float(dynamics.potential_energy(position(error)) + 0.5 * error @ (p[held] * error))
+
+    def slope(error: Array) -> Array:
+        return p[held] * error - dynamics.gravity(position(error))[held]
+
+    def curvature(error: Array) -> Array:
+        return np.diag(p[held]) + gravity_stiffness(robot, position(error))[np.ix_(held, held)]
+
+    error = np.zeros(len(held))
+    if len(held):
+        scale = np.abs(slope(error)).max()
+        error = minimize(energy, error, jac=slope, hess=curvature, method="trust-exact",
+                         options={"gtol": 1e-6 * scale + 1e-12}).x
+        found = root(slope, error, jac=curvature, options={"xtol": 1e-14})  # the last digits: energy has too few
+        if not np.abs(found.fun).max() <= 1e-9 * max(scale, 1.0):
+            raise InputError(f"rest_position of '{robot.name}': no rest found from q_d = {q_d.tolist()}, "
+                             f"{found.fun.tolist()} being left of the efforts; use a larger p, received {p.tolist()}")
+        error = found.x
+    q = position(error)
+    return RestPosition(q, q_d - q, dynamics.gravity(q))
+
+
+def closed_loop_poles(
+    robot: Robot,
+    q: ArrayLike,
+    p: ArrayLike,
+    d: ArrayLike,
+    i: ArrayLike = 0.0,
+    reflected_inertia: ArrayLike = 0.0,
+) -> NDArray[np.complex128]:
+    """The poles s of the error near a rest position: {s^2 M + s (K_v + D) + K_p + C + K_i / s} e(s) = g / s.
+
+    The braces of [Yamamoto] (6.26) and (6.32), multiplied by Gamma^T J_M Gamma, with M(q) and the description's D kept.
+    The final value theorem, and with it (6.27) and (6.33), holds if all real parts are negative.
+
+    Args:
+        robot: The robot.
+        q: Joint positions where it rests, shape (n,) [rad or m].
+        p: Diagonal of K_p, shape (n,) or one number for all [N m/rad or N/m].
+        d: Diagonal of K_v, with the ``damping`` of ``Actuators`` if there are any, likewise [N m s/rad or N s/m].
+        i: Diagonal of K_i, 0 for PD, likewise [N m/(rad s) or N/(m s)].
+        reflected_inertia: Of the rotors, see ``Actuators.reflected_inertia``, likewise [kg m^2 or kg].
+
+    Returns:
+        Two for each joint and a third one for each with an integral gain, shape (2n to 3n,) [1/s].
+
+    Raises:
+        InputError: An argument has another shape or is not finite; a gain is negative.
+    """
+    q = _joints(robot, q, "q")
+    p, d, i, inertia = (_gains(robot, value, name) for name, value in
+                        (("p", p), ("d", d), ("i", i), ("reflected_inertia", reflected_inertia)))
+    n, integrating = robot.n, np.flatnonzero(i)
+    inverse = np.linalg.inv(robot.dynamics().mass_matrix(q) + np.diag(inertia))
+    system = np.zeros((2 * n + len(integrating), 2 * n + len(integrating)))  # of (e, e', integral of e)
+    system[:n, n : 2 * n] = np.eye(n)
+    system[n : 2 * n, :n] = -inverse @ (np.diag(p) + gravity_stiffness(robot, q))
+    system[n : 2 * n, n : 2 * n] = -inverse * (d + robot.model.damping)
+    system[n : 2 * n, 2 * n :] = -(inverse * i)[:, integrating]
+    system[2 * n :, :n] = np.eye(n)[integrating]
+    return np.linalg.eigvals(system).astype(np.complex128)
+
+
+def error_transform(
+    robot: Robot,
+    s: complex,
+    q_d: ArrayLike,
+    p: ArrayLike,
+    d: ArrayLike,
+    i: ArrayLike = 0.0,
+    reflected_inertia: ArrayLike = 0.0,
+) -> NDArray[np.complex128]:
+    """The Laplace transform e(s) of the error of a robot released at rest at q_d, [Yamamoto] (6.26), (6.32).
+
+    e(s) = {s^2 M + s (K_v + D) + K_p + C + K_i / s}^-1 g(q_d) / s, with the terms that the book neglects, as in
+    ``closed_loop_poles``, and with the K_i that (6.32) has lost.
+
+    Args:
+        robot: The robot.
+        s: Where; neither 0 nor a pole [1/s].
+        q_d: Desired joint positions, shape (n,) [rad or m].
+        p: As for ``closed_loop_poles``.
+        d: As for ``closed_loop_poles``.
+        i: As for ``closed_loop_poles``.
+        reflected_inertia: As for ``closed_loop_poles``.
+
+    Returns:
+        Shape (n,) [rad s or m s].
+
+    Raises:
+        InputError: An argument has another shape or is not finite; a gain is negative; s is 0.
+    """
+    q_d = _joints(robot, q_d, "q_d")
+    if s == 0.0:
+        raise InputError("error_transform: expected s other than 0; s e(s) for s -> 0 is steady_state_error")
+    p, d, i, inertia = (_gains(robot, value, name) for name, value in
+                        (("p", p), ("d", d), ("i", i), ("reflected_inertia", reflected_inertia)))
+    dynamics = robot.dynamics()
+    diagonal: Any = s**2 * inertia + s * (d + robot.model.damping) + p + i / s
+    system = s**2 * dynamics.mass_matrix(q_d) + gravity_stiffness(robot, q_d) + np.diag(diagonal)
+    return np.linalg.solve(system, dynamics.gravity(q_d) / s).astype(np.complex128)
+
+
+def _joints(robot: Robot, value: ArrayLike, name: str) -> Array:
+    return as_floats(value, (robot.n,), f"{name} of '{robot.name}'")
+
+
+def _gains(robot: Robot, value: ArrayLike, name: str) -> Array:
+    values = np.full(robot.n, value) if np.ndim(value) == 0 else value
+    array = as_floats(values, (robot.n,), f"{name} of '{robot.name}'")
+    if not (array >= 0.0).all():
+        raise InputError(f"{name} of '{robot.name}': expected numbers that are not negative, received {array.tolist()}")
+    return array
