@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from robodyn_ros.control.controller import Controller, JointReference, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.reference import JointReferenceSource
-from robodyn_ros.control.rehearsal import check_effort, describe
+from robodyn_ros.control.rehearsal import FAULTS, check_effort, describe
 from robodyn_ros.control.trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -102,8 +103,8 @@ class ControlLoop:
         self._safe = safe
         self._on_failure = on_failure
         self._on_start = on_start
-        self._highest = robot.model.effort_limit
-        self._lowest = -self._highest
+        self._limits = robot.model.effort_limit
+        self._limit_list: list[float] = self._limits.tolist()
         self._n = robot.n
         self._joint_names = robot.joint_names
         self._origin = self._stamp = 0
@@ -220,20 +221,21 @@ class ControlLoop:
         try:
             asked = controller.update(state, reference)
             check_effort(asked, self._n)
-        except Exception as error:  # a plugin runs arbitrary code
+        except FAULTS as error:
             return self._fall_back(state, error)
-        effort = np.minimum(np.maximum(asked, self._lowest), self._highest)
-        self.last = Tick(state, reference, effort, effort.tolist() != asked.tolist())
+        within = all(map(operator.le, map(abs, asked.tolist()), self._limit_list))  # costs less than np.clip
+        effort = asked if within else np.clip(asked, -self._limits, self._limits)
+        self.last = Tick(state, reference, effort, not within)
         return self.last
 
     def _activate(self, plugin: Plugin, state: State) -> None:
         self.active = plugin
         try:
             plugin.controller.activate(state)
-        except Exception as error:  # a plugin runs arbitrary code
+        except FAULTS as error:
             self._drop(state, error)
 
-    def _fall_back(self, state: State, error: Exception) -> Tick:
+    def _fall_back(self, state: State, error: BaseException) -> Tick:
         was_safe = self.active is self._safe
         self._drop(state, error)
         if was_safe:
@@ -241,11 +243,11 @@ class ControlLoop:
             return self.last
         return self._answer(state)
 
-    def _drop(self, state: State, error: Exception) -> None:
-        name, was_safe = self.active.name, self.active is self._safe
+    def _drop(self, state: State, error: BaseException) -> None:
+        dropped, self.active = self.active, self._safe
         self._source.hold(state.q)
-        self._on_failure(name, describe(error))
-        if not was_safe:
+        self._on_failure(dropped.name, describe(error))
+        if dropped is not self._safe:
             self._activate(self._safe, state)
 
     def _followed_since(self) -> State:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.control.controller import Controller, JointReference
 from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.rehearsal import FAULTS
 from robodyn_ros.errors import InputError, PluginError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def load_controller(name: str) -> type[Controller]:
             loaded = _entry(name).load()
     except PluginError:
         raise
-    except Exception as error:  # an import runs arbitrary code
+    except FAULTS as error:
         raise PluginError(f"controller '{name}' cannot be imported: {type(error).__name__}: {error}") from error
     return _checked(name, loaded)
 
@@ -74,7 +75,7 @@ def make_controller(name: str, robot: Robot, parameters: Parameters | None = Non
     controller_class = load_controller(name)
     try:
         return controller_class(robot, parameters)
-    except Exception as error:
+    except FAULTS as error:
         raise PluginError(f"controller '{name}' cannot be constructed: {type(error).__name__}: {error}") from error
 
 

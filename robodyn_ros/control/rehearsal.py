@@ -10,6 +10,9 @@ from robodyn_ros.control.controller import Controller, JointReference, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, PluginError
 
+FAULTS = (Exception, SystemExit)
+"""What a plugin, which may run any code, can raise; a script without a main guard leaves with SystemExit."""
+
 
 def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
     """Run one tick that holds a state, so that a fault shows (and what is compiled on first use is) beforehand.
@@ -29,7 +32,7 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
     try:
         controller.activate(state)
         check_effort(controller.update(state, reference), len(q))
-    except Exception as error:  # a plugin runs arbitrary code
+    except FAULTS as error:
         raise PluginError(f"controller '{name}' fails: {describe(error)}") from error
 
 
@@ -47,7 +50,7 @@ def check_effort(effort: Array, n: int) -> None:
         raise InputError(f"update returned efforts that are not finite: {effort}")
 
 
-def describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
     """An exception that a plugin raised, with the place where it did; our own speak for themselves."""
     if isinstance(error, InputError):
         return str(error)

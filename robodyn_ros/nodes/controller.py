@@ -46,9 +46,12 @@ PARAMETERS = (
     ),
 )
 
+STARTUP_SECONDS = 5.0
+"""How much longer than usual the first joint state may take before its absence is a problem."""
+
 BROKEN, REJECTED_STATES, REJECTED_TRAJECTORIES, DROPPED = (
     "broken plugins", "rejected joint states", "rejected trajectories", "dropped controllers"
-)  # fmt: skip
+)
 
 
 class ControllerNode(RobodynNode):
@@ -72,11 +75,8 @@ class ControllerNode(RobodynNode):
                 self._rehearse(plugin, None)
             except PluginError as error:  # perhaps only in this state, which is made up
                 self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
-        self._loop = ControlLoop(
-            self._robot, active, safe, self._timeout, self._on_failure, self._on_start
-        )
+        self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
         self._saturated = 0
-
         self._command = JointState(name=list(self._robot.joint_names))
         self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
         self._states = ControllerStatePublisher(self, self._robot.joint_names, self.parameters["state_publish_rate"])
@@ -88,7 +88,7 @@ class ControllerNode(RobodynNode):
     # On the control path's thread.
 
     def _run(self, path: ControlPath) -> None:
-        last_arrival, silent = time.monotonic(), True
+        last_arrival, silent = time.monotonic() + STARTUP_SECONDS, True
         while path.active:
             message = path.wait(self._timeout)
             now = time.monotonic()
@@ -99,7 +99,8 @@ class ControllerNode(RobodynNode):
                 self._on_joint_state(message)
             elif now - last_arrival >= self._timeout and path.active:
                 silent = True
-                self.diagnostics.raise_condition("silence", "no joint states: is the hardware node running, or paused?")
+                text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
+                self.diagnostics.raise_condition("silence", text)
 
     def _on_joint_state(self, message: JointState) -> None:
         joints, names = self._joints, message.name
@@ -121,11 +122,10 @@ class ControllerNode(RobodynNode):
 
     def _on_failure(self, name: str, reason: str) -> None:
         self.diagnostics.count(DROPPED)
-        safe = self.parameters["safe_controller"]
-        successor = f"'{safe}' took over" if name != safe else "no effort is commanded"
-        text = f"controller '{name}' was dropped, {successor}: {reason}"
-        self.diagnostics.raise_condition("dropped", text, error=True)
-        if self.executor is not None:
+        successor = self._loop.active.name
+        outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
+        self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {reason}", error=True)
+        if name != successor and self.executor is not None:
             self.executor.create_task(self._reflect_active)
 
     def _on_start(self, reason: str) -> None:
@@ -151,12 +151,12 @@ class ControllerNode(RobodynNode):
             for changed, parameters in gains.items():
                 self._loop.configure(changed, parameters)
             if successor is not None:
+                self.diagnostics.clear_condition("dropped", f"'{name}' replaces the controller that was dropped")
                 self._loop.swap(successor)
 
         self._path.call(put_in_force)
         self._plugin_parameters.store(gains)
-        if successor is not None:
-            self.diagnostics.clear_condition("dropped", f"'{name}' has replaced the controller that was dropped")
+        if successor is not None and self._loop.active is successor:
             self.get_logger().info(f"controller '{name}' is in force")
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])

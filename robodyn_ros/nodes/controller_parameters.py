@@ -10,6 +10,7 @@ from typing import Any
 from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.parameters import Parameters as PluginParameters
 from robodyn_ros.control.registry import load_controller, prefix
+from robodyn_ros.control.rehearsal import FAULTS
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.nodes.parameters import Parameter, Parameters
 from robodyn_ros.robot import Robot
@@ -50,7 +51,7 @@ class ControllerParameters:
         plugin_class = load_controller(name)
         try:
             defaults = plugin_class.Parameters().for_robot(self._robot)
-        except Exception as error:  # defaults run code of the plugin
+        except FAULTS as error:
             raise PluginError(f"controller '{name}': its default parameters fail: {error}") from error
         declared: dict[str, str] = {}
         try:

@@ -33,7 +33,7 @@ class Recorder(Controller):
 
     def update(self, state, reference):
         self.updates.append((state, reference))
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
 
@@ -162,7 +162,7 @@ def test_swap_before_the_first_state():
     assert len(recorder.activations) == 1 and len(recorder.updates) == 1
 
 
-@pytest.mark.parametrize("answer", [RuntimeError("lost"), None, np.array([np.nan, 0.0]), np.zeros(3)], ids=str)
+@pytest.mark.parametrize("answer", [RuntimeError("lost"), SystemExit(3), None, np.array([np.nan, 0.0]), np.ones(3)])
 def test_a_controller_that_fails_is_replaced_at_the_same_tick(answer):
     recorder = Recorder()
     rig = Rig(recorder)

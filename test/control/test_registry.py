@@ -50,6 +50,7 @@ PLUGINS = """
 def package(tmp_path, monkeypatch):
     """An installed distribution with plugins, as pip would leave it."""
     (tmp_path / "a_users_plugins.py").write_text(textwrap.dedent(PLUGINS))
+    (tmp_path / "a_script.py").write_text("import sys\nsys.exit(3)\n")
     (tmp_path / "a_broken_plugin.py").write_text("import a_library_that_is_not_there\n")
     metadata = tmp_path / "a_users_plugins-1.0.dist-info"
     metadata.mkdir()
@@ -85,6 +86,7 @@ def test_prefix_of_parameters_has_no_colon():
         ("", ["unknown controller ''"]),
         ("broken", ["'broken' cannot be imported", "ModuleNotFoundError", "a_library_that_is_not_there"]),
         ("gone", ["'gone' cannot be imported", "Gone"]),
+        ("a_script:Any", ["cannot be imported", "SystemExit: 3"]),
         ("no_such_module:PD", ["cannot be imported", "no_such_module"]),
         ("robodyn_ros.control.pd:", ["cannot be imported"]),
         (":PD", ["cannot be imported"]),
