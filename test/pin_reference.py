@@ -150,7 +150,8 @@ class PinReference:
     def regressor(self, q: Array, v: Array, a: Array) -> Array:
         """Y, shape (n, 10 * number of joints), its columns put into the order of robodyn_ros."""
         p = self.projection
-        found = p.T @ pin.computeJointTorqueRegressor(self.model, self.data, self.position(q), p @ v, p @ a)
+        found = pin.computeJointTorqueRegressor(self.model, self.data, self.position(q), p @ v, p @ a)
+        found = p.T @ found.reshape(self.model.nv, -1)
         own_order = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # Pinocchio has Iyy before Ixz
         first = [10 * (self.model.getJointId(joint.name) - 1) for joint in self.robot.joints]
         return found[:, [start + place for start in first for place in own_order]]

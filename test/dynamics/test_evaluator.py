@@ -33,12 +33,7 @@ FUNCTIONS = {
 TASK_SPACE = {"task_space_inertia": 1, "task_space_bias": 2, "dynamically_consistent_inverse": 1}
 """The same of functions that not every robot has."""
 
-WITH_WRENCH = {
-    "inverse_dynamics",
-    "forward_dynamics",
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-}
+WITH_WRENCH = {"inverse_dynamics", "forward_dynamics"}
 SOLVING = {"forward_dynamics", "forward_dynamics_derivatives"}
 """They lose as many digits as the mass matrix's condition number has."""
 

@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
+
+from robodyn_ros.compile import trace
+from robodyn_ros.compile.derivatives import derivative
+from robodyn_ros.dynamics import door
+from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics.coriolis import coriolis_matrix
+from robodyn_ros.dynamics.derivatives import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    wrench_effort_derivative,
+)
+from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+from robodyn_ros.kinematics.jacobian import geometric_jacobian
+
+
+def differentiated(function, robot, arguments):
+    """Derivatives with respect to all three arguments by differentiating the tape, shape (3, n, n)."""
+    names = ("first", "second", "third")
+    tape = derivative(trace(function, dict.fromkeys(names, (robot.n,))), names)
+    return np.moveaxis(tape.evaluate(*arguments).reshape(robot.n, 3, robot.n), 1, 0)
+
+
+def check(reference, seed):
+    robot = reference.robot
+    q, v, a = random_state(robot, seed)
+    found = inverse_dynamics_derivatives(robot, q, v, a)
+    size = np.max(np.abs(reference.mass_matrix(q)))
+    assert relative_error(found, reference.inverse_dynamics_derivatives(q, v, a), size) < 1e-9
+    by_tape = differentiated(lambda q, v, a: inverse_dynamics(robot, q, v, a), robot, (q, v, a))
+    assert relative_error(found, by_tape, size) < 1e-9
+    assert relative_error(found[1], 2 * coriolis_matrix(robot, q, v), size) < 1e-12
+    assert relative_error(found[2], mass_matrix(robot, q)) < 1e-12
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio_and_tape(name):
+    check(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=30)
+@given(urdf_robots(max_joints=8), SEEDS)
+def test_random_trees_against_pinocchio_and_tape(urdf, seed):
+    check(PinReference(urdf), seed)
+
+
+def check_forward(reference, seed):
+    robot = reference.robot
+    q, v, tau = random_state(robot, seed)
+    tolerance = max(1e-9, 1e-13 * np.linalg.cond(reference.mass_matrix(q)))
+    a = forward_dynamics(robot, q, v, tau)
+    found = forward_dynamics_derivatives(*inverse_dynamics_derivatives(robot, q, v, a))
+    by_tape = differentiated(lambda q, v, tau: forward_dynamics(robot, q, v, tau), robot, (q, v, tau))
+    assert relative_error(found, by_tape) < tolerance
+    np.testing.assert_array_equal(found, door.forward_dynamics_derivatives(robot, q, v, tau))
+    if len(robot.joints) == robot.n:  # Pinocchio's are of joints that move on their own
+        assert relative_error(found, reference.forward_dynamics_derivatives(q, v, tau)) < tolerance
+
+
+@SHIPPED
+def test_forward_dynamics_of_shipped_robots_against_pinocchio_and_tape(name):
+    check_forward(PinReference(name), 2)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(max_joints=6), SEEDS)
+def test_forward_dynamics_of_random_trees_against_pinocchio_and_tape(urdf, seed):
+    check_forward(PinReference(urdf), seed)
+
+
+def differences(function, x, step=1e-6):
+    return np.stack([(function(x + h) - function(x - h)) / (2 * step) for h in step * np.eye(len(x))], axis=-1)
+
+
+@settings(deadline=None, max_examples=10)
+@given(urdf_robots(max_joints=6), SEEDS)
+def test_a_wrench_that_keeps_its_base_axes(urdf, seed):
+    robot = PinReference(urdf).robot
+    (q,) = random_state(robot, seed, 1)
+    wrench = np.random.default_rng(seed).normal(size=6)
+    link = sorted(robot.frames)[seed % len(robot.frames)]
+    expected = differences(lambda x: geometric_jacobian(robot, x, link).T @ wrench, q)
+    np.testing.assert_allclose(wrench_effort_derivative(robot, q, wrench, link), expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["arm6", "arm7"])
+def test_derivatives_at_the_door_hold_the_wrenches(name):
+    robot = PinReference(name).robot
+    q, v, third = random_state(robot, 4)
+    wrench_tip, other = np.random.default_rng(4).normal(size=(2, 6))
+    wrenches = {robot.joints[2].link: other}
+    for function, slopes in (
+        (door.inverse_dynamics, door.inverse_dynamics_derivatives),
+        (door.forward_dynamics, door.forward_dynamics_derivatives),
+    ):
+        found = slopes(robot, q, v, third, wrench_tip, wrenches)
+        for place in range(3):
+
+            def along(x, place=place, function=function):
+                state = [q, v, third]
+                state[place] = x
+                return function(robot, *state, wrench_tip, wrenches)
+
+            assert relative_error(found[place], differences(along, (q, v, third)[place])) < 1e-6
