@@ -245,7 +245,7 @@ def main(args: Sequence[str] | None = None) -> int:
         plot = options.output / "tracking.png"
         result.plot(plot, f"{ROBOT}: {CONTROLLERS[0]} swapped for {CONTROLLERS[1]} in mid-motion")
         print(f"\nPlot of desired against measured: {plot}")
-    except RobodynError as error:
+    except (RobodynError, OSError) as error:
         print(f"robodyn_ros: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from rclpy.node import Node
 
 from robodyn_ros.errors import RobodynError
 
-DEADLINE = 10.0
+DEADLINE = 5.0
 
 
 def swap_client(node: Node, target: str) -> Client:
