@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -12,11 +13,14 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import places
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 """Versions of Python for which every pinned wheel exists and with which the tests are run."""
+DISPENSABLE = ("launch", "launch_ros", "rviz2", "robodyn_interfaces", "tf2_msgs")
+"""Dependencies of package.xml that the set-up builds, or that only `ros2 launch` needs."""
 OLDEST_GLIBC = (2, 28)
 OLDEST_PIP = (22, 3)
 """The first that installs into another environment, which stands in for a missing ensurepip."""
@@ -64,7 +68,7 @@ def of_platform() -> Iterator[Problem]:
                       f"with {libc or 'another C library'} {version}; PyPI has no ROS 2 wheels for it",
                       advice="Install ROS 2 itself and source it (. /opt/ros/<distro>/setup.sh); make then uses that.")
     if platform.python_implementation() != "CPython" or not OLDEST <= sys.version_info[:2] <= NEWEST:
-        yield wrong_python("PyPI's pinned ROS 2 wheels are used with")
+        yield wrong_python()
 
 
 def of_sourced_ros() -> Iterator[Problem]:
@@ -74,11 +78,22 @@ def of_sourced_ros() -> Iterator[Problem]:
         yield Problem(f"CPython 3.11 or later: ROS 2 {distro} runs on Python {platform.python_version()}",
                       advice="Use ROS 2 Jazzy or later; or open a shell without ROS 2 (unset ROS_DISTRO) to use "
                              "PyPI's wheels.")
-    for module, package in (("rclpy", f"ros-{distro}-ros-base"), ("numpy", "python3-numpy"),
-                            ("rosidl_generator_py", f"ros-{distro}-rosidl-default-generators")):
+    lacking = [name for name in needed_ros_packages() if not places.has_ros_package(name)]
+    if lacking:
+        yield Problem(f"packages of ROS 2 {distro}, which ROS_DISTRO says is sourced: {', '.join(lacking)}",
+                      tuple(f"ros-{distro}-{name.replace('_', '-')}" for name in lacking),
+                      "Or open a shell without ROS 2 (unset ROS_DISTRO): make then uses PyPI's wheels.")
+    for module, package in (("rclpy", f"ros-{distro}-rclpy"), ("numpy", "python3-numpy")):
         if not imports(module):
-            yield Problem(f"module {module} of ROS 2 {distro}, which ROS_DISTRO says is sourced: "
-                          f"{places.base_python()} does not import it", (package,))
+            yield Problem(f"Python's module {module}: {places.base_python()} does not import it", (package,))
+
+
+def needed_ros_packages() -> list[str]:
+    """What the builds need, and what robodyn_ros needs to run, this checkout's own interfaces apart."""
+    manifest = ElementTree.parse(places.ROOT / "package.xml")
+    names = [element.text or "" for element in manifest.findall("exec_depend")]
+    return ["ament_cmake", "rosidl_default_generators",
+            *(name for name in names if not name.startswith("python3-") and name not in DISPENSABLE)]
 
 
 def imports(module: str) -> bool:
@@ -87,13 +102,13 @@ def imports(module: str) -> bool:
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
-def wrong_python(need: str) -> Problem:
+def wrong_python(release: Path = Path("/etc/os-release")) -> Problem:
     """Another Python is needed; say which package brings it on the systems that have one."""
-    codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "") if os.path.exists(
-        "/etc/os-release") and hasattr(platform, "freedesktop_os_release") else ""
+    [codename, *_] = [*re.findall(r"^VERSION_CODENAME=(\w+)", release.read_text() if release.is_file() else "",
+                                  re.MULTILINE), ""]
     version = {"bookworm": "3.11", "trixie": "3.13", "jammy": "3.11", "noble": "3.12"}.get(codename)
-    what = (f"{need} CPython 3.11, 3.12 or 3.13: {places.base_python()} is {platform.python_implementation()} "
-            f"{platform.python_version()}")
+    what = (f"CPython 3.11, 3.12 or 3.13, for which PyPI has ROS 2 wheels: {places.base_python()} is "
+            f"{platform.python_implementation()} {platform.python_version()}")
     if version:
         return Problem(what, (f"python{version}", f"python{version}-venv", f"python{version}-dev"),
                        f"Once it is there, make finds python{version} by itself (or: make PYTHON=/path/of/python).")

@@ -11,6 +11,7 @@ import prerequisites
 import pytest
 
 ROOT = Path(__file__).parents[2]
+CHECKOUT = {"tools", "requirements", "Makefile", "package.xml"}
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def checkout(tmp_path):
 
 
 def copy_to(folder):
-    for name in ("tools", "requirements", "Makefile"):
+    for name in CHECKOUT:
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, make(folder) / name)
     return folder
 
@@ -37,7 +38,7 @@ def set_up(folder, **changes):
                           env={**variables, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1", **changes})
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert not {path.name for path in folder.iterdir()} - {"tools", "requirements", "Makefile"}, "something was made"
+    assert not {path.name for path in folder.iterdir()} - CHECKOUT, "something was made"
     return done.stderr
 
 
@@ -58,19 +59,26 @@ def test_a_path_that_tools_would_split_is_refused(tmp_path, name):
 
 def test_ros_that_is_named_but_not_there(checkout):
     said = set_up(checkout, ROS_DISTRO="jazzy")
-    assert "module rclpy of ROS 2 jazzy" in said
-    assert "ros-jazzy-ros-base" in said and "ros-jazzy-rosidl-default-generators" in said
+    assert "packages of ROS 2 jazzy" in said and "module rclpy" in said and "unset ROS_DISTRO" in said
+    assert "ros-jazzy-trajectory-msgs" in said and "ros-jazzy-rosidl-default-generators" in said
+    assert "tf2" not in said and "robodyn-interfaces" not in said
 
 
 @pytest.mark.parametrize("codename, advice", [("bookworm", "sudo apt-get install python3.11 python3.11-venv"),
                                               ("noble", "sudo apt-get install python3.12 python3.12-venv"),
                                               ("trixie", "sudo apt-get install python3.13 python3.13-venv"),
                                               ("buster", "uv python install 3.12")])
-def test_python_without_wheels(monkeypatch, codename, advice):
-    monkeypatch.setattr(prerequisites, "NEWEST", (3, 10))
-    monkeypatch.setattr(prerequisites.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": codename})
-    said = prerequisites.report(list(prerequisites.of_platform()))
+def test_python_without_wheels(tmp_path, codename, advice):
+    release = tmp_path / "os-release"
+    release.write_text(f"ID=some\nVERSION_CODENAME={codename}\n")
+    said = prerequisites.report([prerequisites.wrong_python(release)])
     assert "CPython 3.11, 3.12 or 3.13" in said and advice in said
+
+
+def test_only_these_versions_of_python(monkeypatch):
+    assert not list(prerequisites.of_platform())
+    monkeypatch.setattr(prerequisites, "NEWEST", (3, 10))
+    assert len(list(prerequisites.of_platform())) == 1
 
 
 def test_make_looks_for_the_same_versions():
