@@ -65,7 +65,7 @@ class PIDParameters(PDParameters):
 class PID(Law):
     """tau = K_p e + K_v e' + K_i (integral of e), e = q_d - q, each joint on its own, without a model of the robot.
 
-    [Yamamoto] (6.28), misprinted there with q - q_d (see docs/errata.md), as a torque, and with K_v acting on
+    [Yamamoto] (6.28), misprinted there with q - q_d (see docs/errata_control.md), as a torque, and with K_v acting on
     e' as in `PD`. Stable gains leave no offset under gravity, (6.33); `steady_state.closed_loop_poles` tells whether
     they are stable.
 

@@ -56,8 +56,9 @@ def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
 def steady_state_error(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> Array:
     """The error that remains, e = (K_p + C)^-1 g(q_d) with C = dg/dq at q_d: [Yamamoto] (6.27), (6.33).
 
-    Linear in e: good as long as the error is small, see ``rest_position`` for the error without that. Joints with an
-    integral gain have none; what then remains of the others is the same formula with their rows and columns only.
+    Linear in e: what it is wrong by falls with the cube of K_p. Of an error of 0.1 rad on arm6 that was 0.5 %, of one
+    of 0.14 rad on arm7 10 %; ``rest_position`` has the error itself. Joints with an integral gain have none; what then
+    remains of the others is the same formula with their rows and columns only.
 
     Args:
         robot: The robot.

@@ -1,114 +1,133 @@
-"""The misprints of [Yamamoto] chapter 6 that docs/errata_control.md lists: as printed they fail, corrected they hold.
-
-The plant is (6.17) with M, h and g of the planar 2R, and motors of made-up figures.
-"""
+"""[Yamamoto] 6.3 to 6.6: the printed forms fail, the corrected ones hold. The robot with its motors is the judge."""
 
 import numpy as np
 import pytest
+from numpy.linalg import inv
 
 from robodyn_ros import Robot
+from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
+from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
+from robodyn_ros.control.lyapunov import lyapunov_function
+from robodyn_ros.control.steady_state import error_transform, gravity_stiffness
 from robodyn_ros.resources import robot_file
 
-DYNAMICS = Robot.from_urdf(robot_file("planar_2r")).dynamics()
-GEAR, J_M = np.diag([80.0, 50.0]), np.diag([2e-5, 1e-5])
-K_M, R_M, K_E = np.diag([0.05, 0.04]), np.diag([1.2, 1.5]), np.diag([0.05, 0.04])
-K_P, K_V, K_I = np.diag([40.0, 30.0]), np.diag([2.0, 1.5]), np.diag([9.0, 7.0])
-D = np.diag([0.3, 0.2])
-K_HAT = GEAR.T @ K_M @ np.linalg.inv(R_M)
-ALL_DAMPING = K_HAT @ (K_E @ GEAR + K_V) + D  # the bracket of (6.19) and (6.20)
-Q, V, Q_D, INTEGRAL = np.array([[0.4, -0.7], [1.1, -0.6], [0.9, 0.2], [0.05, -0.02]])
-E = Q_D - Q
+ROBOT = Robot.from_urdf(robot_file("scara"))  # the one with viscous friction
+MODEL, DYNAMICS, N = ROBOT.model, ROBOT.dynamics(), ROBOT.n
+RNG = np.random.default_rng(3)
+MOTOR = DCMotor(RNG.uniform(0.3, 2.0, N), RNG.uniform(0.03, 0.08, N), RNG.uniform(1e-5, 5e-5, N))
+ACTUATORS = Actuators(MOTOR, GearTrain(RNG.uniform(50.0, 120.0, N)))
+R, K_M, J, K_E = (np.diag(figure) for figure in (MOTOR.resistance, MOTOR.torque_constant, MOTOR.rotor_inertia,
+                                                  MOTOR.back_emf_constant))
+GAMMA, D = np.diag(ACTUATORS.gear.ratio), np.diag(MODEL.damping)
+K_P, K_V, K_I = (np.diag(RNG.uniform(low, 2.0 * low, N)) for low in (20.0, 2.0, 50.0))
+K = GAMMA.T @ K_M @ inv(R)
+REFLECTED = inv(GAMMA.T @ J @ GAMMA)
+DAMPING = K @ (K_E @ GAMMA + K_V) + D
+Q, Q_D = np.array([0.4, -0.6, 0.1, 1.0]), np.array([0.6, -0.3, 0.2, 0.2])
+V, INTEGRAL = np.array([0.3, -0.5, 0.2, 1.0]), np.array([0.02, 0.01, -0.03, 0.05])
+M, H, G = DYNAMICS.mass_matrix(Q), DYNAMICS.coriolis_matrix(Q, V) @ V, DYNAMICS.gravity(Q)
+E, E_DOT = Q_D - Q, -V
 
 
-def inertia(q):
-    return DYNAMICS.mass_matrix(q) + GEAR.T @ J_M @ GEAR
+def acceleration(voltage, v=V):
+    return forward_dynamics(MODEL, ACTUATORS, Q, v, voltage)
 
 
-def acceleration(q, v, voltage):
-    """Of (6.17)."""
-    damping = D + K_HAT @ K_E @ GEAR
-    return np.linalg.solve(inertia(q), K_HAT @ voltage - DYNAMICS.bias(q, v) - damping @ v)
+def vanishes(residual, scale=1.0):
+    return np.abs(residual).max() < 1e-8 * scale
 
 
-def bias(q=Q, v=V):
-    """h(q, v) + g(q)."""
-    return DYNAMICS.bias(q, v)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_6_18_and_6_28_sign_of_the_position_error(sign):
+    """From rest at q, printed, v_M = K_p (q - q_d) + ... drives every joint away from q_d; the other way to it."""
+    position = sign * K_P @ (Q_D - Q)
+    integral = sign * K_I @ (Q_D - Q) * 0.1  # an error that has lasted for a tenth of a second
+    rest = np.zeros(N)
+    for voltage in (position, position + integral):
+        moved = inv(REFLECTED) @ (acceleration(voltage + inv(K) @ G, rest))  # gravity held
+        power = moved @ (Q_D - Q)
+        assert power > 0.0 if sign > 0 else power < 0.0
 
 
-def closed_loop(position_gain):
-    """System matrix of small motions at rest: is the equilibrium stable?"""
-    step, rows = 1e-6, []
-    centre = np.concatenate([Q_D, np.zeros(2)])
-
-    def rate(x):
-        return np.concatenate([x[2:], acceleration(x[:2], x[2:], -K_V @ x[2:] + position_gain @ (x[:2] - Q_D))])
-
-    for direction in np.eye(4):
-        rows.append((rate(centre + step * direction) - rate(centre - step * direction)) / (2 * step))
-    return np.array(rows).T
+def test_6_19_is_6_17_with_6_18_corrected():
+    a = acceleration(-K_V @ V + K_P @ E)
+    assert vanishes(-(M + inv(REFLECTED)) @ a - DAMPING @ V + K @ K_P @ E - H - G, 100.0)
 
 
-def test_6_18_with_the_printed_sign_the_arm_runs_away():
-    assert np.linalg.eigvals(closed_loop(K_P)).real.max() > 1.0
-    assert np.linalg.eigvals(closed_loop(-K_P)).real.max() < 0.0
+def test_6_20_sign_of_the_damping():
+    e_ddot = -acceleration(-K_V @ V + K_P @ E)
+    undamped = (M + inv(REFLECTED)) @ e_ddot + K @ K_P @ E - H - G
+    assert vanishes(undamped + DAMPING @ E_DOT, 100.0)
+    assert not vanishes(undamped - DAMPING @ E_DOT, 1e6)
 
 
-def test_6_20_the_error_equation_of_6_19():
-    q_dd = acceleration(Q, V, -K_V @ V + K_P @ E)
-    np.testing.assert_allclose(-inertia(Q) @ q_dd - ALL_DAMPING @ V + K_HAT @ K_P @ E, bias())  # (6.19)
-    e_d, e_dd = -V, -q_dd
-    np.testing.assert_allclose(inertia(Q) @ e_dd + ALL_DAMPING @ e_d + K_HAT @ K_P @ E, bias())
-    with pytest.raises(AssertionError):
-        np.testing.assert_allclose(inertia(Q) @ e_dd - ALL_DAMPING @ e_d + K_HAT @ K_P @ E, bias(), rtol=0.1)
+def neglecting_the_links(voltage):
+    """(6.17) with M and h set to 0, as before (6.21): rotors, friction and gravity alone."""
+    return REFLECTED @ (K @ voltage - (K @ K_E @ GAMMA + D) @ V - G)
 
 
-def error_equation_of_pid(q_dd, e, e_d, e_dd, integral):
-    """Difference of the sides of (6.29), times the inertia and with M and h, which the book leaves out, kept."""
-    return inertia(Q) @ e_dd + ALL_DAMPING @ e_d + K_HAT @ (K_P @ e + K_I @ integral) - bias()
+BRACKET_21 = inv(J @ GAMMA) @ K_M @ inv(R) @ (K_E @ GAMMA + K_V) + REFLECTED @ D
+STIFFNESS_21 = inv(J @ GAMMA) @ K_M @ inv(R) @ K_P
+INTEGRAL_29 = inv(J @ GAMMA) @ K_M @ inv(R) @ K_I
 
 
-def test_6_28_and_6_29_hold_for_e_as_desired_minus_actual():
-    q_dd = acceleration(Q, V, -K_V @ V + K_P @ E + K_I @ INTEGRAL)
-    np.testing.assert_allclose(error_equation_of_pid(q_dd, E, -V, -q_dd, INTEGRAL), 0.0, atol=1e-9)
-    assert np.abs(error_equation_of_pid(q_dd, -E, V, q_dd, -INTEGRAL)).max() > 1.0  # e = q - q_d
-    printed = acceleration(Q, V, -K_V @ V - K_P @ E - K_I @ INTEGRAL)
-    for sign in (1.0, -1.0):
-        residual = error_equation_of_pid(printed, sign * E, -sign * V, -sign * printed, sign * INTEGRAL)
-        assert np.abs(residual).max() > 1.0
+def test_6_23_is_right():
+    e_ddot = -neglecting_the_links(-K_V @ V + K_P @ E)
+    assert vanishes(e_ddot + BRACKET_21 @ E_DOT + STIFFNESS_21 @ E - REFLECTED @ G, 1e4)
 
 
-def test_6_32_solves_6_31_with_k_i():
-    """(6.31) is linear in e(s): solved, and compared with (6.32) at some s."""
-    s, g, c = 1.7, DYNAMICS.gravity(Q_D), np.array([[3.0, 1.0], [1.0, 2.0]])
-    motor = np.linalg.inv(J_M @ GEAR) @ K_M @ np.linalg.inv(R_M)
-    rotor = np.linalg.inv(GEAR.T @ J_M @ GEAR)
-    bracket = motor @ (K_E @ GEAR + K_V) + rotor @ D
-    of_6_31 = s**2 * np.eye(2) + s * bracket + motor @ K_P + motor @ K_I / s + rotor @ c
-    e = np.linalg.solve(of_6_31, rotor @ g / s)
-
-    def of_6_32(last):
-        return np.linalg.solve(
-            s**3 * np.eye(2) + s**2 * bracket + s * (motor @ K_P + rotor @ c) + last, rotor @ g)
-
-    np.testing.assert_allclose(of_6_32(motor @ K_I), e)
-    with pytest.raises(AssertionError):
-        np.testing.assert_allclose(of_6_32(motor), e, rtol=0.01)
+def test_6_29_needs_e_as_before():
+    """With e = q_d - q the equation is right; with e = q - q_d, as printed, the right side has the wrong sign."""
+    a = neglecting_the_links(-K_V @ V + K_P @ E + K_I @ INTEGRAL)  # (6.28), corrected
+    residuals = {sign: -sign * a + BRACKET_21 @ (-sign * V) + STIFFNESS_21 @ (sign * E)
+                 + INTEGRAL_29 @ (sign * INTEGRAL) - REFLECTED @ G for sign in (1.0, -1.0)}
+    assert vanishes(residuals[1.0], 1e4)
+    np.testing.assert_allclose(residuals[-1.0], -2.0 * REFLECTED @ G, atol=1e-4)
+    assert np.abs(REFLECTED @ G).max() > 1.0
 
 
-def test_6_35_and_6_39_energy_only_falls():
-    """(6.35) against the plant under (6.34), and dV/dt of (6.36) along the motion, with D = 0."""
-    damping = K_HAT @ (K_E @ GEAR + K_V)
-    gravity = DYNAMICS.gravity(Q)
-    voltage = -K_V @ V + K_P @ E + np.linalg.inv(K_HAT) @ gravity  # (6.34)
-    q_dd = acceleration(Q, V, voltage) + np.linalg.solve(inertia(Q), D @ V)  # of a plant without D
-    h = bias() - gravity
-    np.testing.assert_allclose(inertia(Q) @ q_dd + h + damping @ V + K_HAT @ K_P @ (Q - Q_D), 0.0, atol=1e-9)
-    assert np.abs(inertia(Q) @ q_dd + h + damping @ V + K_HAT @ K_P @ (Q_D - Q)).max() > 1.0
+def test_6_32_has_lost_k_i():
+    """Against (6.31) solved, which `error_transform` does, too."""
+    s, g, c = 4.0, DYNAMICS.gravity(Q_D), gravity_stiffness(ROBOT, Q_D)
+    left = s**2 * np.eye(N) + s * BRACKET_21 + STIFFNESS_21 + INTEGRAL_29 / s  # of (6.31)
+    e = np.linalg.solve(left + REFLECTED @ c, REFLECTED @ g / s)
+    common = s**3 * np.eye(N) + s**2 * BRACKET_21 + s * (STIFFNESS_21 + REFLECTED @ c)
+    np.testing.assert_allclose(inv(common + INTEGRAL_29) @ REFLECTED @ g, e, rtol=1e-9, atol=1e-15)
+    printed = inv(common + inv(J @ GAMMA) @ K_M @ inv(R)) @ REFLECTED @ g
+    assert np.abs(printed - e).max() > 0.1 * np.abs(e).max()
+    p, d, i = ((K @ gain).diagonal() for gain in (K_P, K_V + K_E @ GAMMA, K_I))
+    links = s**2 * DYNAMICS.mass_matrix(Q_D)  # which (6.31) neglects
+    expected = inv(links + inv(REFLECTED) @ (left + REFLECTED @ c)) @ g / s
+    transform = error_transform(ROBOT, s, Q_D, p, d, i, ACTUATORS.reflected_inertia)
+    np.testing.assert_allclose(transform, expected, rtol=1e-9, atol=1e-15)
 
-    def lyapunov(q, v):
-        return 0.5 * (v @ inertia(q) @ v + (q - Q_D) @ K_HAT @ K_P @ (q - Q_D))  # (6.36)
 
-    step = 1e-6
-    rate = (lyapunov(Q + step * V, V + step * q_dd) - lyapunov(Q - step * V, V - step * q_dd)) / (2 * step)
-    np.testing.assert_allclose(rate, -V @ damping @ V, rtol=1e-5)
-    assert rate < 0
+def compensated(v):
+    """(6.34)."""
+    return -K_V @ v + K_P @ E + R @ inv(K_M) @ inv(GAMMA.T) @ G
+
+
+def test_6_35_sign_of_the_position_error():
+    common = (M + inv(REFLECTED)) @ acceleration(compensated(V)) + H + DAMPING @ V
+    assert vanishes(common + K @ K_P @ (Q - Q_D), 100.0)
+    assert not vanishes(common + K @ K_P @ (Q_D - Q), 1e6)
+
+
+def test_6_39_has_lost_its_minus():
+    p, rotors, h = (K @ K_P).diagonal(), inv(REFLECTED).diagonal(), 1e-6
+    a = acceleration(compensated(V))
+    after, before = (lyapunov_function(DYNAMICS, Q + s * V, V + s * a, Q_D, p, rotors) for s in (h, -h))
+    printed = V @ DAMPING @ V
+    np.testing.assert_allclose((after - before) / (2.0 * h), -printed, rtol=1e-5)
+    assert printed > 1.0
+
+
+def test_6_39_vanishes_away_from_the_goal_too():
+    """At rest dV/dt = 0 although q differs from q_d, against the sentence below: LaSalle's principle is needed.
+
+    The robot does not stay there: V''' < 0.
+    """
+    rest = np.zeros(N)
+    a = acceleration(compensated(rest), rest)
+    assert not vanishes(Q - Q_D) and rest @ DAMPING @ rest == 0.0
+    assert -2.0 * a @ DAMPING @ a < -1.0
