@@ -12,7 +12,7 @@ from robodyn_ros.description.model import Array, Joint, RobotModel, skew
 from robodyn_ros.dynamics.composite import Composite, mirrored
 from robodyn_ros.dynamics.newton_euler import add_exerted_wrenches, body_wrench
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.forward import joint_poses, joint_twist
+from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
 from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child, wrench_in_parent
 
 MEAN_SQUARE_DEPTH = 50.0
@@ -25,12 +25,8 @@ a fifth less.
 
 def pays(model: RobotModel) -> bool:
     """Whether forward dynamics of this robot takes less time by articulated bodies than by a mass matrix."""
-    if len(model.joints) != model.n:
-        return False
-    depths: list[int] = []
-    for joint in model.joints:
-        depths.append(1 if joint.parent < 0 else depths[joint.parent] + 1)
-    return model.n > 0 and sum(depth**2 for depth in depths) / model.n > MEAN_SQUARE_DEPTH
+    squares = [len(path_to(model, index)) ** 2 for index in range(len(model.joints))]
+    return len(squares) == model.n and sum(squares) > MEAN_SQUARE_DEPTH * model.n
 
 
 class ArticulatedInertia(NamedTuple):

@@ -8,6 +8,7 @@ from robodyn_ros.compile.derivatives import derivative_at
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.coriolis import JointMotion, joint_motions
 from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 from robodyn_ros.kinematics.twists import ad_transpose, lie_bracket
 
@@ -93,6 +94,35 @@ def forward_dynamics_derivatives(by_position: Array, by_velocity: Array, mass_ma
     n = len(mass_matrix)
     solution = solve_mass(mass_matrix, np.concatenate([-by_position, -by_velocity, np.eye(n)], axis=1))
     return np.array([solution[:, :n], solution[:, n : 2 * n], solution[:, 2 * n :]])
+
+
+LONGEST_SOLUTION = 100_000
+"""Operations above which the solution for forward dynamics' derivatives is left to LAPACK: compiled, a chain of 40
+joints would take four times as many and half a minute to compile, and run no faster."""
+
+
+def solution_is_short(model: RobotModel) -> bool:
+    """Whether ``forward_dynamics_derivatives`` is worth compiling for this robot.
+
+    Each of 3 n columns takes a product and a sum for each entry of L, twice; L has one for each joint and each of those
+    before it.
+    """
+    entries = sum(len(path_to(model, index)) - 1 for index in range(len(model.joints)))
+    return 3 * model.n * 4 * entries < LONGEST_SOLUTION
+
+
+def forward_dynamics_derivatives_by_lapack(efforts: Array) -> Array:
+    """As ``forward_dynamics_derivatives``, on floats and for any number of samples.
+
+    Args:
+        efforts: dtau/dq, dtau/dv and dtau/da, stacked, shape (..., 3, n, n).
+
+    Returns:
+        Shape (..., 3, n, n).
+    """
+    by_position, by_velocity, mass_matrix = np.moveaxis(efforts, -3, 0)
+    inverse = np.linalg.inv(mass_matrix)
+    return np.stack([-inverse @ by_position, -inverse @ by_velocity, inverse], axis=-3)
 
 
 def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: str | None = None) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.compile import Kernel
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_by_lapack, solution_is_short
 from robodyn_ros.dynamics.kernels import Kernels, Variant
 from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.textbook_kernel import TextbookKernel
@@ -302,7 +303,10 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: As for :meth:`forward_dynamics`.
         """
-        return self._call("forward_dynamics_derivatives", q, v, tau, wrench_tip=wrench_tip, wrenches=wrenches)
+        if not self._kernels.compiled or solution_is_short(self._kernels.model):
+            return self._call("forward_dynamics_derivatives", q, v, tau, wrench_tip=wrench_tip, wrenches=wrenches)
+        a = self.forward_dynamics(q, v, tau, wrench_tip, wrenches)
+        return forward_dynamics_derivatives_by_lapack(self.inverse_dynamics_derivatives(q, v, a, wrench_tip, wrenches))
 
     def linearization(
         self,

@@ -64,10 +64,15 @@ class Kernels:
     Args:
         model: The robot.
         compiled: False for the textbook functions themselves.
+
+    Attributes:
+        model: The robot.
+        compiled: Whether the functions are compiled.
     """
 
     def __init__(self, model: RobotModel, compiled: bool) -> None:
-        self._model = model
+        self.model = model
+        self.compiled = compiled
         self._make = compile_function if compiled else TextbookKernel
         self._made: dict[Variant, Kernel | TextbookKernel] = {}
         self._lock = threading.Lock()
@@ -80,7 +85,7 @@ class Kernels:
         Raises:
             InputError: No link has a name given; or the function is not defined for this robot.
         """
-        if variant.link == self._model.tip_link:
+        if variant.link == self.model.tip_link:
             variant = variant._replace(link=None)
         kernel = self._made.get(variant)
         if kernel is None:
@@ -93,14 +98,14 @@ class Kernels:
     def _new(self, variant: Variant) -> Kernel | TextbookKernel:
         function, arguments = FUNCTIONS[variant.name]
         count = len(arguments)
-        inputs: dict[str, tuple[int, ...]] = dict.fromkeys(arguments, (self._model.n,))
+        inputs: dict[str, tuple[int, ...]] = dict.fromkeys(arguments, (self.model.n,))
         options: dict[str, Any] = {}
         if variant.wrench_tip:
             inputs["wrench_tip"] = (6,)
         for link in variant.wrenches:
-            inputs[f"wrenches[{self._model.frame(link).name!r}]"] = (6,)
+            inputs[f"wrenches[{self.model.frame(link).name!r}]"] = (6,)
         if variant.link is not None:
-            options["link"] = self._model.frame(variant.link).name
+            options["link"] = self.model.frame(variant.link).name
         if variant.rows is not None:
             options["rows"] = variant.rows
 
@@ -110,6 +115,6 @@ class Kernels:
                 given["wrench_tip"] = wrenches.pop(0)
             if variant.wrenches:
                 given["wrenches"] = dict(zip(variant.wrenches, wrenches, strict=True))
-            return function(self._model, *arrays[:count], **given)
+            return function(self.model, *arrays[:count], **given)
 
         return self._make(run, inputs, variant.name)

@@ -6,7 +6,7 @@ from random_robots import urdf_robots
 
 from robodyn_ros.compile import trace
 from robodyn_ros.compile.derivatives import derivative
-from robodyn_ros.dynamics import door
+from robodyn_ros.dynamics import derivatives, door
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.coriolis import coriolis_matrix
 from robodyn_ros.dynamics.derivatives import (
@@ -14,6 +14,7 @@ from robodyn_ros.dynamics.derivatives import (
     inverse_dynamics_derivatives,
     wrench_effort_derivative,
 )
+from robodyn_ros.dynamics.evaluator import Dynamics
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from robodyn_ros.dynamics.newton_euler import inverse_dynamics
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
@@ -71,6 +72,20 @@ def test_forward_dynamics_of_shipped_robots_against_pinocchio_and_tape(name):
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_forward_dynamics_of_random_trees_against_pinocchio_and_tape(urdf, seed):
     check_forward(PinReference(urdf), seed)
+
+
+def test_large_robots_leave_the_solution_to_lapack(monkeypatch):
+    robot = PinReference("arm6").robot
+    arrays = np.random.default_rng(5).normal(size=(3, 2, 6))
+    wrenches = np.random.default_rng(5).normal(size=(2, 6))
+    expected = Dynamics(robot).batch.forward_dynamics_derivatives(*arrays, wrenches)
+    assert derivatives.solution_is_short(robot)
+    monkeypatch.setattr(derivatives, "LONGEST_SOLUTION", 0)
+    assert not derivatives.solution_is_short(robot)
+    dyn = Dynamics(robot)
+    assert relative_error(dyn.batch.forward_dynamics_derivatives(*arrays, wrenches), expected) < 1e-9
+    assert relative_error(dyn.forward_dynamics_derivatives(*arrays[:, 0], wrenches[0]), expected[0]) < 1e-9
+    assert "forward_dynamics_derivatives" not in vars(dyn)
 
 
 def differences(function, x, step=1e-6):
