@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.product_of_exponentials import home, joint_positions
 from robodyn_ros.kinematics.twists import ad, adjoint, exponential, homogeneous, inverse_pose
 
@@ -49,14 +50,22 @@ class StackedDynamics(NamedTuple):
         return inverse
 
     def twists(self, v: Array) -> Array:
-        """V = L A v of all links, shape (6m,), (9.77), solving (9.72)."""
-        return self.L @ (self.A @ v)
+        """V = L A v of all links, shape (6m,), (9.77), solving (9.72).
+
+        Raises:
+            InputError: v has another shape than (n,).
+        """
+        return self.L @ (self.A @ as_array(v, self.A.shape[1:], "v"))
 
     def accelerations(self, v: Array, a: Array) -> Array:
         """V' = L (A a - [ad_{A v}] Gamma V + V'_base) of all links, shape (6m,), (9.78), solving (9.73).
 
         The book prints + [ad_{A v}] in both; (9.47) and (9.55) are right.
+
+        Raises:
+            InputError: v or a has another shape than (n,).
         """
+        a = as_array(a, self.A.shape[1:], "a")
         return self.L @ (self.A @ a - self.ad_joints(v) @ self.Gamma @ self.twists(v) + self.V_base_dot)
 
     def wrenches(self, v: Array, a: Array, wrench_tip: Array | None = None) -> Array:
@@ -116,7 +125,11 @@ def stacked_dynamics(model: RobotModel, q: Array) -> StackedDynamics:
 
     Returns:
         Links in the order of ``model.joints``.
+
+    Raises:
+        InputError: q has another shape.
     """
+    q = as_array(q, (model.n,), "q")
     joints, count = model.joints, len(model.joints)
     zero = home(model, at_centers_of_mass=True)
     twists = zero.joint_twists()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, Joint, RobotModel
+from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import cross
 
@@ -57,7 +58,11 @@ def link_frame_inverse_dynamics(
 
     Returns:
         Joint efforts, shape (n,) [N m or N].
+
+    Raises:
+        InputError: An array has another shape.
     """
+    q, v, a = (as_array(array, (model.n,), name) for array, name in ((q, "q"), (v, "v"), (a, "a")))
     joints = model.joints
     poses = joint_poses(model, q)
     at_rest = PointMotion(np.zeros(3), np.zeros(3), -model.gravity)  # step 1
@@ -73,8 +78,8 @@ def link_frame_inverse_dynamics(
         moments.append(moment)
     tip = model.frame(model.tip_link)
     if tip.joint >= 0:
-        force = np.zeros(3) if force_tip is None else force_tip
-        moment = np.zeros(3) if moment_tip is None else moment_tip
+        force = np.zeros(3) if force_tip is None else as_array(force_tip, (3,), "force_tip")
+        moment = np.zeros(3) if moment_tip is None else as_array(moment_tip, (3,), "moment_tip")
         _pass_on(tip.pose_link_frame, force, moment, forces, moments, tip.joint)
 
     tau = np.zeros(model.n, dtype=np.result_type(q, v, a, float))

@@ -15,6 +15,7 @@ from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.factorization import solve_mass, solve_positive_definite
 from robodyn_ros.dynamics.newton_euler import bias, link_motions
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose, twist_in_child
@@ -108,9 +109,10 @@ def task_space_dynamics(model: RobotModel, q: Array, v: Array, link: str | None 
         Lambda and eta for V and F in the link's own frame, angular part first.
 
     Raises:
-        InputError: No link has that name; there are fewer than 6 joints; or the link cannot move in all directions
+        InputError: An array has another shape; no link has that name; there are fewer than 6 joints; or the link cannot move in all directions
             wherever the robot is.
     """
+    q, v = as_array(q, (model.n,), "q"), as_array(v, (model.n,), "v")
     frame = model.frame(model.tip_link if link is None else link)
     if frame.joint < 0:
         raise InputError(f"task space: link '{frame.name}' of robot '{model.name}' does not move; name one that does")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.forward import joint_twist, path_to
 from robodyn_ros.kinematics.twists import exponential, homogeneous, inverse_pose, twist_in_child, twist_in_parent
 
@@ -82,8 +83,9 @@ def product_of_exponentials(model: RobotModel, q: Array, link: str | None = None
         T_base_link, shape (4, 4), of the kind of q.
 
     Raises:
-        InputError: No link has that name.
+        InputError: q has another shape; no link has that name.
     """
+    q = as_array(q, (model.n,), "q")
     frame = model.frame(model.tip_link if link is None else link)
     zero, positions = home(model), joint_positions(model, q)
     pose = np.eye(4) + np.zeros((4, 4), dtype=q.dtype)

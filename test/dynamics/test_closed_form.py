@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
@@ -7,6 +8,7 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.dynamics.closed_form import stacked_dynamics
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.newton_euler import bias, gravity, inverse_dynamics
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import adjoint, homogeneous, inverse_pose
 
@@ -73,6 +75,17 @@ def test_frames_at_the_centres_of_mass_see_the_same_motion(urdf, seed):
     for joint, jacobian, twist in zip(robot.joints, body_jacobians(robot, q), twists, strict=True):
         to_center = adjoint(inverse_pose(homogeneous(np.eye(3), joint.inertia.com)))
         np.testing.assert_allclose(twist, to_center @ jacobian @ v, atol=1e-9)
+
+
+def test_wrong_shapes_are_named():
+    robot = PinReference("planar_2r").robot
+    stacked = stacked_dynamics(robot, np.zeros(2))
+    with pytest.raises(InputError, match=r"q.*\(2\).*\(3,\)"):
+        stacked_dynamics(robot, np.zeros(3))
+    with pytest.raises(InputError, match=r"v.*\(2\).*\(3,\)"):
+        stacked.coriolis_effort(np.zeros(3))
+    with pytest.raises(InputError, match=r"a.*\(2\).*\(1,\)"):
+        stacked.efforts(np.zeros(2), np.zeros(1))
 
 
 def test_it_compiles():

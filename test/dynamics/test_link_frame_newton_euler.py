@@ -8,6 +8,7 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.description.denavit_hartenberg import DHRow, load_dh
 from robodyn_ros.dynamics.link_frame_newton_euler import PointMotion, link_frame_inverse_dynamics, link_motion
 from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import joint_poses, link_poses
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 
@@ -84,6 +85,14 @@ def test_4_40_position_of_the_next_origin_by_denavit_hartenberg():
         robot = load_dh([row])
     expected = [row.a, -row.d * np.sin(row.alpha), row.d * np.cos(row.alpha)]
     np.testing.assert_allclose(joint_poses(robot, np.array([0.5]))[0][:3, 3], expected, atol=1e-12)
+
+
+def test_wrong_shapes_are_named():
+    robot, zero = PinReference("scara").robot, np.zeros(4)
+    with pytest.raises(InputError, match=r"v.*\(4\).*\(3,\)"):
+        link_frame_inverse_dynamics(robot, zero, np.zeros(3), zero)
+    with pytest.raises(InputError, match=r"force_tip.*\(3\).*\(6,\)"):
+        link_frame_inverse_dynamics(robot, zero, zero, zero, force_tip=np.zeros(6))
 
 
 def test_it_compiles():

@@ -142,6 +142,8 @@ def test_what_a_robot_cannot_move_is_said():
             Dynamics(planar, compiled=compiled).task_space_inertia(
                 np.ones(2), rows=[True, True, False, False, False, False]
             )
+    with pytest.raises(InputError, match=r"v.*\(6\).*\(5,\)"):
+        task_space_dynamics(arm, np.zeros(6), np.zeros(5))
     with pytest.raises(InputError, match="base_link.*does not move"):
         task_space_dynamics(arm, np.zeros(6), np.zeros(6), arm.base_link)
 

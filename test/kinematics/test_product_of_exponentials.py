@@ -7,7 +7,7 @@ from random_robots import urdf_robots
 from robodyn_ros.compile import compile_function
 from robodyn_ros.dynamics.newton_euler import inverse_dynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.forward import forward_kinematics, joint_poses, joint_twist, link_poses
+from robodyn_ros.kinematics.forward import forward_kinematics, joint_twist, link_poses
 from robodyn_ros.kinematics.product_of_exponentials import home, joint_positions, product_of_exponentials
 from robodyn_ros.kinematics.twists import (
     ad_transpose,
@@ -108,6 +108,7 @@ def test_it_compiles_and_names_unknown_links():
     (q,) = random_state(robot, 3, 1)
     kernel = compile_function(lambda q: product_of_exponentials(robot, q), {"q": (4,)})
     np.testing.assert_allclose(kernel(q), product_of_exponentials(robot, q), atol=1e-14)
-    assert joint_poses(robot, q)[0].shape == (4, 4)
     with pytest.raises(InputError, match="elbow"):
         product_of_exponentials(robot, q, "elbow")
+    with pytest.raises(InputError, match=r"q.*\(4\).*\(5,\)"):
+        product_of_exponentials(robot, np.zeros(5))
