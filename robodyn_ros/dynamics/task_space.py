@@ -109,8 +109,8 @@ def task_space_dynamics(model: RobotModel, q: Array, v: Array, link: str | None 
         Lambda and eta for V and F in the link's own frame, angular part first.
 
     Raises:
-        InputError: An array has another shape; no link has that name; there are fewer than 6 joints; or the link cannot move in all directions
-            wherever the robot is.
+        InputError: An array has another shape; no link has that name; there are fewer than 6 joints; or the link cannot
+            move in all directions wherever the robot is.
     """
     q, v = as_array(q, (model.n,), "q"), as_array(v, (model.n,), "v")
     frame = model.frame(model.tip_link if link is None else link)
