@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException, ParameterException
+from rclpy.exceptions import InvalidParameterValueException, ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
@@ -58,7 +58,9 @@ class Parameter:
 
     def descriptor(self) -> ParameterDescriptor:
         """ROS's descriptor of this parameter."""
-        descriptor = ParameterDescriptor(name=self.name, description=self.description, read_only=self.read_only)
+        # The type is ours to check: rclpy names types by number ("expected '4' got '2'").
+        descriptor = ParameterDescriptor(name=self.name, description=self.description, read_only=self.read_only,
+                                         dynamic_typing=True)
         if self.choices:
             descriptor.additional_constraints = "one of: " + ", ".join(map(str, self.choices))
         if self.minimum is not None or self.maximum is not None:
@@ -73,12 +75,16 @@ class Parameter:
         return descriptor
 
     def validate(self, value: Any) -> None:
-        """Check a value of the right type.
+        """Check a value.
 
         Raises:
-            InputError: The value is not finite, out of range, not among the choices, or refused by ``check``.
+            InputError: The value is of another type than the default, not finite, out of range, not among the choices,
+                or refused by ``check``.
         """
         try:
+            if _type_of(value) != _type_of(self.default):
+                raise InputError(f"expected {_type_of(self.default)} like {self.default!r}, "
+                                 f"received {_type_of(value)} {value!r}")
             for element in value if isinstance(value, list) else [value]:
                 if isinstance(element, float) and not math.isfinite(element):
                     raise InputError(f"expected a finite number, received {element}")
@@ -173,18 +179,13 @@ class Parameters:
         try:
             try:
                 self._node.declare_parameter(parameter.name, parameter.default, descriptor)
-            except InvalidParameterTypeException:
+            except InvalidParameterValueException:
                 value = _as_float(self._given(parameter.name), parameter.default)
                 if value is None:
                     raise
                 self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
-        except InvalidParameterTypeException:
-            given = self._given(parameter.name)
-            raise InputError(f"parameter '{parameter.name}': expected {type(parameter.default).__name__} "
-                             f"like {parameter.default!r}, received {type(given).__name__} {given!r}") from None
         except InvalidParameterValueException as error:
-            given = self._given(parameter.name)
-            parameter.validate(given)  # says it in our words; else in rclpy's
+            parameter.validate(self._given(parameter.name))  # says it in our words; else in rclpy's
             raise InputError(str(error)) from None
         except ParameterException as error:
             raise InputError(str(error)) from None
@@ -217,6 +218,13 @@ class Parameters:
                 self._node.get_logger().warning(f"parameters refused: {error}")
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+
+def _type_of(value: Any) -> str:
+    """Name of a value's type, and of its elements' where it is a list."""
+    if isinstance(value, list):
+        return "list" + "".join(f" of {name}" for name in sorted({type(element).__name__ for element in value}))
+    return type(value).__name__
 
 
 def _plain(value: Any) -> Any:

@@ -64,7 +64,7 @@ def test_parameters_are_described(ros):
 @pytest.mark.parametrize(("values", "reason"), [
     ({"gain": -1.0}, "gain"),
     ({"gain": float("nan")}, "Parameter gain out of range"),
-    ({"gain": "fast"}, "Wrong parameter type"),
+    ({"gain": "fast"}, "expected float like 2.0, received str 'fast'"),
     ({"gains": [1.0, float("inf")]}, "parameter 'gains': expected a finite number, received inf"),
     ({"mode": "sideways"}, "parameter 'mode': expected one of 'up', 'down', received 'sideways'"),
     ({"pairs": 3}, "parameter 'pairs': expected an even number, received 3"),
