@@ -16,10 +16,11 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import places
+from workspace import STAND_INS
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 """Versions of Python for which every pinned wheel exists and with which the tests are run."""
-DISPENSABLE = ("launch", "launch_ros", "rviz2", "robodyn_interfaces", "tf2_msgs")
+DISPENSABLE = ("launch", "launch_ros", "rviz2", "robodyn_interfaces", *STAND_INS)
 """Dependencies of package.xml that the set-up builds, or that only `ros2 launch` needs."""
 OLDEST_GLIBC = (2, 28)
 OLDEST_PIP = (22, 3)

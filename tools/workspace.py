@@ -1,4 +1,4 @@
-"""The colcon workspace: robodyn_interfaces, tf2_msgs where it is missing, and robodyn_ros."""
+"""The colcon workspace: robodyn_interfaces, interfaces of ROS 2 that the wheels lack, and robodyn_ros."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import places
 from steps import Step, call, fingerprint
 
 INTERFACES = places.ROOT / "robodyn_interfaces"
-TF2_MSGS = places.ROOT / "tools" / "tf2_msgs"
+STAND_INS = ("tf2_msgs", "control_msgs")
+"""Packages of ROS 2, of which tools/ holds what is used here; built only where ROS 2 comes without them."""
 DATA_FOLDERS = ("launch", "config", "urdf")
 
 
@@ -21,8 +22,8 @@ def steps(below: str) -> list[Step]:
     """
     below = fingerprint(below, Path(__file__))
     sources = [(INTERFACES, fingerprint(below, INTERFACES))]
-    if not places.has_ros_package("tf2_msgs"):
-        sources.append((TF2_MSGS, fingerprint(below, TF2_MSGS)))
+    stand_ins = [places.ROOT / "tools" / name for name in STAND_INS if not places.has_ros_package(name)]
+    sources += [(path, fingerprint(below, path)) for path in stand_ins]
     sources.append((places.ROOT, fingerprint(below, *metadata_of_robodyn_ros())))
     return [package_step(path, "robodyn_ros" if path == places.ROOT else path.name, key) for path, key in sources]
 
