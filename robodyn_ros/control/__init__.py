@@ -9,6 +9,7 @@ from robodyn_ros.control.parameters import (
     VELOCITY,
     Parameters,
     Unit,
+    derived,
     per_joint,
     scalar,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "Parameters",
     "State",
     "Unit",
+    "derived",
     "per_joint",
     "scalar",
 ]

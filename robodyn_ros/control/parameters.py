@@ -55,7 +55,7 @@ class Declaration:
     """What is declared about one field of a parameter class.
 
     Attributes:
-        default: A value, or a function of the robot that gives one (per joint: of shape (n,)).
+        default: A value, or a function of the robot that gives one (per joint: of shape (n,)), cheap at its second call.
         unit: Unit of the value; empty where it has none.
         minimum: Lowest value allowed.
         maximum: Highest value allowed.
@@ -124,7 +124,7 @@ def per_joint(
 
 
 def scalar(
-    default: Value,
+    default: Value | Callable[[Robot], Value],
     *,
     description: str,
     unit: str = "",
@@ -135,7 +135,7 @@ def scalar(
     """Declare a field of the whole controller: a float, int, bool or str, whichever the default is.
 
     Args:
-        default: The value.
+        default: The value, or a function of the robot that returns it.
         description: What the parameter does, in one sentence without a full stop.
         unit: Unit of the value.
         minimum: Lowest value allowed; numbers only.
@@ -144,6 +144,17 @@ def scalar(
     """
     declaration = Declaration(default, unit, minimum, maximum, description, False, structural)
     return field(default=default, metadata={_METADATA_KEY: declaration})
+
+
+def derived(function: Callable[[Robot, Any], Any]) -> Any:
+    """Declare a field that is no parameter itself but follows from the parameters and the robot, such as a gain matrix.
+
+    It is worked out wherever parameters are completed, so never within a tick, and anew when one of them changes.
+
+    Args:
+        function: Of the robot and the complete parameters; returns an array of any shape, the same for one robot.
+    """
+    return field(default=None, repr=False, metadata={_METADATA_KEY: function})
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +167,10 @@ class Parameters:
 
     @classmethod
     def declarations(cls) -> dict[str, Declaration]:
-        """What is declared about every field, by its name.
+        """What is declared about every field but the `derived` ones, by its name.
 
         Raises:
-            InputError: A field was not declared with `per_joint` or `scalar`.
+            InputError: A field was not declared with `per_joint`, `scalar` or `derived`.
         """
         declared = {}
         for item in dataclasses.fields(cls):
@@ -168,13 +179,14 @@ class Parameters:
                     f"{cls.__name__}.{item.name}: a parameter is declared with per_joint(...) or scalar(...), "
                     f"which give it a default, a unit, a range and a description"
                 )
-            declared[item.name] = item.metadata[_METADATA_KEY]
+            if isinstance(item.metadata[_METADATA_KEY], Declaration):
+                declared[item.name] = item.metadata[_METADATA_KEY]
         return declared
 
     def for_robot(self, robot: Robot) -> Self:
         """Return these parameters completed for a robot: defaults worked out, single numbers spread over joints.
 
-        Per-joint fields become float64 arrays of shape (n,) that cannot be written to.
+        Per-joint fields become float64 arrays of shape (n,) that cannot be written to, derived fields are set anew.
 
         Raises:
             InputError: A value has the wrong type or shape, is not finite or lies outside its range.
@@ -185,9 +197,12 @@ class Parameters:
             if declaration.per_joint:
                 values[name] = _per_joint_value(type(self).__name__, name, declaration, value, robot)
             else:
-                _check_scalar(f"{type(self).__name__}.{name}", declaration, value)
-                values[name] = value
-        return dataclasses.replace(self, **values)
+                values[name] = _scalar_value(f"{type(self).__name__}.{name}", declaration, value, robot)
+        complete = dataclasses.replace(self, **values)
+        follow = {item.name: item.metadata[_METADATA_KEY] for item in dataclasses.fields(self)
+                  if item.name not in values}
+        return dataclasses.replace(complete, **{name: _read_only(function(robot, complete))
+                                                for name, function in follow.items()})
 
     def flat(self, robot: Robot) -> list[FlatParameter]:
         """Every parameter under its flat name, joint by joint.
@@ -253,19 +268,26 @@ def _per_joint_value(owner: str, name: str, declaration: Declaration, value: Any
         )
     for joint, number in zip(robot.joint_names, array, strict=True):
         _check_number(f"{owner}.{name} of joint {joint}", float(number), declaration.minimum, declaration.maximum, "")
-    array = array.copy()
+    return _read_only(array)
+
+
+def _read_only(value: Any) -> Array:
+    array = np.array(value, dtype=np.float64)
     array.flags.writeable = False
     return array
 
 
-def _check_scalar(where: str, declaration: Declaration, value: Any) -> None:
-    expected = type(declaration.default)
+def _scalar_value(where: str, declaration: Declaration, value: Any, robot: Robot) -> Value:
+    default = declaration.default(robot) if callable(declaration.default) else declaration.default
+    value = default if value is declaration.default else value
+    expected = type(default)
     numeric = expected in (int, float)
     fits = type(value) is expected or (expected is float and type(value) is int)
     if not fits:
         raise InputError(f"{where}: expected {expected.__name__}, received {type(value).__name__} {value!r}")
     if numeric:
         _check_number(where, value, declaration.minimum, declaration.maximum, str(declaration.unit))
+    return value
 
 
 def _check_number(where: str, value: Any, minimum: float, maximum: float, unit: str) -> None:

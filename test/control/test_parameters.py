@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control import STIFFNESS, Parameters, per_joint, scalar
+from robodyn_ros.control import STIFFNESS, Parameters, derived, per_joint, scalar
 from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("scara"))  # two turning joints, a sliding one, a turning one
@@ -113,3 +113,29 @@ def test_a_field_must_be_declared():
 
     with pytest.raises(InputError, match=r"Careless\.p.*per_joint"):
         Careless.declarations()
+
+
+@dataclass(frozen=True, eq=False)
+class WithDerived(Parameters):
+    p: np.ndarray = per_joint(2.0, minimum=0.0, description="P")
+    scale: float = scalar(lambda robot: 0.5 * robot.n, minimum=0.0, description="Half the number of joints")
+    matrix: np.ndarray = derived(lambda robot, own: own.scale * np.diag(own.p))
+
+
+def test_a_scalars_default_may_come_from_the_robot():
+    rows = {row.name: row.value for row in WithDerived().flat(ROBOT)}
+    assert rows["scale"] == 2.0
+    assert WithDerived(scale=3).for_robot(ROBOT).scale == 3
+    for wrong in ("1.0", True, -1.0, np.nan):
+        with pytest.raises(InputError, match="scale"):
+            WithDerived(scale=wrong).for_robot(ROBOT)
+
+
+def test_derived_fields_follow_and_are_no_parameters():
+    gains = WithDerived().for_robot(ROBOT)
+    np.testing.assert_array_equal(gains.matrix, 4.0 * np.eye(4))
+    assert "matrix" not in gains.declarations() and len(gains.flat(ROBOT)) == ROBOT.n + 1
+    changed = gains.with_flat_values(ROBOT, {"gains.joint2.p": 5.0, "scale": 1.0})
+    np.testing.assert_array_equal(changed.matrix, np.diag([2.0, 5.0, 2.0, 2.0]))
+    with pytest.raises(ValueError):
+        changed.matrix[0, 0] = 1.0
