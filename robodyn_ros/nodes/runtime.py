@@ -2,10 +2,10 @@
 
 ``run_node(factory, args)`` is the body of every node's ``main``. A node derives from :class:`RobodynNode`; its
 parameters, services and timers are served by an ordinary executor on the main thread. Whatever is on the control path
-(joint state in, command out) has a thread of its own: a :class:`ControlPath` waits for one subscription and nothing
-else, which costs a small part of what an executor does. Nothing is locked between the two: a change is handed over by
-assigning one immutable object to one attribute, or with :meth:`ControlPath.call`, which runs a function between two
-ticks.
+(joint state in, command out) has a thread of its own: a :class:`ControlPath` waits for one subscription, or a few, and
+nothing else, which costs a small part of what an executor does. Nothing is locked between the two: a change is handed
+over by assigning one immutable object to one attribute, or with :meth:`ControlPath.call`, which runs a function between
+two ticks.
 
     class Echo(RobodynNode):
         def __init__(self):
@@ -34,7 +34,8 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 
 import rclpy
 from rclpy.callback_groups import CallbackGroup
@@ -101,8 +102,24 @@ class NoExecutor(CallbackGroup):
         """Do nothing."""
 
 
+class _Further(NamedTuple):
+    """A further subscription of a control path."""
+
+    subscription: Any
+    message_type: type[Any]
+    handler: Callable[[Any], None]
+
+    def handle_all(self) -> None:
+        """Hand over every message that is there."""
+        while (taken := self.subscription.handle.take_message(self.message_type, False)) is not None:
+            self.handler(taken[0])
+
+
 class ControlPath:
-    """One subscription and the thread that waits for it: the control path of a node.
+    """A subscription and the thread that waits for it: the control path of a node.
+
+    Its messages are what :meth:`wait` and :meth:`take` return. Messages of further topics, see :meth:`listen`, go to
+    handlers in the same thread.
 
     Args:
         node: The node that subscribes; :meth:`RobodynNode.add_control_path` starts and stops this path with it.
@@ -115,14 +132,11 @@ class ControlPath:
     def __init__(self, node: Node, message_type: type[Any], topic: str, loop: Callable[[ControlPath], None],
                  qos: QoSProfile = CONTROL_QOS) -> None:
         self.active = True
-        self._node, self._qos, self._loop = node, qos, loop
+        self._node, self._loop = node, loop
         self._message_type = message_type
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        # Without event handlers (incompatible quality of service): Fast DDS wakes who waits for a reader's events for
-        # each of its messages too, so the executor would turn as often as messages come. See unheard_publishers.
-        self._subscription = node.create_subscription(
-            message_type, topic, ignore_message, qos, event_callbacks=NO_EVENTS)
-        self._subscription.callback_group = NoExecutor()
+        self._subscription = self._subscribe(message_type, topic, qos)
+        self._further: list[_Further] = []
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
         self._wake = _rclpy.GuardCondition(node.context.handle)
@@ -130,18 +144,33 @@ class ControlPath:
         self._on_failure: Callable[[BaseException], None] = _raise
         self._thread = threading.Thread(target=self._run, name=f"control path of {topic}", daemon=True)
 
-    def wait(self, timeout: float | None = None) -> Any | None:
-        """Wait for the next message; to be called in the path's thread only.
+    def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None],
+               qos: QoSProfile = CONTROL_QOS) -> None:
+        """Wait for a further topic too; to be called before the path starts.
 
-        Functions given to :meth:`call` are run here.
+        Args:
+            message_type: Type of the messages.
+            topic: Name of the topic.
+            handler: Called in the path's thread, by :meth:`wait` and :meth:`handle_further`, with each message.
+            qos: Quality of service of the subscription.
+        """
+        self._further.append(_Further(self._subscribe(message_type, topic, qos), message_type, handler))
+        self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
+
+    def wait(self, timeout: float | None = None) -> Any | None:
+        """Wait for the next message of any topic; to be called in the path's thread only.
+
+        Functions given to :meth:`call` are run here, and handlers of further topics.
 
         Args:
             timeout: Longest wait [s]; None: without end, 0: not at all.
 
         Returns:
-            The message, or None after the timeout, a call, :meth:`wake` or a stop.
+            The message, or None after the timeout, a message of a further topic, a call, :meth:`wake` or a stop.
         """
         self._wait(timeout, for_message=True)
+        if self._further:
+            self.handle_further()
         return self.take()
 
     def sleep(self, timeout: float | None = None) -> None:
@@ -153,6 +182,8 @@ class ControlPath:
         wait_set.clear_entities()
         if for_message:
             wait_set.add_subscription(self._handle)
+            for further in self._further:
+                wait_set.add_subscription(further.subscription.handle)
         wait_set.add_guard_condition(self._wake)
         wait_set.wait(-1 if timeout is None else int(timeout * 1e9))
         if self._calls:
@@ -162,6 +193,11 @@ class ControlPath:
         """Return the message that is there, if any, without waiting; in the path's thread only."""
         taken = self._handle.take_message(self._message_type, False)
         return None if taken is None else taken[0]
+
+    def handle_further(self) -> None:
+        """Hand the messages of further topics that are there to their handlers, without waiting; likewise."""
+        for further in self._further:
+            further.handle_all()
 
     def wake(self) -> None:
         """Let a :meth:`wait` return early; from any thread."""
@@ -192,13 +228,14 @@ class ControlPath:
             raise RobodynError(f"the control path did not answer within {timeout} s: try again") from None
 
     def unheard_publishers(self) -> str:
-        """Which publishers of the topic are not heard because of their quality of service, and why; empty: none."""
-        topic = self._subscription.topic_name
+        """Which publishers are not heard because of their quality of service, and why; empty: none."""
         faults = []
-        for publisher in self._node.get_publishers_info_by_topic(topic):
-            compatibility, reason = qos_check_compatible(publisher.qos_profile, self._qos)
-            if compatibility == QoSCompatibility.ERROR:
-                faults.append(f"'{publisher.node_name}' publishes {topic}, but is not heard: {reason.strip()}")
+        for subscription in (self._subscription, *(further.subscription for further in self._further)):
+            topic = subscription.topic_name
+            for publisher in self._node.get_publishers_info_by_topic(topic):
+                compatibility, reason = qos_check_compatible(publisher.qos_profile, subscription.qos_profile)
+                if compatibility == QoSCompatibility.ERROR:
+                    faults.append(f"'{publisher.node_name}' publishes {topic}, but is not heard: {reason.strip()}")
         return "; ".join(faults)
 
     def start(self, on_failure: Callable[[BaseException], None]) -> None:
@@ -217,6 +254,14 @@ class ControlPath:
             self.wake()
             self._thread.join()
 
+    def _subscribe(self, message_type: type[Any], topic: str, qos: QoSProfile) -> Any:
+        # Without event handlers (incompatible quality of service): Fast DDS wakes who waits for a reader's events for
+        # each of its messages too, so the executor would turn as often as messages come. See unheard_publishers.
+        subscription = self._node.create_subscription(
+            message_type, topic, ignore_message, qos, event_callbacks=NO_EVENTS)
+        subscription.callback_group = NoExecutor()
+        return subscription
+
     def _run_calls(self) -> None:
         while self._calls:
             function, result = self._calls.popleft()
@@ -229,7 +274,10 @@ class ControlPath:
 
     def _run(self) -> None:
         try:
-            with self._handle, self._wake, self._wait_set:
+            with ExitStack() as used:
+                for entity in (self._handle, self._wake, self._wait_set,
+                               *(further.subscription.handle for further in self._further)):
+                    used.enter_context(entity)
                 self._loop(self)
         except Exception as error:
             self._on_failure(error)

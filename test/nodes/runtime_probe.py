@@ -1,6 +1,7 @@
 """A node for test_runtime.py, run as a process: doubles positions, and fails on request."""
 
 import sys
+import threading
 import time
 
 from robodyn_ros.nodes.signals import hold_stop_signals
@@ -11,11 +12,12 @@ if "slow_import" in sys.argv:
     time.sleep(1.5)
 
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from robodyn_ros.errors import InputError  # noqa: E402
 from robodyn_ros.nodes.parameters import Parameter  # noqa: E402
-from robodyn_ros.nodes.runtime import CONTROL_QOS, ControlPath, RobodynNode, run_node  # noqa: E402
+from robodyn_ros.nodes.runtime import COMMAND_QOS, CONTROL_QOS, ControlPath, RobodynNode, run_node  # noqa: E402
 
 
 def even(value):
@@ -38,6 +40,7 @@ class Probe(RobodynNode):
         self._seen = 0
         self._publisher = self.create_publisher(JointState, "out", CONTROL_QOS)
         self._path = self.add_control_path(ControlPath(self, JointState, "in", self._loop))
+        self._path.listen(Float64, "further_gain", self._on_gain, COMMAND_QOS)
         self.create_service(Trigger, "~/seen", self._on_seen)
         self.create_service(Trigger, "~/fail", self._on_fail)
         print("ready", flush=True)
@@ -52,6 +55,10 @@ class Probe(RobodynNode):
                 raise RuntimeError("asked to crash")
             message.position = [self._gain * value for value in message.position]
             self._publisher.publish(message)
+
+    def _on_gain(self, message):
+        self._gain = message.data
+        self._publisher.publish(JointState(name=[threading.current_thread().name]))
 
     def _on_change(self, changed):
         if changed.get("gain") == 3.0:

@@ -9,6 +9,7 @@ from rcl_interfaces.srv import DescribeParameters
 from rclpy.qos import qos_profile_sensor_data
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.runtime import CONTROL_QOS
@@ -50,6 +51,20 @@ def test_control_path_answers_and_runs_calls_between_messages(ros):
     seen = ros.call(Trigger, "/probe/seen")
     assert seen.success
     assert int(seen.message) >= 1
+
+
+def test_control_path_serves_further_topics_in_its_own_thread(ros):
+    replies = ros.record(JointState, "out", CONTROL_QOS)
+    gains = ros.publisher(Float64, "further_gain")
+    ros.wait_for(lambda: ros.node.count_publishers("out"), "the probe's publisher")
+
+    def answered():
+        gains.publish(Float64(data=3.0))
+        return replies
+
+    assert list(ros.wait_for(answered, "an answer")[0].name) == ["control path of in"]
+    assert echo(ros, [1.0, 2.5]) == [3.0, 7.5]
+    assert ros.set_parameters("/probe", {"gain": 2.0}).successful
 
 
 def test_parameters_are_described(ros):
@@ -102,9 +117,10 @@ def test_failing_callback_is_reported_and_the_node_goes_on(ros, probe):
     assert ros.call(Trigger, "/probe/seen").success
 
 
-def test_publisher_that_is_not_heard_is_named(ros, probe):
-    publisher = ros.node.create_publisher(JointState, "in", qos_profile_sensor_data)
-    probe.wait_for_output("'tester' publishes /in, but is not heard: ERROR: Best effort publisher and reliable")
+@pytest.mark.parametrize(("message_type", "topic"), [(JointState, "in"), (Float64, "further_gain")])
+def test_publisher_that_is_not_heard_is_named(ros, probe, message_type, topic):
+    publisher = ros.node.create_publisher(message_type, topic, qos_profile_sensor_data)
+    probe.wait_for_output(f"'tester' publishes /{topic}, but is not heard: ERROR: Best effort publisher and reliable")
     ros.node.destroy_publisher(publisher)
     probe.wait_for_output("all publishers are heard")
 
