@@ -29,6 +29,9 @@ LIBRARY = {
 FREEDOM = "contract"
 """What LLVM may do to sums and products: fuse them. Reordering would lose NaN ((a + b) - a is b) and gains no time."""
 
+STORES = 250
+"""Most results that are inputs or constants stored in one function."""
+
 DECLARATIONS = "".join(
     [
         "declare double @sin(double) nounwind\ndeclare double @cos(double) nounwind\n",
@@ -104,23 +107,28 @@ def lower(tape: Tape, memory: Memory, *, width: int, lanes: int, fused: bool, at
     outputs: dict[int, list[Place]] = {}
     for place, entry in zip(memory.outputs, tape.outputs.tolist(), strict=True):
         outputs.setdefault(entry, []).append(place)
+    uncomputed = [(entry, place) for entry in outputs if lists.codes[entry] <= op.CONSTANT for place in outputs[entry]]
     pieces = []
-    for number, steps in enumerate(plan.pieces):
+    # The last of these stores, often the only ones, go into the first piece that computes.
+    for start in range(0, max(1, len(uncomputed)), STORES):
         piece = _Piece(lists, memory, helpers, plan.slots, outputs)
-        if number == 0:
-            piece.store_uncomputed()
+        piece.store_uncomputed(uncomputed[start : start + STORES])
+        pieces.append(piece)
+    for number, steps in enumerate(plan.pieces):
+        if number > 0:
+            pieces.append(_Piece(lists, memory, helpers, plan.slots, outputs))
         for step in steps:
-            piece.add(step, plan.sines, plan.cosines)
-        pieces.append("\n".join(piece.lines))
-    if len(pieces) == 1:
-        return Lowered(pieces[0], helpers.text(), plan.slot_count)
+            pieces[-1].add(step, plan.sines, plan.cosines)
+    texts = ["\n".join(piece.lines) for piece in pieces]
+    if len(texts) == 1:
+        return Lowered(texts[0], helpers.text(), plan.slot_count)
     parameters = ", ".join(f"ptr noalias %{pointer}" for pointer in memory.pointers)
     arguments = ", ".join(f"ptr %{pointer}" for pointer in memory.pointers)
     functions = [
         f"define internal void @piece{number}({parameters}) noinline {attributes} {{\n{text}\n  ret void\n}}\n"
-        for number, text in enumerate(pieces)
+        for number, text in enumerate(texts)
     ]
-    body = "\n".join(f"  call void @piece{number}({arguments})" for number in range(len(pieces)))
+    body = "\n".join(f"  call void @piece{number}({arguments})" for number in range(len(texts)))
     return Lowered(body, helpers.text() + "".join(functions), plan.slot_count)
 
 
@@ -195,11 +203,10 @@ class _Piece:
         self._names: dict[int, str] = {}
         self._addresses = 0
 
-    def store_uncomputed(self) -> None:
-        """Store the results that are inputs or constants."""
-        for entry in self._outputs:
-            if self._codes[entry] <= op.CONSTANT:
-                self._store_outputs(entry, self._value(entry))
+    def store_uncomputed(self, results: list[tuple[int, Place]]) -> None:
+        """Store results that are inputs or constants: entries and their places."""
+        for entry, place in results:
+            self._store(place, self._value(entry))
 
     def add(self, step: Step, sines: dict[int, int], cosines: dict[int, int]) -> None:
         """Compute a step."""

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from robodyn_ros.compile import compile_function, lowering, trace
+from robodyn_ros.compile.single_text import single_module
+
+
+def mostly_constant(x):
+    """Many results that need no computing, among few that do, as in the regressor of a robot with many branches."""
+    result = np.zeros((40, 30), dtype=object)
+    result[::7, ::5] = 2.5
+    result[3::9] = x[1]
+    result[5, ::4] = x[0] * x[1]
+    result[11, 2] = x[2] * x[0]
+    return result
+
+
+def function_count(function):
+    return single_module(trace(function, {"x": (3,)}), 4, False).count("define internal void @")
+
+
+@pytest.mark.parametrize("at_once", [1, 250, 1189, 10_000])
+def test_results_without_operations_are_stored(monkeypatch, at_once):
+    monkeypatch.setattr(lowering, "STORES", at_once)
+    kernel = compile_function(mostly_constant, {"x": (3,)})
+    samples = np.random.default_rng(2).normal(size=(11, 3))
+    expected = np.array([mostly_constant(sample) for sample in samples], dtype=float)
+    np.testing.assert_array_equal(kernel.batch(samples), expected)
+    np.testing.assert_array_equal([kernel(sample) for sample in samples], expected)
+
+
+def test_many_stores_are_spread_over_functions():
+    assert function_count(mostly_constant) == 5  # 1191 stores, 250 in each
+    assert function_count(lambda x: [x[0] * x[1], 1.0, x[0]]) == 0  # all in the body
