@@ -1,5 +1,6 @@
 """A formula in, machine code out: tracing onto a tape, LLVM back end, calls from Python."""
 
+from robodyn_ros.compile.derivatives import derivative, derivative_at, inline
 from robodyn_ros.compile.functions import (
     arctan2,
     clip,
@@ -22,9 +23,12 @@ __all__ = [
     "arctan2",
     "clip",
     "compile_function",
+    "derivative",
+    "derivative_at",
     "equal",
     "greater",
     "greater_equal",
+    "inline",
     "less",
     "less_equal",
     "maximum",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.compile.derivatives import derivative_at
+from robodyn_ros.compile import derivative_at
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.coriolis import JointMotion, joint_motions
 from robodyn_ros.dynamics.factorization import solve_mass

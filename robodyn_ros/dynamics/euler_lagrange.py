@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robodyn_ros.compile.derivatives import derivative_at
+from robodyn_ros.compile import derivative_at
 from robodyn_ros.description.model import Array
 
 

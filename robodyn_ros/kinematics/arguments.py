@@ -40,7 +40,8 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
 
 
 def _text(shape: tuple[int | None, ...]) -> str:
-    return "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
+    lengths = ["any" if length is None else str(length) for length in shape]
+    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
 
 
 def as_floats(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[np.float64]:

@@ -58,7 +58,7 @@ def static_wrench(jacobian: ArrayLike, tau: ArrayLike) -> NDArray[Any]:
             f"{np.array2string(singular_values, precision=3)}: wrenches exist that the joints do not feel, so the "
             "efforts do not determine the wrench"
         )
-    wrench = np.linalg.lstsq(jacobian.T, tau)[0]
+    wrench = np.linalg.lstsq(jacobian.T, tau, rcond=None)[0]
     residual = jacobian.T @ wrench - tau
     if np.abs(residual).max() > 1e-9 * max(1.0, np.abs(tau).max()):
         raise InputError(

@@ -3,9 +3,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robodyn_ros.compile import Kernel, compile_function, less, maximum, minimum, sign, trace, where
+from robodyn_ros.compile import (
+    Kernel,
+    compile_function,
+    derivative,
+    derivative_at,
+    inline,
+    less,
+    maximum,
+    minimum,
+    sign,
+    trace,
+    where,
+)
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.derivatives import derivative, derivative_at, inline
 from robodyn_ros.errors import InputError
 
 # One function per operation, of two numbers between 0.1 and 0.9.

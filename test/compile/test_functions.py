@@ -30,11 +30,16 @@ def test_floats_tape_and_machine_code_agree(name):
     function, expected = FUNCTIONS[name]
     first, second = (grid.reshape(-1) for grid in np.meshgrid(VALUES, VALUES))
     reference = np.asarray((expected or function)(first, second), dtype=float)
-    np.testing.assert_array_equal(np.asarray(function(first, second), dtype=float), reference)
+    # NumPy may have an arctan2 of its own, which the C library's need not equal in the last bit.
+    tolerance = 1e-15 if "arctan2" in name else 0.0
     kernel = c.compile_function(function, {"x": first.shape, "y": second.shape}, name=name)
-    np.testing.assert_array_equal(kernel.tape.evaluate(first, second), reference)
-    np.testing.assert_array_equal(kernel(first, second), reference)
-    np.testing.assert_array_equal(kernel.batch(first[None], second[None])[0], reference)
+    for found in (
+        np.asarray(function(first, second), dtype=float),
+        kernel.tape.evaluate(first, second),
+        kernel(first, second),
+        kernel.batch(first[None], second[None])[0],
+    ):
+        np.testing.assert_allclose(found, reference, rtol=tolerance, atol=0.0)
 
 
 def test_numbers_give_numbers():

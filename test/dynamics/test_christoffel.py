@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.compile.derivatives import derivative_at
+from robodyn_ros.compile import derivative_at
 from robodyn_ros.dynamics import composite, coriolis
 from robodyn_ros.dynamics.christoffel import (
     centrifugal_matrix,
@@ -86,5 +86,5 @@ def test_wrong_shapes_are_named(function, shape):
 
 
 def test_wrong_length_of_v_is_named():
-    with pytest.raises(InputError, match=r"v: expected an array of shape \(3\), received shape \(2,\)"):
+    with pytest.raises(InputError, match=r"v: expected an array of shape \(3,\), received shape \(2,\)"):
         coriolis_matrix(np.zeros((3, 3, 3)), np.zeros(2))

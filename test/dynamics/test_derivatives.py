@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.compile import trace
-from robodyn_ros.compile.derivatives import derivative
+from robodyn_ros.compile import derivative, trace
 from robodyn_ros.dynamics import derivatives, door
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.coriolis import coriolis_matrix

@@ -70,5 +70,5 @@ def test_wrong_shapes_are_named():
     robot = PinReference("arm6").robot
     for place, name in enumerate("qva"):
         arrays = [np.zeros(5 if index == place else 6) for index in range(3)]
-        with pytest.raises(InputError, match=rf"{name}: expected an array of shape \(6\), received shape \(5,\)"):
+        with pytest.raises(InputError, match=rf"{name}: expected an array of shape \(6,\), received shape \(5,\)"):
             inverse_dynamics(robot, *arrays)

@@ -106,5 +106,5 @@ def test_wrong_shapes_are_named():
     for function in (inverse_dynamics, lagrange_equation):
         for place, name in enumerate("qva"):
             arrays = [bad if index == place else good for index in range(3)]
-            with pytest.raises(InputError, match=rf"{name}: expected an array of shape \(6\), received shape \(5,\)"):
+            with pytest.raises(InputError, match=rf"{name}: expected an array of shape \(6,\), received shape \(5,\)"):
                 function(robot, *arrays)

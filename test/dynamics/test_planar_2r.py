@@ -90,5 +90,5 @@ def test_traced_it_is_the_same():
 
 
 def test_wrong_shape_is_named():
-    with pytest.raises(InputError, match=r"v: expected an array of shape \(2\), received shape \(3,\)"):
+    with pytest.raises(InputError, match=r"v: expected an array of shape \(2,\), received shape \(3,\)"):
         Planar2R(1.0, 1.0, 1.0, 0.5, 0.5).kinetic_energies(np.zeros(2), np.zeros(3))

@@ -66,5 +66,5 @@ def test_differentiator_of_a_denavit_hartenberg_joint():
 
 
 def test_wrong_shape_is_named():
-    with pytest.raises(InputError, match=r"q: expected an array of shape \(7\), received shape \(6,\)"):
+    with pytest.raises(InputError, match=r"q: expected an array of shape \(7,\), received shape \(6,\)"):
         pose_derivatives(PinReference("arm7").robot, np.zeros(6))

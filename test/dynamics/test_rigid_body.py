@@ -141,5 +141,5 @@ def test_acceleration_comes_back_from_the_moment(body):
 def test_bad_arguments_say_what_was_expected(body):
     with pytest.raises(InputError, match="inertia: expected positive principal moments"):
         eulers_angular_acceleration(np.diag([0.0, 1.0, 1.0]), body.omega, np.zeros(3))
-    with pytest.raises(InputError, match=r"masses: expected an array of shape \(2\), received shape \(3,\)"):
+    with pytest.raises(InputError, match=r"masses: expected an array of shape \(2,\), received shape \(3,\)"):
         inertia_tensor(np.zeros((2, 3)), np.zeros(3))

@@ -12,7 +12,7 @@ def test_as_array_says_expected_and_received_shape():
 
 
 def test_as_array_refuses_ragged_lists():
-    with pytest.raises(InputError, match=r"point: expected an array of shape \(3\), received \[1, \[2, 3\], 4\]"):
+    with pytest.raises(InputError, match=r"point: expected an array of shape \(3,\), received \[1, \[2, 3\], 4\]"):
         as_array([1, [2, 3], 4], (3,), "point")
 
 

@@ -38,7 +38,7 @@ def test_planar_2r_at_a_right_angle():
 
 def test_fewer_joints_than_rows_come_nearest(rng):
     jacobian, target = rng.normal(size=(6, 4)), rng.normal(size=6)
-    expected = np.linalg.lstsq(jacobian, target)[0]
+    expected = np.linalg.lstsq(jacobian, target, rcond=None)[0]
     np.testing.assert_allclose(joint_velocity(jacobian, target), expected, atol=1e-12)
 
 
@@ -51,11 +51,11 @@ def test_singular_jacobian_is_refused():
 
 
 def test_bad_arguments_say_what_was_expected():
-    with pytest.raises(InputError, match=r"v: expected an array of shape \(7\), received shape \(6,\)"):
+    with pytest.raises(InputError, match=r"v: expected an array of shape \(7,\), received shape \(6,\)"):
         hand_velocity(np.zeros((6, 7)), np.zeros(6))
     with pytest.raises(
         InputError, match=r"jacobian_derivative: expected an array of shape \(6, 7\), received shape \(6, 6\)"
     ):
         hand_acceleration(np.zeros((6, 7)), np.zeros((6, 6)), np.zeros(7), np.zeros(7))
-    with pytest.raises(InputError, match=r"hand_velocity: expected an array of shape \(6\), received shape \(3,\)"):
+    with pytest.raises(InputError, match=r"hand_velocity: expected an array of shape \(6,\), received shape \(3,\)"):
         joint_velocity(np.eye(6), np.zeros(3))

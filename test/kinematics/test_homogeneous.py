@@ -58,5 +58,5 @@ def test_bad_arguments_say_what_was_expected():
         rotation_transform("w", 0.3)
     with pytest.raises(InputError, match=r"pose: expected an array of shape \(4, 4\), received shape \(3, 3\)"):
         homogeneous_inverse(np.eye(3))
-    with pytest.raises(InputError, match=r"point: expected an array of shape \(3\), received shape \(4,\)"):
+    with pytest.raises(InputError, match=r"point: expected an array of shape \(3,\), received shape \(4,\)"):
         transform_point(np.eye(4), [0, 0, 0, 1])

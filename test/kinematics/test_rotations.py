@@ -100,7 +100,7 @@ def test_axis_and_angle_where_a_choice_is_left():
 def test_bad_arguments_say_what_was_expected():
     with pytest.raises(InputError, match=r"axis: expected a unit vector, received \[1.0, 1.0, 0.0\] of length 1.41421"):
         rotation_about_axis([1.0, 1.0, 0.0], 0.3)
-    with pytest.raises(InputError, match=r"axis: expected an array of shape \(3\), received shape \(2,\)"):
+    with pytest.raises(InputError, match=r"axis: expected an array of shape \(3,\), received shape \(2,\)"):
         rotation_about_axis([1.0, 0.0], 0.3)
     with pytest.raises(InputError, match="rotation: expected a rotation matrix"):
         axis_angle_from_rotation(2.0 * np.eye(3))

@@ -101,7 +101,7 @@ def test_printed_2_7_counts_the_lever_twice(arm):
 
 def test_bad_shapes_say_what_was_expected(arm):
     _, _, jacobian, pose = arm
-    with pytest.raises(InputError, match=r"wrench: expected an array of shape \(6\), received shape \(3,\)"):
+    with pytest.raises(InputError, match=r"wrench: expected an array of shape \(6,\), received shape \(3,\)"):
         static_efforts(jacobian, [1, 2, 3])
-    with pytest.raises(InputError, match=r"origin_a_b: expected an array of shape \(3\)"):
+    with pytest.raises(InputError, match=r"origin_a_b: expected an array of shape \(3,\)"):
         wrench_transform(pose[:3, :3], [1, 2])
