@@ -189,13 +189,16 @@ class ControlLoop:
         start_time = max(now, origin)
         return Beginning(start_time, origin, self._source.peek(start_time))
 
-    def follow(self, trajectory: JointTrajectory, on_arrival: bool) -> None:
+    def follow(self, trajectory: JointTrajectory, on_arrival: bool) -> JointTrajectory:
         """Follow a trajectory, whose times are since the start, from where the reference will be when it begins.
 
         Args:
             trajectory: The motion, prepared from a `beginning`.
             on_arrival: Whether all of it is put off by the time that preparing it took; otherwise its points keep
                 their times.
+
+        Returns:
+            The trajectory as it is in force.
 
         Raises:
             InputError: The controller in force follows none, or all points have passed.
@@ -204,7 +207,9 @@ class ControlLoop:
         if on_arrival:
             trajectory = trajectory.delayed(now - trajectory.start_time)
         start_time = max(trajectory.start_time, now)
-        self._source.follow(trajectory.joined(self._source.peek(start_time), start_time))
+        trajectory = trajectory.joined(self._source.peek(start_time), start_time)
+        self._source.follow(trajectory)
+        return trajectory
 
     def stop(self) -> None:
         """Drop all trajectories and hold the current state."""

@@ -197,6 +197,10 @@ class JointTrajectory:
         rows = _basis((time - begin) / duration, duration).dot(self._coefficients[self._segment])
         return JointReference(rows[0], rows[1], rows[2])
 
+    def point_ahead(self, time: float) -> int:
+        """Index of the first point that is not reached by a time [s], among all points given; at the end the last."""
+        return min(int(np.searchsorted(self._points.times, time - self._origin, "right")), len(self._points.times) - 1)
+
     def extremes(self, samples: int = 32) -> tuple[Array, Array, Array]:
         """Lowest and highest position and greatest speed of each joint, each of shape (n,), by sampling."""
         bases = np.stack([_basis(u, 1.0)[:2] for u in np.linspace(0.0, 1.0, samples)])  # (samples, 2, 6)

@@ -187,3 +187,12 @@ def test_bad_points_are_refused(arguments, words):
 def test_number_of_joints_must_fit():
     with pytest.raises(InputError, match="expected 3 joints, received 2"):
         JointTrajectory(at_rest(), 0.0, Points.checked([1.0], [[0.0, 0.0]]))
+
+
+@pytest.mark.parametrize(("time", "index"), [(10.0, 0), (10.9, 0), (11.0, 1), (12.5, 2), (13.0, 2), (99.0, 2)])
+def test_the_point_ahead_counts_all_points_given(time, index):
+    start = JointReference(*np.zeros((3, 1)))
+    points = Points.checked([1.0, 2.0, 3.0], [[1.0], [2.0], [3.0]])
+    assert JointTrajectory(start, 10.0, points).point_ahead(time) == index
+    late = JointTrajectory(start, 11.5, points, origin=10.0)
+    assert late.point_ahead(max(time, 11.5)) == max(index, 1), "a point that had passed counts, too"
