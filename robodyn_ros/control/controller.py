@@ -10,10 +10,12 @@ There are two ways to write a controller:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.compiled_law import PackedParameters, compile_law
 from robodyn_ros.control.parameters import Parameters as AnyParameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -108,12 +110,26 @@ class Controller(ABC):
 
 
 class Law(Controller):
-    """A controller that is a pure function, and therefore can be compiled with the robot it controls."""
+    """A controller that is a pure function, and therefore can be compiled with the robot it controls.
+
+    `update` compiles the law with the robot's dynamics at its first call, and again when a parameter changes that is
+    no float. A law that cannot be compiled runs as it is written, at the cost of Python.
+
+    Attributes:
+        memory: What the law returned last, shape (m,).
+        obstacle: Why the law runs as it is written; empty if it is compiled.
+    """
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """As in `Controller`."""
         super().__init__(robot, parameters)
         self.memory: Array = np.zeros(0)
+        self.obstacle = ""
+        self._clock = np.zeros(2)
+        self._kernels: dict[Any, Callable[..., Array] | None] = {}
+        self._kernel: Callable[..., Array] | None = None
+        self._in_kernel: AnyParameters | None = None  # the parameters that these are for
+        self._packed: PackedParameters
 
     @staticmethod
     @abstractmethod
@@ -141,5 +157,38 @@ class Law(Controller):
 
     def update(self, state: State, reference: Any) -> Array:
         """Evaluate the law and keep its memory."""
-        effort, self.memory = self.law(self.dynamics, self.parameters, state, reference, self.memory)
-        return effort
+        if self.parameters is not self._in_kernel:
+            self._packed = self.prepare(self.parameters, state, reference)
+            self._kernel = self._kernels[self._packed.fixed]
+            self._in_kernel = self.parameters
+        if self._kernel is None:
+            effort, self.memory = self.law(self.dynamics, self.parameters, state, reference, self.memory)
+            return effort
+        clock = self._clock
+        clock[0], clock[1] = state.time, state.period
+        if reference is None:
+            result = self._kernel(clock, *state[2:], self._packed.values, self.memory)
+        else:
+            result = self._kernel(clock, *state[2:], *reference, self._packed.values, self.memory)
+        if self.memory.size == 0:
+            return result
+        n = self.robot.n
+        self.memory = result[n:]
+        return result[:n]
+
+    def prepare(self, parameters: AnyParameters, state: State, reference: Any) -> PackedParameters:
+        """Have a kernel for these parameters, so that the first tick with them takes no longer than others.
+
+        Args:
+            parameters: Complete for the robot.
+            state: Any state, for the shapes of its arrays.
+            reference: Any reference, likewise.
+        """
+        packed = PackedParameters(parameters)
+        if packed.fixed not in self._kernels:
+            try:
+                self._kernels[packed.fixed] = compile_law(self, packed, state, reference, self.memory)
+            except Exception as error:  # whatever a law that is not meant to be traced does then
+                self.obstacle = f"{type(error).__name__}: {error}"
+                self._kernels[packed.fixed] = None
+        return packed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.controller import Controller, JointReference, State
+from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.reference import JointReferenceSource
 from robodyn_ros.control.rehearsal import FAULTS, check_effort, describe
@@ -163,6 +163,13 @@ class ControlLoop:
             self._source.hold(state.q)
         self._activate(plugin, state)
 
+    def prepare(self, name: str, parameters: Parameters) -> None:
+        """Do beforehand what takes time when parameters are replaced; from any thread."""
+        last = self.last
+        for plugin in (self.active, self._safe):
+            if plugin.name == name and isinstance(plugin.controller, Law) and last is not None:
+                plugin.controller.prepare(parameters, last.state, last.reference)
+
     def configure(self, name: str, parameters: Parameters) -> None:
         """Replace the parameters of a controller by name, if it is in force or the safe one."""
         for plugin in (self.active, self._safe):
@@ -225,10 +232,10 @@ class ControlLoop:
         reference = None if controller.follows is None else self._source.sample(state.time)
         try:
             asked = controller.update(state, reference)
-            check_effort(asked, self._n)
+            values = check_effort(asked, self._n)
         except FAULTS as error:
             return self._fall_back(state, error)
-        within = all(map(operator.le, map(abs, asked.tolist()), self._limit_list))  # costs less than np.clip
+        within = all(map(operator.le, map(abs, values), self._limit_list))  # costs less than np.clip
         effort = asked if within else np.clip(asked, -self._limits, self._limits)
         self.last = Tick(state, reference, effort, not within)
         return self.last

@@ -36,8 +36,11 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
         raise PluginError(f"controller '{name}' fails: {describe(error)}") from error
 
 
-def check_effort(effort: Array, n: int) -> None:
+def check_effort(effort: Array, n: int) -> list[float]:
     """Check what a controller returned; cheap if it is right.
+
+    Returns:
+        The efforts as a list.
 
     Raises:
         InputError: It is no float64 array of shape (n,), or not finite.
@@ -46,8 +49,10 @@ def check_effort(effort: Array, n: int) -> None:
         received = f"{effort.dtype} {effort.shape}" if isinstance(effort, np.ndarray) else repr(effort)
         raise InputError(f"update returned {received}, expected a float64 array of shape ({n},)")
     # A sum that is not finite may be an overflow of finite values: only then looked at one by one.
-    if not math.isfinite(sum(effort.tolist())) and not np.isfinite(effort).all():
+    values: list[float] = effort.tolist()
+    if not math.isfinite(sum(values)) and not np.isfinite(effort).all():
         raise InputError(f"update returned efforts that are not finite: {effort}")
+    return values
 
 
 def describe(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import registry
+from robodyn_ros.control.controller import Law
 from robodyn_ros.control.loop import ControlLoop, Plugin, Tick
 from robodyn_ros.control.rehearsal import rehearse
 from robodyn_ros.control.trajectory_limits import excessive_speeds
@@ -147,6 +148,9 @@ class ControllerNode(RobodynNode):
             successor = self._make(name, gains)
             self._rehearse(successor, self._loop.last)
 
+        for changed, parameters in gains.items():
+            self._loop.prepare(changed, parameters)
+
         def put_in_force() -> None:
             for changed, parameters in gains.items():
                 self._loop.configure(changed, parameters)
@@ -171,6 +175,8 @@ class ControllerNode(RobodynNode):
         model = self._robot.model
         q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
         rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
+        if isinstance(plugin.controller, Law) and plugin.controller.obstacle:
+            self.get_logger().info(f"controller '{plugin.name}' runs uncompiled: {plugin.controller.obstacle}")
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         try:

@@ -63,13 +63,14 @@ class JointOrder:
             others: Ignore joints that the robot does not have instead of rejecting them.
 
         Returns:
-            A new array, shape (n,).
+            The values, shape (n,); of a complete message in the robot's order perhaps the message's own memory.
 
         Raises:
             MessageError: Lengths differ, a name is unknown, twice there or missing, or a value is not finite.
         """
         if (not names or names == self.names) and len(values) == len(self.names):
-            result = np.array(values, dtype=np.float64)
+            # A message's own array is read in place: the message is not altered once it came.
+            result = np.frombuffer(values) if type(values) is array else np.array(values, dtype=np.float64)
             if not math.isfinite(sum(values)):  # may also be an overflow of finite values: looked at in detail
                 self._check_finite(self.names, values, what)
             return result

@@ -1,0 +1,112 @@
+"""A law as one kernel: the same answers as the law as written, for any gains, memory included."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from robodyn_ros import Robot
+from robodyn_ros.control import JointReference, State
+from robodyn_ros.control.computed_torque import ComputedTorque
+from robodyn_ros.control.controller import Law
+from robodyn_ros.control.damping import Damping
+from robodyn_ros.control.parameters import Parameters, per_joint, scalar
+from robodyn_ros.control.pid import PID
+from robodyn_ros.resources import robot_file
+
+ROBOT = Robot.from_urdf(robot_file("scara"))
+
+
+def motion(ticks=20, period=0.002):
+    """States and references of some ticks, at random."""
+    rng = np.random.default_rng(0)
+    for k in range(ticks):
+        q, v, q_d, v_d, a_d = rng.normal(size=(5, ROBOT.n))
+        yield State(k * period, 0.0 if k == 0 else period, q, v), JointReference(q_d, v_d, a_d)
+
+
+def as_written(law, controller, state, reference, memory):
+    """The law's own answer, with the textbook's dynamics."""
+    return law.law(ROBOT.dynamics(compiled=False), controller.parameters, state, reference, memory)
+
+
+@pytest.mark.parametrize("law", [ComputedTorque, Damping, PID])
+def test_the_kernel_answers_as_the_law_is_written(law):
+    controller = law(ROBOT)
+    memory = None
+    for state, reference in motion():
+        reference = reference if law.follows else None
+        if memory is None:
+            controller.activate(state)
+            memory = controller.initial_memory(state)
+        expected, memory = as_written(law, controller, state, reference, memory)
+        np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(controller.memory, memory, rtol=1e-12, atol=1e-12)
+    assert controller.obstacle == ""
+
+
+def test_new_gains_need_no_new_kernel():
+    controller = ComputedTorque(ROBOT)
+    (state, reference), *_ = motion(1)
+    controller.update(state, reference)
+    kernel = controller._kernel
+    controller.parameters = replace(controller.parameters, p=np.full(ROBOT.n, 7.0)).for_robot(ROBOT)
+    expected, _ = as_written(ComputedTorque, controller, state, reference, np.zeros(0))
+    np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-12, atol=1e-12)
+    assert controller._kernel is kernel is not None
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchParameters(Parameters):
+    """A switch beside a gain for each joint and one for all."""
+
+    p: np.ndarray = per_joint(2.0, description="Gain")
+    scale: float = scalar(3.0, description="Factor on all gains")
+    backwards: bool = scalar(False, description="Whether to push the other way")
+
+
+class Switch(Law):
+    """Branches on a switch, which is no value that changes from tick to tick."""
+
+    Parameters = SwitchParameters
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        effort = parameters.scale * parameters.p * (reference.q - state.q)
+        return (-effort if parameters.backwards else effort), memory
+
+
+def test_a_switch_is_built_in_and_a_change_of_it_is_seen():
+    controller = Switch(ROBOT)
+    (state, reference), *_ = motion(1)
+    forwards = 6.0 * (reference.q - state.q)
+    np.testing.assert_allclose(controller.update(state, reference), forwards, rtol=1e-15)
+    for backwards, sign in ((True, -1.0), (False, 1.0)):
+        parameters = replace(controller.parameters, backwards=backwards)
+        controller.prepare(parameters, state, reference)
+        assert controller.parameters.backwards is not backwards  # preparing puts nothing in force
+        controller.parameters = parameters
+        np.testing.assert_allclose(controller.update(state, reference), sign * forwards, rtol=1e-15)
+    assert controller.obstacle == ""
+
+
+class Branching(Law):
+    """Cannot be compiled: what it does depends on a measurement."""
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        return (np.ones(len(state.q)) if state.q[0] > 0 else -np.ones(len(state.q))), memory + 1.0
+
+    def initial_memory(self, state):
+        return np.zeros(1)
+
+
+def test_a_law_that_cannot_be_compiled_runs_as_written_and_says_why():
+    controller = Branching(ROBOT)
+    for k, (state, reference) in enumerate(motion()):
+        if k == 0:
+            controller.activate(state)
+        expected = np.full(ROBOT.n, np.sign(state.q[0]))
+        np.testing.assert_array_equal(controller.update(state, reference), expected)
+        assert controller.memory.tolist() == [k + 1.0]
+    assert "branch" in controller.obstacle
