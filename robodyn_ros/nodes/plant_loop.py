@@ -21,7 +21,7 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.diagnostics import Diagnostics
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError, set_stamp, to_field, to_nanoseconds
 from robodyn_ros.nodes.runtime import ControlPath
-from robodyn_ros.simulation.commands import EffortCommands, SafeBehaviour
+from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
 from robodyn_ros.simulation.pacing import Pace
 from robodyn_ros.simulation.plant import Plant
 
@@ -97,7 +97,7 @@ class PlantLoop:
         self._settings = settings
         self._joint_states, self._clock, self._diagnostics = joint_states, clock, diagnostics
         self._joints = JointOrder(plant.joint_names)
-        self._commands = EffortCommands(len(self._joints), plant.robot.model.effort_limit)
+        self._commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
         self._configure(settings)
         # Simulated time begins at the first period's end, since ROS takes a stamp of 0 for no stamp at all.
         self._tick = 1

@@ -1,4 +1,4 @@
-"""Commanded efforts per joint, their age, and the safe behaviour of joints whose command is missing or too old.
+"""Commands per joint, their age, and the safe behaviour of joints whose command is missing or too old.
 
 Ages count simulated time, so pausing ages nothing and lockstep stays deterministic.
 """
@@ -35,15 +35,19 @@ class Drive(NamedTuple):
         effort: Effort asked for, shape (n,) [N m or N].
         damping: Damping by the drives, shape (n,) [N m s/rad or N s/m].
         brake: Dry friction of the brakes, infinite for one that always holds, shape (n,) [N m or N].
+        voltage: Voltage asked for, shape (n,) [V]; None: all joints are driven by effort.
+        by_voltage: 1 where the voltage counts, 0 where the effort does, shape (n,); None: all 0.
     """
 
     effort: Array
     damping: Array
     brake: Array
+    voltage: Array | None = None
+    by_voltage: Array | None = None
 
 
-class EffortCommands:
-    """The last good command of each joint.
+class JointCommands:
+    """The last good command of each joint, an effort or a voltage.
 
     A joint without any command since the start or the last :meth:`clear` is held by its brake, as on a real arm that
     nobody has enabled. A joint whose command is older than the timeout goes to the safe behaviour until the next one.
@@ -53,17 +57,18 @@ class EffortCommands:
         effort_limit: Effort limits, shape (n,) [N m or N]; infinite, or 0, where there is none.
 
     Attributes:
-        effort: The last good commands, shape (n,) [N m or N]; never altered, only replaced.
+        effort: The last good efforts, shape (n,) [N m or N]; never altered, only replaced.
+        voltage: The last good voltages, shape (n,) [V]; likewise.
+        by_voltage: 1 where the last command was a voltage, else 0, shape (n,); likewise.
     """
 
     def __init__(self, n: int, effort_limit: Array) -> None:
-        self.effort = np.zeros(n)
         self._none = np.zeros(n)
+        self._all = np.ones(n)
         self._brake = np.where(effort_limit > 0.0, effort_limit, np.inf)
         self._now = 0  # time in control periods
-        self._times = [_NEVER] * n  # of the last command for each joint
-        self._oldest = _NEVER
         self.configure(0, SafeBehaviour.DAMPING, 1.0)
+        self.clear()
 
     def configure(self, timeout: int, behaviour: SafeBehaviour, time_constant: float) -> None:
         """Change the settings; commands and their ages stay.
@@ -77,23 +82,42 @@ class EffortCommands:
 
     def clear(self) -> None:
         """Forget all commands."""
-        n = len(self._times)
-        self.effort, self._times, self._oldest = np.zeros(n), [_NEVER] * n, _NEVER
+        self.effort = self.voltage = self.by_voltage = self._none
+        self._times = [_NEVER] * len(self._none)  # of the last command for each joint
+        self._oldest = _NEVER
 
     def accept(self, effort: Array, columns: Sequence[int] | None = None) -> None:
-        """Take a command.
+        """Take efforts.
 
         Args:
             effort: Efforts of all joints, those not commanded unchanged, shape (n,) [N m or N].
             columns: Joints that are commanded; None: all.
         """
         self.effort = effort
+        self._note(columns, self._none)
+
+    def accept_voltage(self, voltage: Array, columns: Sequence[int] | None = None) -> None:
+        """Take voltages.
+
+        Args:
+            voltage: Voltages of all joints, those not commanded unchanged, shape (n,) [V].
+            columns: Joints that are commanded; None: all.
+        """
+        self.voltage = voltage
+        self._note(columns, self._all)
+
+    def _note(self, columns: Sequence[int] | None, by_voltage: Array) -> None:
+        """Remember when joints were commanded, and by which quantity."""
         if columns is None:
+            self.by_voltage = by_voltage
             self._times, self._oldest = [self._now] * len(self._times), self._now
-        else:
-            for column in columns:
-                self._times[column] = self._now
-            self._oldest = min(self._times)
+            return
+        if columns:
+            self.by_voltage = self.by_voltage.copy()
+            self.by_voltage[columns] = by_voltage[columns]
+        for column in columns:
+            self._times[column] = self._now
+        self._oldest = min(self._times)
 
     def advance(self, periods: int = 1) -> None:
         """Let the commands grow older by some control periods."""
@@ -120,12 +144,13 @@ class EffortCommands:
                 asked only for damping.
         """
         if self.fresh():
-            return Drive(self.effort, self._none, self._none)
+            return Drive(self.effort, self._none, self._none, self.voltage, self.by_voltage)
         stale, waiting = self.stale(), self.waiting()
-        effort = np.where(stale | waiting, 0.0, self.effort)
+        idle = stale | waiting
+        effort, by_voltage = np.where(idle, 0.0, self.effort), np.where(idle, 0.0, self.by_voltage)
         damping, brake = self._none, np.where(waiting, np.inf, 0.0)
         if self._behaviour is SafeBehaviour.DAMPING:
             damping = np.where(stale, joint_inertia() / self._time_constant, 0.0)
         elif self._behaviour is SafeBehaviour.HOLD:
             brake = np.where(stale, self._brake, brake)
-        return Drive(effort, damping, brake)
+        return Drive(effort, damping, brake, self.voltage, by_voltage)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.simulation.commands import EffortCommands, SafeBehaviour
+from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
 
 INERTIA = np.array([2.0, 4.0])
 
 
 def commands(timeout=3, behaviour=SafeBehaviour.DAMPING):
-    result = EffortCommands(2, np.array([10.0, 0.0]))
+    result = JointCommands(2, np.array([10.0, 0.0]))
     result.configure(timeout, behaviour, 0.5)
     return result
 
@@ -79,3 +79,37 @@ def test_clear_forgets_all_commands():
     of.accept(np.array([5.0, 6.0]))
     of.clear()
     assert drive(of) == ([0, 0], [0, 0], [np.inf, np.inf])
+
+
+def quantities(of):
+    drive = of.drive(lambda: INERTIA)
+    return drive.effort.tolist(), drive.voltage.tolist(), drive.by_voltage.tolist()
+
+
+def test_a_joint_is_driven_by_the_quantity_of_its_last_command():
+    of = commands()
+    of.accept(np.array([5.0, 6.0]))
+    assert quantities(of) == ([5, 6], [0, 0], [0, 0])
+    of.accept_voltage(np.array([0.0, 12.0]), [1])
+    assert quantities(of) == ([5, 6], [0, 12], [0, 1])
+    assert of.fresh()
+    of.accept_voltage(np.array([24.0, 13.0]))
+    assert quantities(of) == ([5, 6], [24, 13], [1, 1])
+    of.accept(np.array([7.0, 6.0]), [0])
+    assert quantities(of) == ([7, 6], [24, 13], [0, 1])
+    of.accept(np.array([1.0, 2.0]))
+    assert quantities(of)[2] == [0, 0]
+
+
+def test_voltages_grow_old_as_efforts_do():
+    of = commands()
+    of.accept_voltage(np.array([24.0, 13.0]))
+    of.advance(2)
+    of.accept_voltage(np.array([24.0, 14.0]), [1])
+    of.advance(2)
+    assert of.stale().tolist() == [True, False]
+    assert quantities(of)[2] == [0, 1]
+    assert drive(of) == ([0, 0], [4, 0], [0, 0])
+    of.clear()
+    assert quantities(of) == ([0, 0], [0, 0], [0, 0])
+    assert of.waiting().all()
