@@ -36,7 +36,7 @@ setup(
     extras_require={
         "plot": ["matplotlib"],
         "test": ["hypothesis", "matplotlib", "mypy", "pin", "pytest", "ruff"],
-        "bench": ["pin"],
+        "bench": ["matplotlib", "mujoco", "pin"],
     },
     entry_points={
         "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.cli:main",

@@ -137,6 +137,10 @@ def make_parser() -> argparse.ArgumentParser:
     check.add_argument("--strict", action="store_true", help="take what is physically odd for an error")
     check.add_argument("--tip-link", help="link meant where none is named")
     check.set_defaults(run=run_check)
+
+    cache = commands.add_parser("cache", help="compiled code kept on disk: where and how much, or remove it")
+    cache.add_argument("action", choices=("info", "clear"), help="say what is kept, or remove it")
+    cache.set_defaults(run=run_cache)
     return parser
 
 
@@ -178,4 +182,18 @@ def run_check(options: argparse.Namespace) -> int:
         print(row(joint.name, kind, *("none" if math.isinf(x) else f"{x:.4g}" for x in numbers)))
     for warning in caught:
         print(f"warning: {warning.message}")
+    return 0
+
+
+def run_cache(options: argparse.Namespace) -> int:
+    """Say what compiled code is kept, or remove it."""
+    from robodyn_ros.compile import cache
+
+    try:
+        kept = cache.contents() if options.action == "info" else cache.clear()
+    except OSError as error:
+        raise RobodynError(f"cache {options.action}: {error}") from error
+    what = f"{kept.entries} entries, {kept.size / 2**20:.1f} MiB"
+    where = cache.directory() or f"nowhere ({cache.VARIABLE} or the system says so)"
+    print(f"{where}: {what}" if options.action == "info" else f"{where}: removed {what}")
     return 0

@@ -1,8 +1,9 @@
-"""For every test: a ROS domain of this process's own, on this machine only, and how hypothesis searches."""
+"""For every test: a ROS domain and a cache of compiled code of this run's own, and how hypothesis searches."""
 
 import importlib.util
 import os
 import socket
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -34,10 +35,17 @@ def claim_domain() -> tuple[int, socket.socket]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the domain before anything imports rclpy."""
+    """Choose the domain before anything imports rclpy, and where this run and the nodes it starts keep code."""
     domain, config.claim_of_domain = claim_domain()
     os.environ["ROS_DOMAIN_ID"] = str(domain)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    config.code_cache = tempfile.TemporaryDirectory(prefix="robodyn_test_cache_")
+    os.environ["ROBODYN_CACHE_DIR"] = config.code_cache.name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove what was kept."""
+    config.code_cache.cleanup()
 
 
 def pytest_report_header() -> str:

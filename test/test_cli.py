@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from robodyn_ros import cli
+from robodyn_ros.compile import cache
 from robodyn_ros.nodes.graph import NODES, set_up
 from robodyn_ros.resources import config_file, shipped_robots
 
@@ -52,6 +53,17 @@ def test_without_ros_it_says_what_is_missing(command):
     result = subprocess.run([sys.executable, "-c", without_ros, command], capture_output=True, text=True)
     assert result.returncode == 2
     assert "rclpy" in result.stderr and "make setup" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_cache_is_counted_and_cleared(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    cache.store(cache.digest("code"), bytes(2**20))
+    assert cli.main(["cache", "info"]) == 0
+    assert cli.main(["cache", "clear"]) == 0
+    counted, removed = capsys.readouterr().out.splitlines()
+    assert counted == f"{tmp_path}: 1 entries, 1.0 MiB"
+    assert removed == f"{tmp_path}: removed 1 entries, 1.0 MiB"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_names_every_subcommand(capsys):

@@ -1,7 +1,7 @@
 """LLVM for this processor: text of a module in, object code out; object code in, addresses of its functions out.
 
-The two halves are separate so that object code can be kept: it names what it needs from outside by symbol and holds no
-address of this process.
+The two halves are separate so that object code can be kept, see `cache`: it names what it needs from outside by symbol
+and holds no address of this process.
 """
 
 import ctypes
@@ -9,10 +9,13 @@ import functools
 import itertools
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
+import llvmlite
 import llvmlite.binding as llvm
 
+from robodyn_ros.compile import cache
 from robodyn_ros.errors import CompileError
 
 
@@ -53,17 +56,35 @@ def _target_machine() -> llvm.TargetMachine:
     )
 
 
-def compile_module(text: str) -> bytes:
-    """Object code of an LLVM module.
+@functools.cache
+def _compiler() -> str:
+    """All that object code depends on besides the module's text: LLVM, this file, the processor."""
+    versions = (llvmlite.__version__, *llvm.llvm_version_info)
+    return cache.digest(repr(versions), Path(__file__).read_bytes(), repr(host()))
 
-    The tape's simplifications stand in for LLVM's: the only pass over the module is the one that inlines what is marked
-    ``alwaysinline``.
+
+def compile_module(text: str) -> bytes:
+    """Object code of an LLVM module, made now or kept from an earlier time.
 
     Args:
         text: The module in LLVM's assembly language, without its ``target`` lines.
 
     Raises:
         CompileError: The module is not valid.
+    """
+    key = cache.digest(_compiler(), text)
+    image = cache.load(key)
+    if image is None:
+        image = _object_code(text)
+        cache.store(key, image)
+    return image
+
+
+def _object_code(text: str) -> bytes:
+    """Let LLVM compile a module.
+
+    The tape's simplifications stand in for LLVM's: the only pass over the module is the one that inlines what is marked
+    ``alwaysinline``.
     """
     machine = _target_machine()
     head = f'target triple = "{host().triple}"\ntarget datalayout = "{machine.target_data}"\n'

@@ -1,0 +1,260 @@
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robodyn_ros.compile import cache, compile_function, machine
+
+KEY, OTHER = cache.digest("one"), cache.digest("other")
+IMAGE = bytes(range(256)) * 40
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """A cache of the test's own."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_complaints", set())
+    return tmp_path / "cache"
+
+
+def entry(folder, key=KEY):
+    return folder / f"{key}.code"
+
+
+def test_what_was_stored_is_loaded_and_nothing_else():
+    assert cache.load(KEY) is None
+    cache.store(KEY, IMAGE)
+    assert cache.load(KEY) == IMAGE
+    assert cache.load(OTHER) is None
+
+
+def test_digest_tells_parts_apart():
+    assert len({cache.digest(*parts) for parts in (("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("c", "ab"))}) == 5
+    assert cache.digest("é") == cache.digest("é".encode())
+
+
+@pytest.mark.parametrize("damage", [
+    lambda content: b"",
+    lambda content: content[:20],
+    lambda content: content[:-1],
+    lambda content: content + b"\0",
+    lambda content: content[:100] + bytes([content[100] ^ 1]) + content[101:],
+    lambda content: bytes([content[0] ^ 1]) + content[1:],
+])
+def test_damaged_entry_is_not_used_and_is_replaced(folder, damage):
+    cache.store(KEY, IMAGE)
+    entry(folder).write_bytes(damage(entry(folder).read_bytes()))
+    assert cache.load(KEY) is None
+    cache.store(KEY, IMAGE)
+    assert cache.load(KEY) == IMAGE
+
+
+def test_entry_under_another_name_is_not_used(folder):
+    cache.store(KEY, IMAGE)
+    entry(folder).rename(entry(folder, OTHER))
+    assert cache.load(OTHER) is None
+
+
+@pytest.fixture
+def compilations(monkeypatch) -> list[str]:
+    """The modules that LLVM compiled."""
+    texts, compiled = [], machine._object_code
+    monkeypatch.setattr(machine, "_object_code", lambda text: texts.append(text) or compiled(text))
+    return texts
+
+
+def double_sine(x):
+    return 2.0 * np.sin(x)
+
+
+def test_kernels_are_compiled_once_per_cache(folder, compilations):
+    x = np.linspace(-1.0, 1.0, 3)
+    for _ in range(3):
+        kernel = compile_function(double_sine, {"x": (3,)})
+        np.testing.assert_allclose(kernel(x), double_sine(x), rtol=1e-15)
+        np.testing.assert_allclose(kernel.batch(x[None]), double_sine(x)[None], rtol=1e-15)
+    assert len(compilations) == 2
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:50])
+    np.testing.assert_allclose(compile_function(double_sine, {"x": (3,)})(x), double_sine(x), rtol=1e-15)
+    assert len(compilations) == 3
+
+
+def test_changed_constant_shape_or_compiler_is_compiled_anew(compilations, monkeypatch):
+    compile_function(lambda x: 2.0 * x, {"x": (3,)})
+    compile_function(lambda x: 3.0 * x, {"x": (3,)})
+    compile_function(lambda x: 2.0 * x, {"x": (4,)})
+    monkeypatch.setattr(machine, "_compiler", lambda: "another LLVM, or another processor")
+    compile_function(lambda x: 2.0 * x, {"x": (3,)})
+    assert len(compilations) == 4
+
+
+def test_what_the_compiler_is_includes_llvm_processor_and_code(monkeypatch):
+    def now():
+        machine._compiler.cache_clear()
+        return machine._compiler()
+
+    before = now()
+    assert now() == before
+    with monkeypatch.context() as other:
+        other.setattr(machine.llvmlite, "__version__", "0.0.1")
+        assert now() != before
+    with monkeypatch.context() as other:
+        here = machine.host()
+        other.setattr(machine, "host", lambda: here._replace(features="-fma"))
+        assert now() != before
+    with monkeypatch.context() as other:
+        other.setattr(machine, "__file__", cache.__file__)
+        assert now() != before
+    assert now() == before
+
+
+def unusable(folder, kind):
+    """Put something in the cache's place that will not do."""
+    if kind == "a file":
+        folder.write_text("")
+    elif kind == "a link to a file":
+        folder.symlink_to(__file__)
+    elif kind == "below a file":
+        (folder.parent / "file").write_text("")
+        folder.symlink_to(folder.parent / "file" / "cache")
+    elif kind == "writable by others":
+        folder.mkdir(mode=0o700)
+        folder.chmod(0o777)
+    elif kind == "with an entry writable by others":
+        cache.store(KEY, IMAGE)
+        entry(folder).chmod(0o666)
+    elif kind == "with an entry that is a link":
+        cache.store(OTHER, IMAGE)
+        entry(folder).symlink_to(entry(folder, OTHER))
+    elif kind == "with an entry that is a directory":
+        entry(folder).mkdir(parents=True)
+        folder.chmod(0o700)
+
+
+@pytest.mark.parametrize(("kind", "level"), [
+    ("a file", "WARNING"),
+    ("a link to a file", "WARNING"),
+    ("below a file", "DEBUG"),
+    ("writable by others", "WARNING"),
+    ("with an entry writable by others", "WARNING"),
+    ("with an entry that is a link", "DEBUG"),
+    ("with an entry that is a directory", "DEBUG"),
+])
+def test_place_that_will_not_do_is_not_used(folder, kind, level, caplog):
+    unusable(folder, kind)
+    caplog.set_level(logging.DEBUG, logger=cache.__name__)
+    x = np.ones(2)
+    for _ in range(2):
+        assert cache.load(KEY) is None
+        np.testing.assert_array_equal(compile_function(lambda x: x + x, {"x": (2,)})(x), x + x)
+    assert [record.levelname for record in caplog.records] == [level]
+    assert cache.VARIABLE in caplog.text
+
+
+def test_directory_of_another_user_is_not_used(folder, monkeypatch, caplog):
+    cache.store(KEY, IMAGE)
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    assert cache.load(KEY) is None
+    cache.store(OTHER, IMAGE)
+    assert not entry(folder, OTHER).exists()
+    assert "another user" in caplog.text
+
+
+def test_full_disk_is_survived(folder, monkeypatch):
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    cache.store(KEY, IMAGE)
+    assert cache.load(KEY) is None
+    assert list(folder.iterdir()) == []
+
+
+def test_only_this_user_can_enter(folder):
+    cache.store(KEY, IMAGE)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert entry(folder).stat().st_mode & 0o777 == 0o600
+
+
+def test_longest_unused_entries_go(folder, monkeypatch):
+    monkeypatch.setattr(cache, "LARGEST_SIZE", 5 * (len(IMAGE) + 32))
+    keys = [cache.digest(str(number)) for number in range(6)]
+    stranger = folder / "notes.txt"
+    for age, key in enumerate(keys[:5]):
+        cache.store(key, IMAGE)
+        os.utime(entry(folder, key), (1000.0 + age, 1000.0 + age))
+    stranger.write_text("not ours")
+    assert cache.load(keys[0]) == IMAGE  # used, so not the longest unused any more
+    cache.store(keys[5], IMAGE)
+    assert [key for key in keys if entry(folder, key).exists()] == [keys[0], keys[4], keys[5]]
+    assert stranger.exists()
+
+
+def test_contents_are_counted_and_cleared(folder):
+    assert cache.contents() == cache.clear() == (0, 0)
+    cache.store(KEY, IMAGE)
+    cache.store(OTHER, IMAGE)
+    (folder / "notes.txt").write_text("not ours")
+    assert cache.contents() == (2, 2 * (len(IMAGE) + 32))
+    assert cache.clear() == (2, 2 * (len(IMAGE) + 32))
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(("given", "xdg", "expected"), [
+    (None, "", "home/.cache/robodyn_ros"),
+    (None, "relative", "home/.cache/robodyn_ros"),
+    (None, "{tmp}/caches", "caches/robodyn_ros"),
+    ("{tmp}/own", "{tmp}/caches", "own"),
+    ("~/own", "", "home/own"),
+    ("", "", None),
+    ("off", "", None),
+])
+def test_where_it_is(tmp_path, monkeypatch, given, xdg, expected):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg.format(tmp=tmp_path))
+    monkeypatch.delenv(cache.VARIABLE)
+    if given is not None:
+        monkeypatch.setenv(cache.VARIABLE, given.format(tmp=tmp_path))
+    assert cache.directory() == (None if expected is None else tmp_path / expected)
+    cache.store(KEY, IMAGE)
+    assert cache.load(KEY) == (None if expected is None else IMAGE)
+
+
+HAMMER = """
+import sys
+from robodyn_ros.compile import cache
+key, wrong = cache.digest("hammered"), 0
+image = bytes(range(256)) * 2000
+for _ in range(150):
+    cache.store(key, image)
+    wrong += cache.load(key) != image
+sys.exit(wrong > 0)
+"""
+
+
+def test_processes_and_threads_may_write_the_same_entry(folder):
+    processes = [subprocess.Popen([sys.executable, "-c", HAMMER]) for _ in range(3)]
+    key, image, wrong = cache.digest("hammered"), bytes(range(256)) * 2000, []
+
+    def hammer():
+        for _ in range(50):
+            cache.store(key, image)
+            if cache.load(key) != image:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=hammer) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert not wrong
+    assert cache.contents().entries == 1
+    assert len(list(folder.iterdir())) == 1
