@@ -172,9 +172,14 @@ class PinReference:
         pin.computeJointJacobiansTimeVariation(self.model, self.data, self.position(q), p @ v)
         pin.updateFramePlacements(self.model, self.data)
         frame = self.model.getFrameId(link, pin.FrameType.BODY)
-        reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        slope = pin.getFrameJacobianTimeVariation(self.model, self.data, frame, reference)
-        return slope.reshape(6, -1) @ p
+        place = (self.model, self.data, frame, pin.ReferenceFrame.WORLD)
+        # About the base's origin, where all versions of Pinocchio agree, then brought to the link's.
+        angular = pin.getFrameJacobian(*place).reshape(6, -1)[3:]
+        slope = pin.getFrameJacobianTimeVariation(*place).reshape(6, -1)
+        origin = self.data.oMf[frame].translation.copy()
+        velocity = self.jacobian(q, link)[:3] @ v
+        moved = np.cross(slope[3:].T, origin).T + np.cross(angular.T, velocity).T
+        return np.vstack([slope[:3] + moved, slope[3:]]) @ p
 
     def forward_kinematics(self, q: Array, link: str) -> Array:
         """T_base_link, shape (4, 4)."""

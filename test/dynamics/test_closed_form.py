@@ -80,11 +80,11 @@ def test_frames_at_the_centres_of_mass_see_the_same_motion(urdf, seed):
 def test_wrong_shapes_are_named():
     robot = PinReference("planar_2r").robot
     stacked = stacked_dynamics(robot, np.zeros(2))
-    with pytest.raises(InputError, match=r"q.*\(2\).*\(3,\)"):
+    with pytest.raises(InputError, match=r"q.*\(2,\).*\(3,\)"):
         stacked_dynamics(robot, np.zeros(3))
-    with pytest.raises(InputError, match=r"v.*\(2\).*\(3,\)"):
+    with pytest.raises(InputError, match=r"v.*\(2,\).*\(3,\)"):
         stacked.coriolis_effort(np.zeros(3))
-    with pytest.raises(InputError, match=r"a.*\(2\).*\(1,\)"):
+    with pytest.raises(InputError, match=r"a.*\(2,\).*\(1,\)"):
         stacked.efforts(np.zeros(2), np.zeros(1))
 
 

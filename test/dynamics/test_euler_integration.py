@@ -41,7 +41,7 @@ def test_bad_arguments_are_named():
     def acceleration(q, v, tau):
         return tau
 
-    with pytest.raises(InputError, match=r"v_start.*\(2\).*\(3,\)"):
+    with pytest.raises(InputError, match=r"v_start.*\(2,\).*\(3,\)"):
         euler_integration(acceleration, np.zeros(2), np.zeros(3), np.zeros((4, 2)), 0.1)
     with pytest.raises(InputError, match=r"efforts.*\(any, 2\).*\(4, 3\)"):
         euler_integration(acceleration, np.zeros(2), np.zeros(2), np.zeros((4, 3)), 0.1)

@@ -1,5 +1,5 @@
 import numpy as np
-from pin_reference import PinReference, random_state, relative_error
+from pin_reference import SHIPPED, PinReference, random_state, relative_error
 from scipy.linalg import expm
 from scipy.signal import cont2discrete
 
@@ -23,6 +23,18 @@ def test_it_is_the_slope_of_the_state_derivative():
     state_matrix, effort_matrix = Dynamics(robot).linearization(q, v, tau)
     assert relative_error(state_matrix, differences(lambda x: state_derivative(x, tau), x)) < 1e-7
     assert relative_error(effort_matrix, differences(lambda tau: state_derivative(x, tau), tau)) < 1e-7
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    reference = PinReference(name)
+    robot = reference.robot
+    q, v, tau = random_state(robot, 3)
+    linear = Dynamics(robot).linearization(q, v, tau)
+    by_q, by_v, by_tau = reference.forward_dynamics_derivatives(q, v, tau)
+    zero, one = np.zeros((robot.n, robot.n)), np.eye(robot.n)
+    assert relative_error(linear.A, np.block([[zero, one], [by_q, by_v]])) < 1e-7
+    assert relative_error(linear.B, np.vstack([zero, by_tau])) < 1e-7
 
 
 def test_a_small_swing_about_the_hanging_position():

@@ -76,7 +76,7 @@ def test_one_body():
 
 def test_bad_parameters_are_named():
     robot = PinReference("planar_2r").robot
-    with pytest.raises(InputError, match=r"parameters.*\(20\).*\(19,\)"):
+    with pytest.raises(InputError, match=r"parameters.*\(20,\).*\(19,\)"):
         with_inertial_parameters(robot, np.zeros(19))
     with pytest.raises(InputError, match="parameters.*finite"):
         with_inertial_parameters(robot, np.full(20, np.nan))

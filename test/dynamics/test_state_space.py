@@ -15,7 +15,8 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.resources import robot_file
 
 
-def check(robot, seed):
+def check(reference, seed):
+    robot = reference.robot
     q, v, tau = random_state(robot, seed)
     matrix = mass_matrix(robot, q)
     change = state_derivative(robot, np.concatenate([q, v]), tau)
@@ -23,17 +24,18 @@ def check(robot, seed):
     expected = np.linalg.solve(matrix, tau - coriolis_centrifugal(robot, q, v) - gravity(robot, q))  # (5.2)
     tolerance = max(1e-9, 1e-15 * np.linalg.cond(matrix)) * np.max(np.abs(expected))
     np.testing.assert_allclose(change[robot.n :], expected, atol=tolerance)
+    np.testing.assert_allclose(change[robot.n :], reference.forward_dynamics(q, v, tau), atol=tolerance)
 
 
 @SHIPPED
-def test_shipped_robots_against_lagranges_terms(name):
-    check(PinReference(name).robot, 1)
+def test_shipped_robots_against_lagranges_terms_and_pinocchio(name):
+    check(PinReference(name), 1)
 
 
 @settings(deadline=None, max_examples=15)
 @given(urdf_robots(max_joints=6), SEEDS)
-def test_random_trees_against_lagranges_terms(urdf, seed):
-    check(PinReference(urdf).robot, seed)
+def test_random_trees_against_lagranges_terms_and_pinocchio(urdf, seed):
+    check(PinReference(urdf), seed)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +113,7 @@ def test_times_must_go_one_way(times):
 
 def test_wrong_shapes_are_named():
     robot = PinReference("planar_2r").robot
-    with pytest.raises(InputError, match=r"x: expected .*\(4\), received shape \(2,\)"):
+    with pytest.raises(InputError, match=r"x: expected .*\(4,\), received shape \(2,\)"):
         state_derivative(robot, np.zeros(2), np.zeros(2))
     with pytest.raises(InputError, match=r"x_start: expected"):
         runge_kutta(lambda _, x: x, np.zeros((2, 2)), [0.0, 1.0])

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, pin, random_state, relative_error
+from random_robots import urdf_robots
 
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
@@ -97,6 +100,46 @@ def test_accelerations_there_and_back(name, convention):  # summary 1.15
         np.testing.assert_allclose(a, arm.a, atol=1e-9)
     least_v = np.linalg.pinv(jacobian) @ jacobian @ arm.v
     np.testing.assert_allclose(jacobian @ a + derivative @ least_v, acceleration, atol=1e-12)
+
+
+def check_against_pinocchio(reference, seed):
+    """The hand's position with roll, pitch, yaw."""
+    robot, link = reference.robot, reference.robot.tip_link
+    q, v = random_state(robot, seed)[:2]
+    pose, jacobian = reference.forward_kinematics(q, link), reference.jacobian(q, link)
+    angles = pin.rpy.matrixToRpy(pose[:3, :3])
+    rates = pin.rpy.computeRpyJacobianInverse(angles, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+    expected = np.vstack([jacobian[:3], rates @ jacobian[3:]])
+    coordinates = hand_coordinates(forward_kinematics(robot, q), ROLL_PITCH_YAW)
+    angle_difference = (coordinates[3:] - angles + np.pi) % (2 * np.pi) - np.pi
+    np.testing.assert_allclose(angle_difference, 0.0, atol=1e-9)
+    found = analytic_from_geometric(linear_first(geometric_jacobian(robot, q)), coordinates[3:], ROLL_PITCH_YAW)
+    assert relative_error(found, expected, at_least=1.0) < 1e-9
+
+    omega_dot = pin.rpy.computeRpyJacobianTimeDerivative(
+        angles, (found @ v)[3:], pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    )
+    slope = reference.jacobian_derivative(q, v, link)
+    turning = rates @ (slope[3:] - omega_dot @ rates @ jacobian[3:])
+    derivative = analytic_jacobian_derivative(
+        linear_first(geometric_jacobian(robot, q)), linear_first(geometric_jacobian_derivative(robot, q, v)), v,
+        coordinates[3:], ROLL_PITCH_YAW,
+    )
+    assert relative_error(derivative, np.vstack([slope[:3], turning]), at_least=1.0) < 1e-9
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    check_against_pinocchio(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(), SEEDS)
+def test_random_trees_against_pinocchio(urdf, seed):
+    reference = PinReference(urdf)
+    robot = reference.robot
+    assume(np.abs(forward_kinematics(robot, random_state(robot, seed)[0])[2, 0]) < 0.999)  # the sine of the pitch
+    check_against_pinocchio(reference, seed)
 
 
 def test_hand_coordinates_of_a_pose():

@@ -136,7 +136,7 @@ def test_aligned_axes_have_no_rates(convention):
 
 @conventions
 def test_bad_arguments_say_what_was_expected(convention):
-    with pytest.raises(InputError, match=r"angles: expected an array of shape \(3\), received shape \(2,\)"):
+    with pytest.raises(InputError, match=r"angles: expected an array of shape \(3,\), received shape \(2,\)"):
         convention.rotation([0.1, 0.2])
     with pytest.raises(InputError, match="rotation: expected a rotation matrix"):
         convention.angles(np.ones((3, 3)))

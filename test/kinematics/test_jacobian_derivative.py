@@ -1,7 +1,6 @@
 import numpy as np
-import pinocchio
-import pytest
 from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
 from robodyn_ros.description.urdf import load_urdf
@@ -20,20 +19,24 @@ def test_it_is_the_finite_difference_on_random_trees(xml):
     np.testing.assert_allclose(geometric_jacobian_derivative(model, q, v), difference / (2 * h), atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["scara", "arm6", "arm7"])
-def test_it_is_pinocchios(name):
-    path = robot_file(name)
-    model = load_urdf(path)
-    reference = pinocchio.buildModelFromUrdf(str(path))
-    data = reference.createData()
-    q, v = np.random.default_rng(5).uniform(-1, 1, (2, model.n))
-    pinocchio.computeJointJacobiansTimeVariation(reference, data, q, v)
-    pinocchio.updateFramePlacements(reference, data)
-    expected = pinocchio.getFrameJacobianTimeVariation(
-        reference, data, reference.getFrameId(model.tip_link), pinocchio.LOCAL_WORLD_ALIGNED
-    )
-    angular_first = np.roll(expected, 3, axis=0)
-    np.testing.assert_allclose(geometric_jacobian_derivative(model, q, v), angular_first, atol=1e-12)
+def check_every_link(reference, seed):
+    robot = reference.robot
+    q, v = random_state(robot, seed, 2)
+    for link in robot.frames:
+        expected = reference.jacobian_derivative(q, v, link)
+        found = geometric_jacobian_derivative(robot, q, v, link)
+        assert relative_error(found, np.roll(expected, 3, axis=0), at_least=1.0) < 1e-9, link
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    check_every_link(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(), SEEDS)
+def test_random_trees_against_pinocchio(urdf, seed):
+    check_every_link(PinReference(urdf), seed)
 
 
 def test_links_that_stand_still():

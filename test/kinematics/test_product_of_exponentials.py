@@ -110,5 +110,5 @@ def test_it_compiles_and_names_unknown_links():
     np.testing.assert_allclose(kernel(q), product_of_exponentials(robot, q), atol=1e-14)
     with pytest.raises(InputError, match="elbow"):
         product_of_exponentials(robot, q, "elbow")
-    with pytest.raises(InputError, match=r"q.*\(4\).*\(5,\)"):
+    with pytest.raises(InputError, match=r"q.*\(4,\).*\(5,\)"):
         product_of_exponentials(robot, np.zeros(5))

@@ -122,5 +122,5 @@ def test_printed_c7_misses_the_scalar_part():
 def test_bad_arguments_say_what_was_expected():
     with pytest.raises(InputError, match="quaternion: expected unit length"):
         rotation_from_quaternion([1.0, 1.0, 0.0, 0.0])
-    with pytest.raises(InputError, match=r"left: expected an array of shape \(4\), received shape \(3,\)"):
+    with pytest.raises(InputError, match=r"left: expected an array of shape \(4,\), received shape \(3,\)"):
         quaternion_product([0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])

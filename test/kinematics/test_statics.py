@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
 
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
@@ -44,6 +47,30 @@ def test_virtual_work_is_zero(arm):  # (2.1)
     turned = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
     work = np.concatenate([moved, turned]) @ WRENCH
     assert direction @ static_efforts(jacobian, WRENCH) == pytest.approx(work, abs=1e-6)
+
+
+def check_against_pinocchio(reference, seed):
+    """The hand's wrench as an external force on a link that Pinocchio holds in balance."""
+    robot = reference.robot
+    (q,) = random_state(robot, seed, 1)
+    wrench = np.random.default_rng(seed).normal(size=6)
+    expected = reference.wrench_effort(q, wrench, robot.tip_link)
+    jacobian, pose = linear_first(geometric_jacobian(robot, q)), forward_kinematics(robot, q)
+    size = np.max(np.abs(reference.gravity(q))) + 1.0  # which the reference subtracts
+    assert relative_error(static_efforts(jacobian, wrench), expected, size) < 1e-9
+    in_hand = np.kron(np.eye(2), pose[:3, :3].T) @ wrench
+    assert relative_error(static_efforts_of_hand_wrench(jacobian, pose, in_hand), expected, size) < 1e-9
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    check_against_pinocchio(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(), SEEDS)
+def test_random_trees_against_pinocchio(urdf, seed):
+    check_against_pinocchio(PinReference(urdf), seed)
 
 
 def test_wrench_comes_back_from_the_efforts(arm):  # figure 2.2
