@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,37 +14,13 @@ from std_srvs.srv import SetBool, Trigger
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, live_settings
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, set_stamp
-from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
-from robodyn_ros.nodes.plant_loop import LiveSettings, PlantLoop, TimeMode
+from robodyn_ros.nodes.parameters import Parameter, robot_source
+from robodyn_ros.nodes.plant_loop import PlantLoop, TimeMode
 from robodyn_ros.nodes.runtime import COMMAND_QOS, CONTROL_QOS, ControlPath, RobodynNode, run_node
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.plant import Plant, default_position
-
-PARAMETERS = (
-    *ROBOT_PARAMETERS,
-    Parameter("step", 0.001, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
-              minimum=1e-6, maximum=0.1),
-    Parameter("update_rate", 500, "Control periods, and so joint states, per simulated second [Hz]; a period is a "
-              "whole number of steps.", read_only=True, minimum=1, maximum=10000),
-    Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
-              "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
-              "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
-    Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period.",
-              read_only=True, minimum=1),
-    Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
-              maximum=1e3),
-    Parameter("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not exceed; 0: "
-              "as fast as the machine goes.", minimum=0.0, maximum=1e3),
-    Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
-              minimum=0.0),
-    Parameter("safe_behaviour", "damping", "What a joint does whose command is too old. damping: passive viscous "
-              "damping; hold: brake, as strong as the effort limit; zero: no effort.",
-              choices=tuple(map(str, SafeBehaviour))),
-    Parameter("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
-              "speed [s].", minimum=1e-4),
-)
 
 _STALL_SECONDS = 2.0
 
@@ -69,7 +44,7 @@ class HardwareNode(RobodynNode):
         clock_periods = max(1, round(NANOSECONDS / period / parameters["clock_rate"]))
 
         self._joints = JointOrder(plant.joint_names)
-        self._loop = PlantLoop(plant, time_mode, period, steps, clock_periods, self._live_settings({}),
+        self._loop = PlantLoop(plant, time_mode, period, steps, clock_periods, live_settings(parameters.__getitem__),
                                self.create_publisher(JointState, "joint_states", CONTROL_QOS), clock, self.diagnostics)
         parameters.on_change(self._on_change)
         self.diagnostics.values = self._loop.values
@@ -92,16 +67,8 @@ class HardwareNode(RobodynNode):
                                                  robot.model.position_upper, strict=True))
         return np.array([self.parameters[name] for name in names])
 
-    def _live_settings(self, changed: Mapping[str, Any]) -> LiveSettings:
-        def value(name: str) -> Any:
-            return changed.get(name, self.parameters[name])
-
-        return LiveSettings(value("command_timeout"), SafeBehaviour(value("safe_behaviour")),
-                            value("safe_time_constant"), value("real_time_factor"),
-                            value("lockstep_speed_limit"))
-
     def _on_change(self, changed: Mapping[str, Any]) -> None:
-        self._loop.settings = self._live_settings(changed)
+        self._loop.settings = live_settings(lambda name: changed.get(name, self.parameters[name]))
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return self._answer(response, lambda: self._path.call(self._loop.reset), "at the initial state")
@@ -153,33 +120,6 @@ class HardwareNode(RobodynNode):
             response.success, response.message = False, str(error)
             self.diagnostics.problem("rejected requests", f"request rejected: {error}")
         return response
-
-
-def control_period(update_rate: int, step: float) -> tuple[int, int]:
-    """The control period and the steps in it.
-
-    Args:
-        update_rate: Control periods per second [Hz].
-        step: Time step of the plant [s].
-
-    Returns:
-        Period [ns], number of steps.
-
-    Raises:
-        InputError: The step is not a whole number of nanoseconds, or the period not one of steps.
-    """
-    step_nanoseconds = round(step * NANOSECONDS)
-    if abs(step * NANOSECONDS - step_nanoseconds) > 1e-3:
-        raise InputError(f"parameter 'step': expected a whole number of nanoseconds, received {step} s")
-    steps, rest = divmod(NANOSECONDS, update_rate * step_nanoseconds)
-    if rest or not steps:
-        possible = [rate for rate in range(1, 10001) if NANOSECONDS % (rate * step_nanoseconds) == 0]
-        near = [*possible[:bisect(possible, update_rate)][-1:], *possible[bisect(possible, update_rate):][:1]]
-        raise InputError(
-            f"parameter 'update_rate': expected a control period of a whole number of steps of {step} s, received "
-            f"{update_rate} Hz; " + (f"possible: {' or '.join(map(str, near))} Hz, or another step" if near else
-                                     "with this step no whole rate is possible: change the step"))
-    return steps * step_nanoseconds, steps
 
 
 def main(args: Sequence[str] | None = None) -> int:

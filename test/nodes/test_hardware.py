@@ -14,8 +14,6 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_interfaces.srv import SetState, Step
-from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.hardware import control_period
 from robodyn_ros.nodes.messages import to_nanoseconds
 from robodyn_ros.nodes.runtime import CONTROL_QOS
 from robodyn_ros.resources import robot_file
@@ -382,20 +380,3 @@ def test_robot_description_is_taken_and_its_oddities_are_warned_of():
         assert "[WARN]" in process.output()
         assert "triangle" in process.output()
         process.stop()
-
-
-@pytest.mark.parametrize(("rate", "step", "expected"), [
-    (1000, 0.001, (1_000_000, 1)), (500, 0.001, (2_000_000, 2)), (250, 0.0005, (4_000_000, 8)),
-])
-def test_control_period(rate, step, expected):
-    assert control_period(rate, step) == expected
-
-
-@pytest.mark.parametrize(("rate", "step", "message"), [
-    (2000, 0.001, "received 2000 Hz; possible: 1000 Hz"),
-    (500, 1 / 3000, "parameter 'step': expected a whole number of nanoseconds"),
-    (500, 0.0007, "with this step no whole rate is possible"),
-])
-def test_impossible_control_period(rate, step, message):
-    with pytest.raises(InputError, match=message):
-        control_period(rate, step)
