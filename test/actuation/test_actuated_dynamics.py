@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from pin_reference import SHIPPED, PinReference, relative_error
 from scipy.integrate import solve_ivp
 
 from robodyn_ros import Robot
@@ -65,6 +66,21 @@ def test_accelerations_are_those_of_separate_bodies(name):
     derivative = state_derivative(robot.model, actuators, np.concatenate([q, v, current + 1.0]), voltage)
     expected = separate_bodies(robot, actuators, q, v, current + 1.0)[0]
     np.testing.assert_allclose(derivative, [*v, *expected, *(-actuators.motor.resistance / 1e-3)], rtol=1e-9)
+
+
+@SHIPPED
+def test_shipped_robots_with_pinocchios_links(name):
+    """(6.16), (6.17) with M, h and g of Pinocchio."""
+    reference, robot = PinReference(name), ROBOTS[name]
+    actuators = actuators_of(robot)
+    q, v, voltage = random_state(robot, 1)
+    motor, gamma = actuators.motor, np.diag(actuators.gear.ratio)
+    inertia = reference.mass_matrix(q) + gamma.T @ np.diag(motor.rotor_inertia) @ gamma
+    gain = gamma.T @ np.diag(motor.torque_constant / motor.resistance)
+    loss = gain @ np.diag(motor.back_emf_constant) @ gamma + np.diag(robot.model.damping)
+    expected = np.linalg.solve(inertia, gain @ voltage - loss @ v - reference.bias(q, v))
+    assert relative_error(mass_matrix(robot.model, actuators, q), inertia) < 1e-9
+    assert relative_error(forward_dynamics(robot.model, actuators, q, v, voltage), expected) < 1e-9
 
 
 @pytest.mark.parametrize("name", ["planar_2r", "scara"])

@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from numpy.linalg import inv
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from plant_motion import run
+from random_robots import urdf_robots
 from scipy.linalg import expm
 
 from robodyn_ros import Robot
@@ -37,6 +40,26 @@ def test_c_is_the_slope_of_gravity(name):
     c = gravity_stiffness(robot, q)
     np.testing.assert_allclose(c, np.transpose(slopes), atol=1e-7)
     np.testing.assert_allclose(c, c.T, atol=1e-10)
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(), SEEDS)
+def test_c_of_random_trees_against_pinocchio(urdf, seed):
+    check_slope_against_pinocchio(PinReference(urdf), seed)
+
+
+@SHIPPED
+def test_c_of_shipped_robots_against_pinocchio(name):
+    check_slope_against_pinocchio(PinReference(name), 1)
+
+
+def check_slope_against_pinocchio(reference, seed):
+    (q,) = random_state(reference.robot, seed, 1)
+    zero = np.zeros(reference.robot.n)
+    expected = reference.inverse_dynamics_derivatives(q, zero, zero)[0]
+    size = np.max(np.abs(reference.gravity(q))) + 1.0
+    found = gravity_stiffness(Robot(reference.robot), q)
+    assert relative_error(found, expected, at_least=size) < 1e-9
 
 
 @pytest.mark.parametrize("name", ROBOTS)

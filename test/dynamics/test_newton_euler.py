@@ -1,6 +1,6 @@
 import numpy as np
 from hypothesis import given, settings
-from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from pin_reference import SEEDS, SHIPPED, PinReference, pin, random_state, relative_error
 from planar_2r import GRAVITY, LENGTHS, MASSES, planar_2r
 from random_robots import urdf_robots
 
@@ -61,6 +61,18 @@ def test_body_wrench_is_the_twist_form(seed):
     spatial = inertia.spatial()
     expected = spatial @ acceleration - ad_transpose(twist, spatial @ twist)  # (9.33)
     np.testing.assert_allclose(body_wrench(inertia, twist, acceleration), expected, rtol=1e-12, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(SEEDS)
+def test_body_wrench_is_pinocchios(seed):
+    rng = np.random.default_rng(seed)
+    inertia = PinReference("arm6").robot.joints[2].inertia
+    twist, acceleration = rng.normal(size=(2, 6))
+    body = pin.Inertia(inertia.mass, inertia.com, inertia.rotational)
+    motion = pin.Motion(np.roll(twist, 3))
+    expected = body * pin.Motion(np.roll(acceleration, 3)) + motion.cross(body * motion)
+    assert relative_error(body_wrench(inertia, twist, acceleration), np.roll(expected.vector, 3)) < 1e-9
 
 
 def test_planar_2r_of_the_book():

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from pin_reference import pin
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -55,6 +56,23 @@ def test_parallel_axes_give_the_inertia_of_the_shifted_points(body):  # (E.1), (
     moved = parallel_axes(body.inertia, body.mass, offset)
     np.testing.assert_allclose(moved, shifted, atol=1e-13)
     np.testing.assert_allclose(Inertia(body.mass, offset, body.inertia).rotational_about_origin, moved, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_pinocchio(seed):
+    body, offset = Body(seed), np.array([0.3, -0.5, 0.7])
+    reference = pin.Inertia(body.mass, np.zeros(3), body.inertia)
+    turned = reference.se3Action(pin.SE3(body.rotation, np.zeros(3)))
+    np.testing.assert_allclose(inertia_in_outer_axes(body.rotation, body.inertia), turned.inertia, rtol=1e-9)
+    shifted = reference.se3Action(pin.SE3(np.eye(3), offset)).matrix()[3:, 3:]
+    np.testing.assert_allclose(parallel_axes(body.inertia, body.mass, offset), shifted, rtol=1e-9)
+    spin = pin.Motion(np.zeros(3), body.omega)
+    np.testing.assert_allclose(angular_momentum(body.inertia, body.omega), (reference * spin).angular, rtol=1e-9)
+    moment = (reference * pin.Motion(np.zeros(3), body.acceleration) + spin.cross(reference * spin)).angular
+    np.testing.assert_allclose(eulers_moment(body.inertia, body.omega, body.acceleration), moment, rtol=1e-9)
+    np.testing.assert_allclose(
+        eulers_angular_acceleration(body.inertia, body.omega, moment), body.acceleration, rtol=1e-9
+    )
 
 
 def test_printed_matrix_of_e10_has_a_wrong_corner(body):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pin_reference import pin
 from scipy.linalg import expm
 
 from robodyn_ros.compile import trace
@@ -32,6 +33,29 @@ def bracket(twist):
 
 def random_pose(rng):
     return expm(bracket(rng.normal(size=6)))
+
+
+def swapped(twist):
+    """Angular first from linear first, and back."""
+    return np.roll(twist, 3)
+
+
+@settings(deadline=None)
+@given(SEEDS)
+def test_against_pinocchio(seed):
+    rng = np.random.default_rng(seed)
+    pose, first, second, theta = random_pose(rng), *rng.normal(size=(2, 6)), rng.normal()
+    motion, other, force = pin.Motion(swapped(first)), pin.Motion(swapped(second)), pin.Force(swapped(second))
+    np.testing.assert_allclose(lie_bracket(first, second), swapped(motion.cross(other).vector), atol=1e-12)
+    np.testing.assert_allclose(ad(first) @ second, swapped(motion.cross(other).vector), atol=1e-12)
+    np.testing.assert_allclose(-ad_transpose(first, second), swapped(motion.cross(force).vector), atol=1e-12)
+    place = pin.SE3(pose)
+    np.testing.assert_allclose(twist_in_parent(pose, first), swapped(place.act(motion).vector), atol=1e-12)
+    np.testing.assert_allclose(twist_in_child(pose, first), swapped(place.actInv(motion).vector), atol=1e-12)
+    np.testing.assert_allclose(wrench_in_parent(pose, second), swapped(place.act(force).vector), atol=1e-12)
+    axis = first[:3] / np.linalg.norm(first[:3])  # a screw of unit angular velocity
+    expected = pin.exp6(pin.Motion(swapped(np.concatenate([axis, first[3:]])) * theta)).homogeneous
+    np.testing.assert_allclose(exponential(np.concatenate([axis, first[3:]]), theta), expected, atol=1e-12)
 
 
 @settings(deadline=None)
