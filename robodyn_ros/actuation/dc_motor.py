@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,20 @@ from robodyn_ros.actuation.values import per_actuator, require
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array
+
+
+class CurrentShares(NamedTuple):
+    """Of e^(-t / T), T = L_M / R_M, over a step h; all 0 without inductance.
+
+    Attributes:
+        end: e^(-h / T), shape (n,).
+        mean: Its mean (1 - e^(-h / T)) T / h, shape (n,).
+        mean_square: The mean of its square (1 - e^(-2 h / T)) T / 2 h, shape (n,).
+    """
+
+    end: Array
+    mean: Array
+    mean_square: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,15 +175,27 @@ class DCMotor:
         Raises:
             InputError: An array has another shape, or the step is not positive.
         """
-        if not 0.0 < step < np.inf:
-            raise InputError(f"DCMotor.current_step: expected a positive step [s], received {step}")
         settled = self.steady_current(voltage, speed)
         excess = self._array(current, "current") - settled
+        shares = self.current_shares(step)
+        return settled + shares.end * excess, settled + shares.mean * excess
+
+    def current_shares(self, step: float) -> CurrentShares:
+        """How much of a current's distance from where it settles is left at the end of a step, and on average.
+
+        Args:
+            step: Duration [s].
+
+        Raises:
+            InputError: The step is not positive.
+        """
+        if not 0.0 < step < np.inf:
+            raise InputError(f"DCMotor: expected a positive step [s], received {step}")
         time_constants = self.electrical_time_constant / step
         with np.errstate(over="ignore"):  # infinite is right
             rates = np.divide(1.0, time_constants, out=np.full(self.n, np.inf), where=time_constants > 0.0)
-        mean_share = time_constants * -np.expm1(-rates)
-        return settled + np.exp(-rates) * excess, settled + mean_share * excess
+        return CurrentShares(np.exp(-rates), time_constants * -np.expm1(-rates),
+                             0.5 * time_constants * -np.expm1(-2.0 * rates))
 
     def require_inductance(self) -> None:
         """Check that the current of every motor is a state of its own.

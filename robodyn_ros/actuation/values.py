@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,13 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
 
-def per_actuator(owner: str, values: Mapping[str, ArrayLike]) -> dict[str, Array]:
+def per_actuator(owner: str, values: Mapping[str, ArrayLike], limits: Collection[str] = ()) -> dict[str, Array]:
     """Return one array of shape (n,) per name, read-only; single numbers stand for all actuators.
 
     Args:
         owner: Whose values they are, for messages.
         values: A number or shape (n,) each, by name.
+        limits: Names of values that may be infinite.
 
     Raises:
         InputError: A value is no number or not finite, or the lengths differ.
@@ -27,7 +28,7 @@ def per_actuator(owner: str, values: Mapping[str, ArrayLike]) -> dict[str, Array
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(f"{owner}.{name}: expected a number or one for each joint, received {value!r}") from None
-        if array.ndim > 1 or not np.isfinite(array).all():
+        if array.ndim > 1 or np.isnan(array).any() or (name not in limits and np.isinf(array).any()):
             raise InputError(f"{owner}.{name}: expected a finite number or one for each joint, received {value!r}")
         arrays[name] = array.reshape(-1)
     lengths = {name: len(array) for name, array in arrays.items()}

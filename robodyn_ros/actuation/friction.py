@@ -1,0 +1,87 @@
+"""Friction in the joints: viscous, Coulomb, Stribeck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.actuation.values import per_actuator, require
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Friction:
+    """Friction of every joint: the viscous part D dq/dt, and a level that dry friction does not exceed.
+
+        level(v) = F_c + (F_s - F_c) exp(-(v / v_s)^2)
+
+    the Coulomb friction F_c with Stribeck's rise to the breakaway friction F_s at rest [Armstrong]. A sliding joint
+    feels the level against its motion; one at rest feels whatever holds it still, up to the level. Each figure is a
+    number, the same for all joints, or has shape (n,); in the instance all have shape (n,).
+
+    Attributes:
+        viscous: D [N m s/rad or N s/m].
+        coulomb: F_c [N m or N].
+        static: F_s, not below F_c; None for F_c: no Stribeck effect [N m or N].
+        stribeck_velocity: v_s, at which the rise has fallen to 1/e [rad/s or m/s].
+
+    Raises:
+        InputError: A figure is negative (or zero, for v_s), not finite, F_s is below F_c, or the lengths differ.
+    """
+
+    viscous: Array
+    coulomb: Array
+    static: Array = None  # type: ignore[assignment]  # an array once the instance is made
+    stribeck_velocity: Array = 0.01  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Check the figures and give all of them one shape."""
+        values = dict(vars(self))
+        if self.static is None:
+            values["static"] = self.coulomb
+        for name, array in per_actuator("Friction", values).items():
+            positive = name == "stribeck_velocity"
+            require("Friction", name, array, array > 0.0 if positive else array >= 0.0,
+                    "positive numbers" if positive else "numbers that are not negative")
+            object.__setattr__(self, name, array)
+        require("Friction", "static", self.static, self.static >= self.coulomb,
+                f"breakaway friction not below the Coulomb friction {self.coulomb.tolist()}")
+
+    @classmethod
+    def of_model(cls, model: RobotModel) -> Self:
+        """The friction of the description: viscous and Coulomb."""
+        return cls(model.damping, model.friction)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.viscous)
+
+    def level(self, v: NDArray[Any]) -> NDArray[Any]:
+        """What dry friction does not exceed, shape (n,) [N m or N].
+
+        Args:
+            v: Joint velocities, shape (n,), may be traced [rad/s or m/s].
+        """
+        rises = self.static > self.coulomb
+        rise = (self.static - self.coulomb) * np.exp(-((v / self.stribeck_velocity) ** 2))
+        return np.where(rises, self.coulomb + rise, self.coulomb)
+
+    def scaled(self, factor: ArrayLike) -> Friction:
+        """All friction times a factor: a joint that rubs more, or less, than a model says.
+
+        Args:
+            factor: A number, or one for each joint, shape (n,).
+
+        Raises:
+            InputError: A factor is negative or not finite, or the shape differs.
+        """
+        factors = per_actuator("Friction.scaled", {"factor": factor})["factor"]
+        if len(factors) not in (1, self.n):
+            raise InputError(f"Friction.scaled: expected 1 or {self.n} factors, received {len(factors)}")
+        require("Friction.scaled", "factor", factors, factors >= 0.0, "numbers that are not negative")
+        return Friction(factors * self.viscous, factors * self.coulomb, factors * self.static, self.stribeck_velocity)

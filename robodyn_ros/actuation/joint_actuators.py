@@ -1,0 +1,325 @@
+"""The actuator of every joint, as the simulation sees it: ideal sources of effort and DC motors, with their limits.
+
+With the velocity v' of a joint held over a step h, the current is the exact solution of [Yamamoto] (6.1), and its mean
+
+    i = (1 - phi) (v_M - K_e gamma v') / R_M + phi i_0,    phi = (1 - e^(-h R_M / L_M)) L_M / (h R_M)
+
+falls with v' on a straight line: a constant effort and a viscous damping gamma^2 K_M K_e / R_M (1 - phi), which an
+integrator can take implicitly, so that no electrical time constant is too short for the step. For L_M = 0 it is (6.17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.values import per_actuator, require
+from robodyn_ros.compile import clip, less, where
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+
+AMBIENT_TEMPERATURE = 25.0
+"""At which data sheets rate motors [degrees Celsius]."""
+
+
+_LIMITS = ("voltage_limit", "current_limit", "torque_limit")
+
+
+class EffortLine(NamedTuple):
+    """The mean effort of the motors over a step, before the limit of their current: effort - damping v'.
+
+    Attributes:
+        effort: At velocity 0, shape (n,) [N m or N].
+        damping: Shape (n,) [N m s/rad or N s/m].
+    """
+
+    effort: NDArray[Any]
+    damping: NDArray[Any]
+
+
+class Electrical(NamedTuple):
+    """What happened in the windings in a step.
+
+    Attributes:
+        current: At the end, shape (n,) [A].
+        mean_current: Shape (n,) [A].
+        heat: Lost in the resistance, shape (n,) [J].
+        work: Taken from the supply, shape (n,) [J].
+    """
+
+    current: NDArray[Any]
+    mean_current: NDArray[Any]
+    heat: NDArray[Any]
+    work: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class JointActuators:
+    """One actuator for each joint: a DC motor with gear, or an ideal source of effort.
+
+    Figures are a number, the same for all joints, or have shape (n,); in the instance all have shape (n,). Those of
+    motors mean nothing for ideal sources. Limits are infinite where there is none.
+
+    Attributes:
+        motors: Motors and gears; n of them, those of ideal sources whatever they like.
+        is_motor: Which joints have a motor, shape (n,).
+        efficiency: Of the gear, in (0, 1]: see :meth:`gear_friction`.
+        motor_damping: Viscous friction at the motor's shaft [N m s/rad].
+        voltage_limit: Of the amplifier [V].
+        current_limit: Of the amplifier [A].
+        torque_limit: Of the motor's shaft, held by limiting the current [N m].
+        thermal_resistance: From winding to ambient; 0: the winding stays at ambient temperature [K/W].
+        thermal_time_constant: In which the winding follows [s].
+        ambient_temperature: Of the surroundings [degrees Celsius].
+
+    Raises:
+        InputError: A figure is out of its range, or the lengths differ.
+    """
+
+    motors: Actuators
+    is_motor: NDArray[np.bool_] = True  # type: ignore[assignment]  # arrays once the instance is made
+    efficiency: Array = 1.0  # type: ignore[assignment]
+    motor_damping: Array = 0.0  # type: ignore[assignment]
+    voltage_limit: Array = np.inf  # type: ignore[assignment]
+    current_limit: Array = np.inf  # type: ignore[assignment]
+    torque_limit: Array = np.inf  # type: ignore[assignment]
+    thermal_resistance: Array = 0.0  # type: ignore[assignment]
+    thermal_time_constant: Array = 1.0  # type: ignore[assignment]
+    ambient_temperature: Array = AMBIENT_TEMPERATURE  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Check the figures and give all of them one shape."""
+        values = {name: value for name, value in vars(self).items() if name != "motors"}
+        every_motor = np.ones(self.motors.n)  # so that there are as many of all figures
+        arrays = per_actuator("JointActuators", values | {"motors": every_motor}, _LIMITS)
+        del arrays["motors"]
+        for name, array in arrays.items():
+            if name in (*_LIMITS, "thermal_time_constant"):
+                require("JointActuators", name, array, array > 0.0, "positive numbers")
+            elif name in ("motor_damping", "thermal_resistance"):
+                require("JointActuators", name, array, array >= 0.0, "numbers that are not negative")
+            elif name == "efficiency":
+                require("JointActuators", name, array, (array > 0.0) & (array <= 1.0), "numbers above 0 and up to 1")
+            object.__setattr__(self, name, array != 0.0 if name == "is_motor" else array)
+        if len(self.efficiency) != self.motors.n:
+            raise InputError(f"JointActuators: expected figures of {self.motors.n} actuators, received "
+                             f"{len(self.efficiency)}")
+
+    @classmethod
+    def ideal(cls, n: int) -> Self:
+        """Ideal sources of effort at all joints."""
+        nothing = Actuators(DCMotor(np.ones(n), np.ones(n), np.zeros(n)), GearTrain(np.ones(n)))
+        return cls(nothing, is_motor=np.zeros(n, dtype=bool))
+
+    def check(self, model: RobotModel) -> None:
+        """Check that there is one actuator for each joint of a robot.
+
+        Raises:
+            InputError: There is not.
+        """
+        if self.n != model.n:
+            raise InputError(f"robot '{model.name}': expected {model.n} actuators, one for each joint, received "
+                             f"{self.n}")
+
+    @property
+    def n(self) -> int:
+        """Number of actuators."""
+        return self.motors.n
+
+    @cached_property
+    def has_inductance(self) -> NDArray[np.bool_]:
+        """Which joints have a motor whose current is a state of its own, shape (n,)."""
+        return self.is_motor & (self.motors.motor.inductance > 0.0)
+
+    @cached_property
+    def has_heat(self) -> NDArray[np.bool_]:
+        """Which joints have a motor whose temperature changes, shape (n,)."""
+        return self.is_motor & (self.thermal_resistance > 0.0)
+
+    @cached_property
+    def reflected_inertia(self) -> Array:
+        """Gamma^T J_M Gamma, what the rotors add to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
+        return np.where(self.is_motor, self.motors.reflected_inertia, 0.0)
+
+    @cached_property
+    def reflected_damping(self) -> Array:
+        """Viscous friction of the motors' shafts as the joints feel it, shape (n,) [N m s/rad or N s/m]."""
+        return np.where(self.is_motor, self.motors.gear.reflected(self.motor_damping), 0.0)
+
+    @cached_property
+    def effort_per_current(self) -> Array:
+        """Gamma^T K_M, shape (n,) [N m/A or N/A]."""
+        return self.motors.gear.joint_effort(self.motors.motor.torque_constant)
+
+    @cached_property
+    def greatest_current(self) -> Array:
+        """What the limits of current and torque leave, infinite without, shape (n,) [A]."""
+        limit = np.minimum(self.current_limit, self.torque_limit / self.motors.motor.torque_constant)
+        return np.where(self.is_motor, limit, np.inf)
+
+    @cached_property
+    def effort_limit(self) -> Array:
+        """The greatest effort that the limits of current and torque leave, infinite without, shape (n,) [N m or N]."""
+        return self.greatest_current * np.abs(self.effort_per_current)
+
+    def limited_effort(self, effort: NDArray[Any]) -> NDArray[Any]:
+        """Efforts within what the limits of current and torque leave, shape (n,) [N m or N]."""
+        return within(effort, self.effort_limit)
+
+    def back_emf(self, v: NDArray[Any]) -> NDArray[Any]:
+        """K_e gamma dq/dt, (6.1), (6.7), shape (n,) [V]."""
+        return self.motors.motor.back_emf_constant * self.motors.gear.ratio * v
+
+    def wanted_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """The voltages that give joint efforts: v_M = R_M Gamma^-T tau / K_M + K_e Gamma dq/dt, (6.12), (6.13).
+
+        What the rotors' inertia needs is not in it, nor the inductance.
+
+        Args:
+            effort: Joint efforts, shape (n,) [N m or N].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+
+        Returns:
+            Before the limits, shape (n,) [V].
+        """
+        return self.motors.motor.resistance * effort / self.effort_per_current + self.back_emf(v)
+
+    def limited_voltage(self, voltage: NDArray[Any]) -> NDArray[Any]:
+        """Voltages within the limits of the amplifiers, shape (n,) [V]."""
+        return within(voltage, self.voltage_limit)
+
+    def effort_line(self, voltage: NDArray[Any], current: NDArray[Any], step: float) -> EffortLine:
+        """The motors' mean effort over a step as a line that falls with the velocity, which is held meanwhile.
+
+        Args:
+            voltage: v_M, held, shape (n,) [V].
+            current: i_0 at the beginning, shape (n,) [A].
+            step: h [s].
+
+        Returns:
+            The line, before the limit of the current; 0 for ideal sources.
+        """
+        motor, share = self.motors.motor, self.motors.motor.current_shares(step).mean
+        mean = (1.0 - share) * voltage / motor.resistance + share * current
+        return EffortLine(np.where(self.is_motor, self.effort_per_current * mean, 0.0),
+                          np.where(self.is_motor, (1.0 - share) * self.motors.damping, 0.0))
+
+    def electrical_step(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any], saturation: NDArray[Any],
+                        step: float) -> Electrical:
+        """Currents, heat and work of a step in which voltage and velocity are held: the exact solution of (6.1).
+
+        Where its mean would exceed the limit, the amplifier regulates the current to the limit instead.
+
+        Args:
+            voltage: v_M, shape (n,) [V].
+            current: At the beginning, shape (n,) [A].
+            v: Joint velocities, held, shape (n,) [rad/s or m/s].
+            saturation: 1 or -1 where the effort is at its limit of that sign, 0 elsewhere, shape (n,).
+            step: h [s].
+
+        Returns:
+            0 for ideal sources.
+        """
+        motor, shares = self.motors.motor, self.motors.motor.current_shares(step)
+        back_emf = self.back_emf(v)
+        settled = (voltage - back_emf) / motor.resistance
+        excess = current - settled
+        mean = settled + shares.mean * excess
+        square = settled * settled + 2.0 * shares.mean * settled * excess + shares.mean_square * excess * excess
+        end = within(settled + shares.end * excess, self.greatest_current)
+        limited = np.isfinite(self.greatest_current)
+        at_limit = saturation * np.sign(self.motors.gear.ratio) * np.where(limited, self.greatest_current, 0.0)
+        regulated = np.where(limited, saturation * saturation, 0.0)
+        mean, end = where(regulated, at_limit, mean), where(regulated, at_limit, end)
+        square = where(regulated, at_limit * at_limit, square)
+        heat = step * motor.resistance * square
+        stored = 0.5 * motor.inductance * (end * end - current * current)
+        return Electrical(*(np.where(self.is_motor, value, 0.0)
+                            for value in (end, mean, heat, heat + stored + step * back_emf * mean)))
+
+    def gear_friction(self, effort: NDArray[Any]) -> NDArray[Any]:
+        """Dry friction of the gears at a load: (1 - eta) |gamma tau_M|.
+
+        A motor that drives its load delivers eta gamma tau_M, one that is driven by it holds back (2 - eta) gamma
+        tau_M, and in between the gear sticks.
+
+        Args:
+            effort: gamma tau_M, of the motors before the gears' losses, shape (n,) [N m or N].
+
+        Returns:
+            The level that this friction does not exceed, shape (n,) [N m or N].
+        """
+        return np.where(self.is_motor & (self.efficiency < 1.0), (1.0 - self.efficiency) * abs(effort), 0.0)
+
+    def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
+        """Temperatures of the windings after a step: T_th dT/dt = T_ambient + R_th P - T, solved for constant power.
+
+        Args:
+            temperature: At the beginning, shape (n,) [degrees Celsius].
+            heat: Lost in the winding during the step, shape (n,) [J].
+            step: h [s].
+
+        Returns:
+            Shape (n,) [degrees Celsius]; as at the beginning where there is no thermal model.
+        """
+        left = np.exp(-step / self.thermal_time_constant)
+        settled = self.ambient_temperature + self.thermal_resistance * heat / step
+        return np.where(self.has_heat, settled + left * (temperature - settled), temperature)
+
+    def effort_of(self, current: NDArray[Any]) -> NDArray[Any]:
+        """gamma K_M i_M, (6.3), (6.10); 0 for ideal sources, shape (n,) [N m or N]."""
+        return np.where(self.is_motor, self.effort_per_current * current, 0.0)
+
+    def heating(self, current: NDArray[Any]) -> NDArray[Any]:
+        """R_M i_M^2, 0 for ideal sources, shape (n,) [W]."""
+        return np.where(self.is_motor, self.motors.motor.resistance * current * current, 0.0)
+
+    def power(self, current: NDArray[Any], current_rate: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """v_M i_M = (R_M i_M + K_e gamma v + L_M di_M/dt) i_M, (6.1), 0 for ideal sources, shape (n,) [W]."""
+        motor = self.motors.motor
+        terminals = motor.resistance * current + self.back_emf(v) + motor.inductance * current_rate
+        return np.where(self.is_motor, terminals * current, 0.0)
+
+    def magnetic_energy(self, current: NDArray[Any]) -> NDArray[Any]:
+        """L_M i_M^2 / 2, shape (n,) [J]."""
+        return np.where(self.has_inductance, 0.5 * self.motors.motor.inductance * current * current, 0.0)
+
+    def instant_current(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """i_M at an instant, within the limits: the state, or without inductance (6.2), shape (n,) [A].
+
+        Args:
+            voltage: v_M, shape (n,) [V].
+            current: i_M where it is a state, shape (n,) [A].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+        """
+        motor = self.motors.motor
+        settled = (voltage - self.back_emf(v)) / motor.resistance
+        flowing = within(np.where(self.has_inductance, current, settled), self.greatest_current)
+        return np.where(self.is_motor, flowing, 0.0)
+
+    def current_rate(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """di_M/dt of (6.1), 0 for a current that is no state, or is at its limit and would pass it, shape (n,) [A/s].
+
+        Arguments as for :meth:`instant_current`.
+        """
+        motor, states = self.motors.motor, self.has_inductance
+        drop = motor.resistance * current + self.back_emf(v)
+        rate = (voltage - drop) / np.where(states, motor.inductance, 1.0)
+        limit = self.greatest_current
+        outward = where(less(limit, current), 1.0, where(less(current, -limit), -1.0, 0.0))
+        held = where(less(0.0, outward * rate), 0.0, rate)
+        return np.where(states, np.where(np.isfinite(limit), held, rate), 0.0)
+
+
+def within(value: NDArray[Any], limit: Array) -> NDArray[Any]:
+    """Values cut off at limits of either sign, infinite ones costing nothing, shape (n,)."""
+    finite = np.isfinite(limit)
+    bound = np.where(finite, limit, 0.0)
+    return np.where(finite, clip(value, -bound, bound), value)
