@@ -1,5 +1,6 @@
 """Control laws, the contract that they keep, the registry that finds them, and the references they follow."""
 
+from robodyn_ros.control.cartesian_reference import CartesianReference, ForceReference
 from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import (
     DAMPING,
@@ -20,7 +21,9 @@ __all__ = [
     "POSITION",
     "STIFFNESS",
     "VELOCITY",
+    "CartesianReference",
     "Controller",
+    "ForceReference",
     "JointReference",
     "Law",
     "Parameters",

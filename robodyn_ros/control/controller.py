@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
 
+UNMEASURED: Array = np.full(6, np.nan)
+"""The wrench on the tip where no sensor measures it."""
+
+
 class State(NamedTuple):
     """What a controller sees of the robot at one tick.
 
@@ -32,12 +36,15 @@ class State(NamedTuple):
         period: Time since the measurement before; 0 at the first tick [s].
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
+        wrench_tip: (force, torque) that the environment exerts on the tip link, about its origin in base axes, shape
+            (6,) [N, N m]; NaN where it is not measured.
     """
 
     time: float
     period: float
     q: Array
     v: Array
+    wrench_tip: Array = UNMEASURED
 
 
 class JointReference(NamedTuple):

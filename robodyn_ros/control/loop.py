@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.reference import JointReferenceSource
+from robodyn_ros.control.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
 from robodyn_ros.control.rehearsal import FAULTS, check_effort, describe
-from robodyn_ros.control.trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_floats
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
@@ -26,6 +26,9 @@ JUMP = 0.05
 
 LATEST_START = 3600.0
 """Furthest start of a trajectory from now [s]; further ones have their stamp from another clock."""
+
+
+_Trajectory = TypeVar("_Trajectory", bound=Trajectory)
 
 
 class Plugin(NamedTuple):
@@ -40,13 +43,13 @@ class Tick(NamedTuple):
 
     Attributes:
         state: What the robot did.
-        reference: What it should have done; None without a reference.
+        reference: What it should have done, of the class that the controller follows; None without a reference.
         effort: What its joints were told to exert, within their limits, shape (n,) [N m or N].
         saturated: Whether the controller asked for more than the limits allow.
     """
 
     state: State
-    reference: JointReference | None
+    reference: Any
     effort: Array
     saturated: bool
 
@@ -62,14 +65,15 @@ class Beginning(NamedTuple):
 
     start_time: float
     origin: float
-    reference: JointReference
+    reference: Any
 
 
 class ControlLoop:
     """Runs controllers on one robot. All of it belongs to one thread.
 
     - The first setpoint is the current state: at the first tick, after a `start`, and at a `swap` while nothing moves.
-    - A swap while a trajectory is followed leaves the trajectory alone if the new controller follows one, too.
+    - A swap while a trajectory is followed leaves the trajectory alone if the new controller follows the same class of
+      references; otherwise the new one holds the current state.
     - A controller that raises or returns nonsense is dropped for the safe one at the same tick, and the trajectory with
       it. Should the safe one fail as well, the effort is zero.
     - Efforts are cut to the limits of the joints, as a real drive would.
@@ -108,7 +112,9 @@ class ControlLoop:
         self._n = robot.n
         self._joint_names = robot.joint_names
         self._origin = self._stamp = 0
-        self._source = JointReferenceSource(np.zeros(robot.n))
+        self._robot = robot
+        self._sources: dict[type, ReferenceSource] = {}
+        self._source = self._source_for(active.controller, np.zeros(robot.n))
 
     def tick(self, stamp: int, q: Array, v: Array) -> Tick:
         """Answer a state.
@@ -154,13 +160,16 @@ class ControlLoop:
 
     def swap(self, plugin: Plugin) -> None:
         """Put a controller in force from the next tick on."""
-        goes_on = plugin.controller.follows is not None and self._source.moving()
         if self.last is None:
             self.active = plugin
+            self._source = self._source_for(plugin.controller, np.zeros(self._n))
             return
         state = self.last.state
+        source = self._source_for(plugin.controller, state.q)
+        goes_on = plugin.controller.follows is not None and source is self._source and source.moving()
+        self._source = source
         if not goes_on:
-            self._source.hold(state.q)
+            source.hold(state.q)
         self._activate(plugin, state)
 
     def prepare(self, name: str, parameters: Parameters) -> None:
@@ -176,17 +185,18 @@ class ControlLoop:
             if plugin.name == name:
                 plugin.controller.parameters = parameters
 
-    def beginning(self, stamp: int | None) -> Beginning:
+    def beginning(self, stamp: int | None, kind: type = JointReference) -> Beginning:
         """Where and when a trajectory that arrives now begins.
 
         Args:
             stamp: When it was to start, on the robot's clock [ns]; None: now.
+            kind: Class of the trajectory's references.
 
         Raises:
-            InputError: There was no tick yet, the controller in force follows no trajectory, or the start is too far
-                in the future to be meant.
+            InputError: There was no tick yet, the controller in force follows no such trajectory, or the start is too
+                far in the future to be meant.
         """
-        now = self._followed_since().time
+        now = self._followed_since(kind).time
         origin = now if stamp is None else (stamp - self._origin) * NANOSECOND
         if origin - now > LATEST_START:
             raise InputError(
@@ -196,7 +206,7 @@ class ControlLoop:
         start_time = max(now, origin)
         return Beginning(start_time, origin, self._source.peek(start_time))
 
-    def follow(self, trajectory: JointTrajectory, on_arrival: bool) -> JointTrajectory:
+    def follow(self, trajectory: _Trajectory, on_arrival: bool) -> _Trajectory:
         """Follow a trajectory, whose times are since the start, from where the reference will be when it begins.
 
         Args:
@@ -208,15 +218,29 @@ class ControlLoop:
             The trajectory as it is in force.
 
         Raises:
-            InputError: The controller in force follows none, or all points have passed.
+            InputError: The controller in force follows none of this kind, or all points have passed.
         """
-        now = self._followed_since().time
+        now = self._followed_since(trajectory.kind).time
         if on_arrival:
             trajectory = trajectory.delayed(now - trajectory.start_time)
         start_time = max(trajectory.start_time, now)
         trajectory = trajectory.joined(self._source.peek(start_time), start_time)
         self._source.follow(trajectory)
         return trajectory
+
+    def exert(self, wrench: Array) -> None:
+        """Let the tip link push with a wrench from the next tick on, until another, a stop or a new start.
+
+        Args:
+            wrench: (force, torque) exerted on the environment, about the tip link's origin in base axes, shape (6,)
+                [N, N m].
+
+        Raises:
+            InputError: The controller in force follows no wrench.
+        """
+        if not isinstance(self._source, ForceReferenceSource) or self.active.controller.follows is None:
+            raise InputError(f"wrench: controller '{self.active.name}' follows none; swap to one that does")
+        self._source.exert(as_floats(wrench, (6,), "wrench"))
 
     def stop(self) -> None:
         """Drop all trajectories and hold the current state."""
@@ -257,15 +281,28 @@ class ControlLoop:
 
     def _drop(self, state: State, error: BaseException) -> None:
         dropped, self.active = self.active, self._safe
+        self._source = self._source_for(self._safe.controller, state.q)
         self._source.hold(state.q)
         self._on_failure(dropped.name, describe(error))
         if dropped is not self._safe:
             self._activate(self._safe, state)
 
-    def _followed_since(self) -> State:
-        """The last state, if trajectories can be followed from it."""
+    def _source_for(self, controller: Controller, q: Array) -> ReferenceSource:
+        """The source that a controller needs, one for each class of references; the present one if it needs none."""
+        kind = controller.follows
+        if kind is None:
+            return self._source if self._sources else self._sources.setdefault(
+                JointReference, SOURCES[JointReference](self._robot, q))
+        if kind not in self._sources:
+            self._sources[kind] = SOURCES[kind](self._robot, q)
+        return self._sources[kind]
+
+    def _followed_since(self, kind: type) -> State:
+        """The last state, if trajectories of a kind can be followed from it."""
         if self.last is None:
             raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
-        if self.active.controller.follows is not JointReference:
-            raise InputError(f"trajectory: controller '{self.active.name}' follows none; swap to one that does")
+        follows = self.active.controller.follows
+        if follows is None or self._source.accepts is not kind:
+            followed = "none" if follows is None else f"a {follows.__name__}, not a {kind.__name__}"
+            raise InputError(f"trajectory: controller '{self.active.name}' follows {followed}; swap to one that does")
         return self.last.state

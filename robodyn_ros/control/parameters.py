@@ -55,7 +55,7 @@ class Declaration:
     """What is declared about one field of a parameter class.
 
     Attributes:
-        default: A value, or a function of the robot that gives one (per joint: of shape (n,)), cheap at its second call.
+        default: A value, or a function of the robot that gives one (per joint: of shape (n,)).
         unit: Unit of the value; empty where it has none.
         minimum: Lowest value allowed.
         maximum: Highest value allowed.
@@ -191,7 +191,7 @@ class Parameters:
         Raises:
             InputError: A value has the wrong type or shape, is not finite or lies outside its range.
         """
-        values = {}
+        values: dict[str, Any] = {}
         for name, declaration in self.declarations().items():
             value = getattr(self, name)
             if declaration.per_joint:

@@ -11,8 +11,9 @@ import importlib
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from robodyn_ros.control.controller import Controller, JointReference
+from robodyn_ros.control.controller import Controller
 from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.reference import SOURCES
 from robodyn_ros.control.rehearsal import FAULTS
 from robodyn_ros.errors import InputError, PluginError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 GROUP = "robodyn_ros.controllers"
 """Entry point group of controllers."""
 
-REFERENCES: tuple[type | None, ...] = (None, JointReference)
+REFERENCES: tuple[type | None, ...] = (None, *SOURCES)
 """What a controller may follow."""
 
 

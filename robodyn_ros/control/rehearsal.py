@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.controller import Controller, JointReference, State
+from robodyn_ros.control.controller import Controller, State
+from robodyn_ros.control.reference import SOURCES
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, PluginError
 
@@ -26,10 +27,10 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
     Raises:
         PluginError: It raised, or its answer cannot be used.
     """
-    rest = np.zeros(len(q))
     state = State(0.0, 0.0, q.copy(), v.copy())
-    reference = None if controller.follows is None else JointReference(q.copy(), rest, rest)
+    kind = controller.follows
     try:
+        reference = None if kind is None else SOURCES[kind](controller.robot, q).sample(0.0)
         controller.activate(state)
         check_effort(controller.update(state, reference), len(q))
     except FAULTS as error:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
 
 from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.quintic import basis, coefficients
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -23,22 +25,8 @@ START_TOLERANCE = 0.1
 _REST_TOLERANCE = 1e-9  # [rad/s or m/s]
 
 
-def _basis(u: float, duration: float) -> Array:
-    """Powers 0 to 5 of u = t / duration with their first and second derivatives by t, shape (3, 6)."""
-    r, u2 = 1.0 / duration, u * u
-    u3 = u2 * u
-    r2 = r * r
-    return np.array(
-        (
-            (1.0, u, u2, u3, u2 * u2, u2 * u3),
-            (0.0, r, 2 * r * u, 3 * r * u2, 4 * r * u3, 5 * r * u2 * u2),
-            (0.0, 0.0, 2 * r2, 6 * r2 * u, 12 * r2 * u2, 20 * r2 * u3),
-        )
-    )
-
-
-_FROM_ENDS = np.linalg.inv(np.vstack([_basis(0.0, 1.0), _basis(1.0, 1.0)]))
-"""Coefficients of 1, u, ..., u^5 from (q, v, a) at u = 0 and u = 1, shape (6, 6)."""
+class PastTrajectoryError(InputError):
+    """A trajectory ended before it could begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +85,11 @@ class Points:
         """Only the points later than this time since the start [s].
 
         Raises:
-            InputError: There are none.
+            PastTrajectoryError: There are none.
         """
         later = self.times > time
         if not later.any():
-            raise InputError(
+            raise PastTrajectoryError(
                 f"trajectory: ended {time - self.times[-1]:.3g} s before it could begin; give header.stamp 0 to start "
                 f"on arrival, or a start in the future"
             )
@@ -125,11 +113,15 @@ class JointTrajectory:
     Attributes:
         start_time: When the motion begins [s].
         end_time: When it ends [s].
+        origin: From when its points' times count [s].
+        kind: Class of the references that it gives.
 
     Raises:
         InputError: No point is later than the start, the numbers of joints differ, or a first point at the very start
             is further than `START_TOLERANCE` from where the motion begins.
     """
+
+    kind: ClassVar[type] = JointReference
 
     def __init__(self, start: JointReference, start_time: float, points: Points, origin: float | None = None) -> None:
         origin = start_time if origin is None else origin
@@ -145,11 +137,11 @@ class JointTrajectory:
         rest = np.zeros(q.shape[1])
         self.start_time: float = start_time
         self.end_time = float(times[-1]) + origin
-        self._origin = origin
+        self.origin = origin
         self._points = points
         self._times: list[float] = times.tolist()  # since the origin
         self._first_end = JointReference(q[1], v[1], a[1])
-        self._coefficients = list(_coefficients(np.diff(times), q, v, a))
+        self._coefficients = list(coefficients(np.diff(times), q, v, a))
         self._last = JointReference(q[-1], rest, rest)
         self._segment = 0
 
@@ -157,7 +149,7 @@ class JointTrajectory:
         """The same motion, later by some time [s]."""
         other = copy.copy(self)
         other.start_time, other.end_time = self.start_time + delay, self.end_time + delay
-        other._origin = self._origin + delay
+        other.origin = self.origin + delay
         return other
 
     def joined(self, start: JointReference, start_time: float) -> JointTrajectory:
@@ -172,11 +164,11 @@ class JointTrajectory:
         Raises:
             InputError: All points have passed.
         """
-        time = start_time - self._origin
+        time = start_time - self.origin
         if time >= self._times[1]:
-            return JointTrajectory(start, start_time, self._points, self._origin)
+            return JointTrajectory(start, start_time, self._points, self.origin)
         ends = (np.stack(pair) for pair in zip(start, self._first_end, strict=True))
-        first = _coefficients(np.array([self._times[1] - time]), *ends)[0]
+        first = coefficients(np.array([self._times[1] - time]), *ends)[0]
         other = copy.copy(self)
         other.start_time = start_time
         other._times = [time, *self._times[1:]]
@@ -187,34 +179,27 @@ class JointTrajectory:
         """The reference at a time [s]; fastest where times only grow."""
         if time >= self.end_time:
             return self._last
-        times, time = self._times, time - self._origin
+        times, time = self._times, time - self.origin
         if time < times[self._segment]:
             self._segment = 0
         while self._segment < len(times) - 2 and time >= times[self._segment + 1]:
             self._segment += 1
         begin = times[self._segment]
         duration = times[self._segment + 1] - begin
-        rows = _basis((time - begin) / duration, duration).dot(self._coefficients[self._segment])
+        rows = basis((time - begin) / duration, duration).dot(self._coefficients[self._segment])
         return JointReference(rows[0], rows[1], rows[2])
 
     def point_ahead(self, time: float) -> int:
         """Index of the first point that is not reached by a time [s], among all points given; at the end the last."""
-        return min(int(np.searchsorted(self._points.times, time - self._origin, "right")), len(self._points.times) - 1)
+        return min(int(np.searchsorted(self._points.times, time - self.origin, "right")), len(self._points.times) - 1)
 
     def extremes(self, samples: int = 32) -> tuple[Array, Array, Array]:
         """Lowest and highest position and greatest speed of each joint, each of shape (n,), by sampling."""
-        bases = np.stack([_basis(u, 1.0)[:2] for u in np.linspace(0.0, 1.0, samples)])  # (samples, 2, 6)
-        coefficients = np.stack(self._coefficients)
-        q, v = np.einsum("pdk,skn->dspn", bases, coefficients)
+        bases = np.stack([basis(u, 1.0)[:2] for u in np.linspace(0.0, 1.0, samples)])  # (samples, 2, 6)
+        stacked = np.stack(self._coefficients)
+        q, v = np.einsum("pdk,skn->dspn", bases, stacked)
         speed = np.abs(v) / np.diff(self._times)[:, None, None]
         return q.min(axis=(0, 1)), q.max(axis=(0, 1)), speed.max(axis=(0, 1))
-
-
-def _coefficients(durations: Array, q: Array, v: Array, a: Array) -> Array:
-    """Of the quintic on each of m segments between m + 1 knots, in powers of t / duration, shape (m, 6, n)."""
-    h = durations[:, None]
-    ends = np.stack([q[:-1], h * v[:-1], h**2 * a[:-1], q[1:], h * v[1:], h**2 * a[1:]], axis=1)
-    return np.asarray(_FROM_ENDS @ ends)
 
 
 def _check_start(start: JointReference, points: Points) -> None:

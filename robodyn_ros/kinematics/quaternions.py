@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
+from robodyn_ros.compile import less, maximum, where
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array, as_rotation, is_traced
 from robodyn_ros.kinematics.twists import cross
@@ -141,3 +142,33 @@ def quaternion_from_rotation_elements(rotation: ArrayLike) -> NDArray[Any]:
         )
     w = 0.5 * np.sqrt(1.0 + trace)
     return np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1], 4.0 * w * w]) / (4.0 * w)
+
+
+def quaternion_by_largest_element(rotation: ArrayLike) -> NDArray[Any]:
+    """Unit quaternion x, y, z, w by the largest of its elements: can be traced, and is sound for every rotation.
+
+    (C.7) to (C.10) with the division by x, y, z or w, whichever is largest, [Shepperd]. Its sign is that which makes
+    this element positive.
+
+    Args:
+        rotation: Rotation matrix, shape (3, 3); floats or traced scalars.
+
+    Raises:
+        InputError: Not of shape (3, 3).
+    """
+    r = as_array(rotation, (3, 3), "rotation")
+    x, y, z = r[0, 0], r[1, 1], r[2, 2]
+    antisymmetric = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]  # 4 w (x, y, z)
+    symmetric = r[0, 1] + r[1, 0], r[2, 0] + r[0, 2], r[1, 2] + r[2, 1]  # 4 (x y, z x, y z)
+    products = np.array([  # each row is 4 times one element times the quaternion
+        [1.0 + x - y - z, symmetric[0], symmetric[1], antisymmetric[0]],
+        [symmetric[0], 1.0 - x + y - z, symmetric[2], antisymmetric[1]],
+        [symmetric[1], symmetric[2], 1.0 - x - y + z, antisymmetric[2]],
+        [antisymmetric[0], antisymmetric[1], antisymmetric[2], 1.0 + x + y + z],
+    ])
+    best, square = products[3], products[3, 3]
+    for row in range(3):
+        larger = less(square, products[row, row])
+        best = where(larger, products[row], best)
+        square = where(larger, products[row, row], square)
+    return best / (2.0 * np.sqrt(maximum(square, 1.0)))

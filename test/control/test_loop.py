@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control import Controller, State
+from robodyn_ros.control import CartesianReference, Controller, ForceReference, State
+from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
 from robodyn_ros.control.computed_torque import ComputedTorque
 from robodyn_ros.control.damping import Damping
 from robodyn_ros.control.loop import ControlLoop, Plugin
@@ -291,3 +292,81 @@ def test_stop_holds_the_current_state():
     rig.tick()
     rig.loop.stop()
     np.testing.assert_array_equal(rig.tick().reference.q, Q)
+
+
+class FollowsPoses(Recorder):
+    follows = CartesianReference
+
+
+class Pushes(Recorder):
+    follows = ForceReference
+
+
+def line(rig, goal, duration=1.0):
+    begin = rig.loop.beginning(None, CartesianReference)
+    return CartesianTrajectory.line(begin.reference, begin.start_time, duration, goal)
+
+
+def test_a_controller_gets_the_references_that_it_follows():
+    pose = ROBOT.dynamics().forward_kinematics(Q)
+    for controller in (FollowsPoses(), Pushes()):
+        rig = Rig(controller)
+        reference = rig.tick().reference
+        assert type(reference) is controller.follows
+        np.testing.assert_allclose(reference.position, pose[:3, 3])
+        goal = reference.position + 0.1
+        rig.loop.follow(line(rig, goal), on_arrival=True)
+        assert rig.loop.moving()
+        rig.tick(periods=200)
+        np.testing.assert_allclose(rig.tick(periods=200).reference.position, goal - 0.1 + 0.1 * 0.94208)  # at 0.8 s
+        assert not rig.failures and not rig.starts
+
+
+def test_a_swap_between_kinds_of_references_holds_the_current_state():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    rig.loop.swap(Plugin("poses", FollowsPoses()))
+    assert not rig.loop.moving()
+    np.testing.assert_allclose(rig.tick().reference.position, ROBOT.dynamics().forward_kinematics(Q)[:3, 3])
+    rig.loop.follow(line(rig, np.zeros(3)), on_arrival=True)
+    rig.loop.swap(Plugin("other poses", FollowsPoses()))
+    assert rig.loop.moving()
+    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    assert not rig.loop.moving()
+    np.testing.assert_array_equal(rig.tick().reference.q, Q)
+
+
+def test_a_trajectory_of_another_kind_is_refused():
+    rig = Rig(FollowsPoses())
+    rig.tick()
+    with pytest.raises(InputError, match="follows a CartesianReference, not a JointReference"):
+        rig.loop.beginning(None)
+    trajectory = line(rig, np.zeros(3))
+    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    with pytest.raises(InputError, match="follows a JointReference, not a CartesianReference"):
+        rig.loop.follow(trajectory, on_arrival=True)
+
+
+def test_a_failing_controller_of_poses_falls_back_to_one_of_joints():
+    failing = FollowsPoses()
+    rig = Rig(failing, safe=PD(ROBOT))
+    rig.tick()
+    rig.loop.follow(line(rig, np.zeros(3)), on_arrival=True)
+    failing.answer = ValueError("odd")
+    np.testing.assert_array_equal(rig.tick().reference.q, Q)
+    assert not rig.loop.moving() and rig.loop.active.name == "damping" and len(rig.failures) == 1
+
+
+def test_wrenches_go_to_controllers_that_follow_them():
+    rig = Rig(Pushes())
+    rig.tick()
+    rig.loop.exert(np.arange(6.0))
+    np.testing.assert_array_equal(rig.tick().reference.wrench, np.arange(6.0))
+    rig.loop.stop()
+    assert not rig.tick().reference.wrench.any()
+    with pytest.raises(InputError, match="wrench"):
+        rig.loop.exert(np.zeros(3))
+    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    with pytest.raises(InputError, match="'first' follows none"):
+        rig.loop.exert(np.zeros(6))

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.control.reference import JointReferenceSource
+from robodyn_ros import Robot
+from robodyn_ros.control import CartesianReference, ForceReference
+from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
+from robodyn_ros.control.reference import SOURCES, JointReferenceSource
 from robodyn_ros.control.trajectory import JointTrajectory, Points
+from robodyn_ros.kinematics.quaternions import rotation_from_quaternion
+from robodyn_ros.resources import robot_file
 
 
 def move(source, start_time, duration, to):
@@ -80,3 +85,31 @@ def test_holding_forgets_all_trajectories(source):
     source.hold(np.array([-1.0]))
     assert not source.moving()
     assert source.sample(4.0).q == [-1.0]
+
+
+@pytest.mark.parametrize("kind", [CartesianReference, ForceReference])
+def test_poses_are_held_and_followed(kind):
+    robot = Robot.from_urdf(robot_file("arm6"))
+    q = np.random.default_rng(0).normal(size=6)
+    source = SOURCES[kind](robot, q)
+    held, pose = source.sample(0.0), robot.dynamics().forward_kinematics(q)
+    assert type(held) is kind and source.accepts is CartesianReference
+    np.testing.assert_allclose(held.position, pose[:3, 3])
+    np.testing.assert_allclose(rotation_from_quaternion(held.quaternion), pose[:3, :3], atol=1e-12)
+    assert not held.twist.any() and not held.acceleration.any()
+    goal = held.position + 0.1
+    source.follow(CartesianTrajectory.line(source.peek(1.0), 1.0, 2.0, goal))
+    assert source.moving() and type(source.sample(2.0)) is kind
+    np.testing.assert_allclose(source.sample(2.0).position, held.position + 0.05)
+    np.testing.assert_allclose(source.sample(9.0).position, goal)
+    assert not source.moving()
+
+
+def test_a_wrench_lasts_until_the_next_hold():
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    source = SOURCES[ForceReference](robot, np.zeros(2))
+    assert not source.sample(0.0).wrench.any()
+    source.exert(np.arange(6.0))
+    np.testing.assert_array_equal(source.sample(0.1).wrench, np.arange(6.0))
+    source.hold(np.ones(2))
+    assert not source.sample(0.2).wrench.any()

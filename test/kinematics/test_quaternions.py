@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from robodyn_ros.compile import compile_function
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.quaternions import (
+    quaternion_by_largest_element,
     quaternion_conjugate,
     quaternion_from_axis_angle,
     quaternion_from_rotation,
@@ -124,3 +126,16 @@ def test_bad_arguments_say_what_was_expected():
         rotation_from_quaternion([1.0, 1.0, 0.0, 0.0])
     with pytest.raises(InputError, match=r"left: expected an array of shape \(4,\), received shape \(3,\)"):
         quaternion_product([0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0])
+
+
+def test_by_largest_element_is_sound_for_every_rotation():
+    rng = np.random.default_rng(5)
+    axes = [*np.eye(3), *rng.normal(size=(9, 3))]
+    turns = [Rotation.from_rotvec(angle * axis / np.linalg.norm(axis)) for axis in axes
+             for angle in (0.0, 1e-8, 0.3, 2.0, 3.1, np.pi)]
+    kernel = compile_function(quaternion_by_largest_element, {"rotation": (3, 3)}, name="quaternion")
+    for turn in turns:
+        found, expected = quaternion_by_largest_element(turn.as_matrix()), turn.as_quat()
+        assert found[np.abs(found).argmax()] > 0.0
+        np.testing.assert_allclose(found, expected if expected @ found > 0.0 else -expected, atol=1e-14)
+        np.testing.assert_allclose(kernel(turn.as_matrix()), found, atol=1e-15)

@@ -1,0 +1,45 @@
+"""What controllers that work in the hand's coordinates follow: a pose with its rates, and a wrench besides.
+
+As at the ROS boundary: all in base axes, linear part first, quaternions x, y, z, w; of the tip link's frame.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robodyn_ros.description.model import Array
+
+
+class CartesianReference(NamedTuple):
+    """Where the tip link should be at one tick.
+
+    Attributes:
+        position: Of its origin, shape (3,) [m].
+        quaternion: Its orientation, unit quaternion x, y, z, w, shape (4,).
+        twist: (velocity of its origin, angular velocity), shape (6,) [m/s, rad/s].
+        acceleration: Derivative of the twist, shape (6,) [m/s^2, rad/s^2].
+    """
+
+    position: Array
+    quaternion: Array
+    twist: Array
+    acceleration: Array
+
+
+class ForceReference(NamedTuple):
+    """Where the tip link should be, and how it should push, at one tick.
+
+    Attributes:
+        position: As in `CartesianReference`.
+        quaternion: As in `CartesianReference`.
+        twist: As in `CartesianReference`.
+        acceleration: As in `CartesianReference`.
+        wrench: (force, torque) that the tip link should exert on the environment, about its origin, shape (6,)
+            [N, N m].
+    """
+
+    position: Array
+    quaternion: Array
+    twist: Array
+    acceleration: Array
+    wrench: Array

@@ -1,0 +1,37 @@
+"""Quintic polynomials in time: what joins two points at which position, velocity and acceleration are prescribed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+
+
+def basis(u: Any, duration: Any) -> Array:
+    """Powers 0 to 5 of u = t / duration with their first and second derivatives by t, shape (3, 6)."""
+    r, u2 = 1.0 / duration, u * u
+    u3 = u2 * u
+    r2 = r * r
+    return np.array(
+        (
+            (1.0, u, u2, u3, u2 * u2, u2 * u3),
+            (0.0, r, 2 * r * u, 3 * r * u2, 4 * r * u3, 5 * r * u2 * u2),
+            (0.0, 0.0, 2 * r2, 6 * r2 * u, 12 * r2 * u2, 20 * r2 * u3),
+        )
+    )
+
+
+_FROM_ENDS = np.linalg.inv(np.vstack([basis(0.0, 1.0), basis(1.0, 1.0)]))
+"""Coefficients of 1, u, ..., u^5 from (q, v, a) at u = 0 and u = 1, shape (6, 6)."""
+
+PEAK_SPEED = 15.0 / 8.0
+"""Greatest speed of a quintic from rest to rest, over its mean."""
+
+
+def coefficients(durations: Array, q: Array, v: Array, a: Array) -> Array:
+    """Of the quintic on each of m segments between m + 1 knots, in powers of t / duration, shape (m, 6, n)."""
+    h = durations[:, None]
+    ends = np.stack([q[:-1], h * v[:-1], h**2 * a[:-1], q[1:], h * v[1:], h**2 * a[1:]], axis=1)
+    return np.asarray(_FROM_ENDS @ ends)

@@ -1,0 +1,90 @@
+"""Rotations as vectors, axis times angle: the rotation, velocity and acceleration that such a vector and its rates are.
+
+A rotation vector is what a polynomial in time can be written for. All functions can be traced; where the angle is
+small the closed forms lose digits, and the first terms of their series take over.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.compile import less, where
+from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.twists import cross, skew
+
+_SMALL = 0.01
+"""Square of the angle below which series are used, whose next terms are then beyond the digits of a float [rad^2]."""
+
+
+class RotationMotion(NamedTuple):
+    """How a frame turns.
+
+    Attributes:
+        quaternion: x, y, z, w of exp(phi), shape (4,).
+        velocity: Angular velocity in outer axes, shape (3,) [rad/s].
+        acceleration: Its derivative, shape (3,) [rad/s^2].
+    """
+
+    quaternion: Array
+    velocity: Array
+    acceleration: Array
+
+
+def rotation_motion(phi: Array, rate: Array, second_rate: Array) -> RotationMotion:
+    """The motion of R = exp(phi) for a rotation vector with its derivatives.
+
+    omega = J phi' and omega' = J phi'' + J' phi' with the left Jacobian of the rotation group,
+    J = E + B [phi] + C [phi]^2, B = (1 - cos a)/a^2, C = (a - sin a)/a^3, a = |phi|.
+
+    Args:
+        phi: Rotation vector, shape (3,) [rad]; floats or traced scalars, as all here.
+        rate: phi', shape (3,) [rad/s].
+        second_rate: phi'', shape (3,) [rad/s^2].
+    """
+    square, growth = phi @ phi, phi @ rate
+    b, c, b_slope, c_slope = _coefficients(square)
+    turned = cross(phi, rate)
+    velocity = rate + b * turned + c * cross(phi, turned)
+    acceleration = (
+        second_rate + b * cross(phi, second_rate) + c * cross(phi, cross(phi, second_rate))
+        + growth * (b_slope * turned + c_slope * cross(phi, turned)) + c * cross(rate, turned)
+    )
+    half, share = _half_angle(square)
+    return RotationMotion(np.append(share * phi, half), velocity, acceleration)
+
+
+def left_jacobian(phi: Array) -> Array:
+    """J with omega = J phi', shape (3, 3); singular at whole turns only.
+
+    Args:
+        phi: Rotation vector, shape (3,) [rad].
+    """
+    b, c, _, _ = _coefficients(phi @ phi)
+    bracket = skew(phi)
+    return np.eye(3) + b * bracket + c * (bracket @ bracket)
+
+
+def _coefficients(square: Any) -> tuple[Any, Any, Any, Any]:
+    """B, C and (dB/da)/a, (dC/da)/a at a = sqrt(square)."""
+    small = less(square, _SMALL)
+    safe = where(small, 1.0, square)
+    a = np.sqrt(safe)
+    sin, cos = np.sin(a), np.cos(a)
+    b = where(small, 0.5 + square * (-1.0 / 24 + square * (1.0 / 720 - square / 40320)), (1.0 - cos) / safe)
+    c = where(small, 1.0 / 6 + square * (-1.0 / 120 + square * (1.0 / 5040 - square / 362880)), (a - sin) / (a * safe))
+    b_slope = where(small, -1.0 / 12 + square * (1.0 / 180 - square / 6720),
+                    (a * sin + 2.0 * cos - 2.0) / (safe * safe))
+    c_slope = where(small, -1.0 / 60 + square * (1.0 / 1260 - square / 60480),
+                    (3.0 * sin - a * (2.0 + cos)) / (safe * safe * a))
+    return b, c, b_slope, c_slope
+
+
+def _half_angle(square: Any) -> tuple[Any, Any]:
+    """cos(a/2) and sin(a/2)/a at a = sqrt(square)."""
+    small = less(square, _SMALL)
+    a = np.sqrt(where(small, 1.0, square))
+    cos = where(small, 1.0 + square * (-1.0 / 8 + square * (1.0 / 384 - square / 46080)), np.cos(0.5 * a))
+    share = where(small, 0.5 + square * (-1.0 / 48 + square * (1.0 / 3840 - square / 645120)), np.sin(0.5 * a) / a)
+    return cos, share
