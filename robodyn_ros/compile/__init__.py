@@ -15,14 +15,23 @@ from robodyn_ros.compile.functions import (
     where,
 )
 from robodyn_ros.compile.kernel import Kernel, compile_function
+from robodyn_ros.compile.procedure import Procedure, compile_procedure
+from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile
 from robodyn_ros.compile.tape import Tape, trace
 
 __all__ = [
+    "Compute",
     "Kernel",
+    "Procedure",
+    "Read",
+    "Record",
+    "Repeat",
+    "RepeatWhile",
     "Tape",
     "arctan2",
     "clip",
     "compile_function",
+    "compile_procedure",
     "derivative",
     "derivative_at",
     "equal",

@@ -1,8 +1,6 @@
 """The batch form of a kernel: arrays of samples in and out, with SIMD lanes and threads."""
 
 import ctypes
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,8 @@ from numpy.typing import NDArray
 from robodyn_ros.compile.arguments import in_order, real_array, shape_error
 from robodyn_ros.compile.batch_text import batch_module
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.tape import Shape, Tape
+from robodyn_ros.compile.samples import checked_threads, element_distances, share_samples
+from robodyn_ros.compile.tape import Tape
 from robodyn_ros.errors import InputError
 
 
@@ -36,8 +35,7 @@ class Batch:
     ) -> NDArray[np.float64]:
         """See `Kernel.batch`."""
         tape, name = self._tape, self._name
-        if not isinstance(threads, int) or threads < 1:
-            raise InputError(f"{name}: threads: expected an integer of 1 or more, received {threads!r}")
+        checked_threads(name, threads)
         given: list[NDArray[np.float64]] = []
         for input_name, shape, value in in_order(name, tape.inputs, arrays, named):
             array = real_array(name, input_name, value)
@@ -75,48 +73,15 @@ class Batch:
 
     def _run(self, arrays: list[NDArray[np.float64]], threads: int) -> None:
         """Compute the last array from those before it."""
-        tables = [_element_distances(array) for array in arrays]
+        tables = [element_distances(array, 1) for array in arrays]
         words = [
             word
             for array, table in zip(arrays, tables, strict=True)
             for word in (array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data)
         ]
         layout = np.array(words, dtype=np.int64)
-        samples = len(arrays[-1])
-        blocks = -(-samples // self._width)
-        ends = [min(samples, blocks * part // threads * self._width) for part in range(threads + 1)]
-        parts = [
-            (first, last, np.empty(self._block_size + self._width, np.float64))
-            for first, last in pairwise(ends)
-            if first < last
-        ]
 
-        def compute(first: int, last: int, memory: NDArray[np.float64]) -> None:
-            aligned = memory.ctypes.data + -memory.ctypes.data % (8 * self._width)
-            self._function(first, last, layout.ctypes.data, aligned)
+        def compute(first: int, last: int, memory: int) -> None:
+            self._function(first, last, layout.ctypes.data, memory)
 
-        if len(parts) < 2:
-            for part in parts:
-                compute(*part)
-            return
-        with ThreadPoolExecutor(len(parts) - 1) as pool:
-            others = [pool.submit(compute, *part) for part in parts[1:]]
-            compute(*parts[0])
-            for other in others:
-                other.result()
-
-
-def _element_distances(array: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Distance of each element from its row's first [bytes], flattened in C order; None if they follow each other."""
-    shape: Shape = array.shape[1:]
-    strides, following = array.strides[1:], 8
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if length > 1 and stride != following:
-            break
-        following *= length
-    else:
-        return None
-    steps = np.meshgrid(
-        *(np.arange(length) * stride for length, stride in zip(shape, strides, strict=True)), indexing="ij"
-    )
-    return np.sum(steps, axis=0, dtype=np.int64).reshape(-1)
+        share_samples(len(arrays[-1]), self._width, threads, self._block_size, compute)

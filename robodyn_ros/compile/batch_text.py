@@ -3,7 +3,7 @@
 import math
 
 from robodyn_ros.compile.layout_text import layout_functions
-from robodyn_ros.compile.lowering import DECLARATIONS, Memory, Place, lower, vector_attributes
+from robodyn_ros.compile.lowering import DECLARATIONS, Helpers, Memory, Place, lower
 from robodyn_ros.compile.tape import Tape
 from robodyn_ros.compile.trigonometry import float_type
 
@@ -23,7 +23,8 @@ def batch_module(tape: Tape, width: int, fused: bool) -> tuple[str, int]:
     Returns:
         The module, and the size of its working memory in vectors.
     """
-    attributes = vector_attributes(width)
+    helpers = Helpers(width, width, fused)
+    attributes = helpers.attributes
     kind = float_type(width)
     sizes = [math.prod(shape) for shape in [*tape.inputs.values(), tape.output_shape]]
     starts = [0]  # of each array's section in the block, which holds whole squares
@@ -34,10 +35,11 @@ def batch_module(tape: Tape, width: int, fused: bool) -> tuple[str, int]:
     ]
     inputs = [place for section in places[:-1] for place in section]
     memory = Memory(("block",), inputs, places[-1], Place("block", starts[-1]), 8 * width)
-    lowered = lower(tape, memory, width=width, lanes=width, fused=fused, attributes=attributes)
+    lowered = lower(tape, memory, helpers)
     result = len(tape.inputs)
     lines = [
         DECLARATIONS,
+        helpers.text(),
         lowered.functions,
         layout_functions(width, attributes),
         f"define internal void @block(ptr noalias %block) noinline {attributes} {{",

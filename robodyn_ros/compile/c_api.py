@@ -1,8 +1,8 @@
 """What compiled code may rely on in CPython and NumPy, checked before it does.
 
 Code that is called by Python without a wrapper reads arguments and makes results through the C interfaces of both. Of
-CPython it uses two documented functions. Of NumPy it uses the leading fields of ``PyArrayObject_fields`` and entries of
-its table of C functions, which together are the binary interface that extension modules compiled long ago rely on. The
+CPython it uses documented functions. Of NumPy it uses the leading fields of ``PyArrayObject_fields`` and entries of its
+table of C functions, which together are the binary interface that extension modules compiled long ago rely on. The
 checks below compare each of these with what Python says about a sample array. Where one differs (another interpreter, a
 build without the GIL, a NumPy of the future), nothing is assumed and `obstacle` says why.
 """
@@ -13,6 +13,8 @@ import sys
 import sysconfig
 
 import numpy as np
+
+from robodyn_ros.errors import InputError
 
 DATA, DIMENSION_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
 """Offsets in an array object [bytes]."""
@@ -33,6 +35,15 @@ _VERSION_ENTRY, _TYPE_ENTRY, _NEW_ENTRY = 0, 2, 93
 """Places in NumPy's table of C functions: its interface's version, the array type, PyArray_New."""
 
 
+_PYTHON_FUNCTIONS = {
+    "python_call": "PyObject_Vectorcall",
+    "python_size": "PyNumber_AsSsize_t",
+    "python_raise": "PyErr_SetString",
+    "python_keep": "Py_IncRef",
+}
+"""CPython's documented functions that compiled code calls, by the name it uses."""
+
+
 def _function_table() -> ctypes.Array:
     """NumPy's table of C functions."""
     core = getattr(np, "_core", None) or np.core
@@ -45,12 +56,16 @@ def _function_table() -> ctypes.Array:
 def symbols() -> dict[str, int]:
     """Addresses of what compiled code calls or compares with, by the name it uses."""
     table = _function_table()
-    vectorcall = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
-    return {
+    python = {
+        name: int(ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value or 0)
+        for name, function in _PYTHON_FUNCTIONS.items()
+    }
+    return python | {
         "numpy_array_type": id(np.ndarray),
         "numpy_float64": id(np.dtype(np.float64)),
         "numpy_new_array": int(table[_NEW_ENTRY]),
-        "python_call": int(vectorcall or 0),
+        "python_none": id(None),
+        "error_type": id(InputError),
     }
 
 

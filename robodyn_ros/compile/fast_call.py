@@ -14,10 +14,10 @@ from robodyn_ros.compile import c_api
 from robodyn_ros.compile.machine import Code
 from robodyn_ros.compile.tape import Tape
 
-_METHOD_FLAGS = 0x80 | 0x2  # METH_FASTCALL | METH_KEYWORDS: called with an array of arguments and a tuple of names
+METHOD_FLAGS = 0x80 | 0x2  # METH_FASTCALL | METH_KEYWORDS: called with an array of arguments and a tuple of names
 
 
-class _MethodDefinition(ctypes.Structure):
+class MethodDefinition(ctypes.Structure):
     """CPython's PyMethodDef."""
 
     _fields_ = (
@@ -37,7 +37,7 @@ class _Otherwise:
 
     __slots__ = ("__call__", "code", "definition")
 
-    def __init__(self, function: Callable[..., Any], code: Code, definition: _MethodDefinition) -> None:
+    def __init__(self, function: Callable[..., Any], code: Code, definition: MethodDefinition) -> None:
         self.__call__ = function
         self.code = code
         self.definition = definition
@@ -140,8 +140,8 @@ def python_function(
         otherwise: Called with the same arguments when they are not what the code needs.
     """
     doc = f"{name}({', '.join(inputs)})\n--\n\n{name}, compiled. Takes and returns float64 arrays."
-    definition = _MethodDefinition(name.encode(), code["entry"], _METHOD_FLAGS, doc.encode())
+    definition = MethodDefinition(name.encode(), code["entry"], METHOD_FLAGS, doc.encode())
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
-    make.argtypes = [ctypes.POINTER(_MethodDefinition), ctypes.py_object, ctypes.c_void_p]
+    make.argtypes = [ctypes.POINTER(MethodDefinition), ctypes.py_object, ctypes.c_void_p]
     return make(ctypes.byref(definition), _Otherwise(otherwise, code, definition), None)

@@ -81,7 +81,7 @@ class Lowered(NamedTuple):
 
     Attributes:
         body: The instructions, for a function whose parameters are `Memory.pointers`.
-        functions: The functions that these call.
+        functions: The tape's own functions that these call.
         between_count: How many numbers, or vectors, are kept in between.
     """
 
@@ -90,19 +90,16 @@ class Lowered(NamedTuple):
     between_count: int
 
 
-def lower(tape: Tape, memory: Memory, *, width: int, lanes: int, fused: bool, attributes: str) -> Lowered:
+def lower(tape: Tape, memory: Memory, helpers: "Helpers", prefix: str = "") -> Lowered:
     """Write a tape as LLVM assembly.
 
     Args:
         tape: What to compute.
         memory: Where its inputs and results are.
-        width: Samples computed at once: 1, or a vector of as many.
-        lanes: Angles whose sine and cosine a single sample gathers into one vector.
-        fused: Whether the processor has a fused multiply-add.
-        attributes: LLVM's attributes for the functions that are called.
+        helpers: For how many samples, and the functions that the module's tapes share.
+        prefix: What the names of this tape's own functions begin with, to tell several tapes of a module apart.
     """
-    plan = partition(tape, lanes if width == 1 else 1)
-    helpers = _Helpers(width, fused, attributes)
+    plan = partition(tape, helpers.lanes if helpers.width == 1 else 1)
     lists = _Lists(tape.codes.tolist(), tape.operands.tolist(), tape.constants.tolist())
     outputs: dict[int, list[Place]] = {}
     for place, entry in zip(memory.outputs, tape.outputs.tolist(), strict=True):
@@ -121,15 +118,16 @@ def lower(tape: Tape, memory: Memory, *, width: int, lanes: int, fused: bool, at
             pieces[-1].add(step, plan.sines, plan.cosines)
     texts = ["\n".join(piece.lines) for piece in pieces]
     if len(texts) == 1:
-        return Lowered(texts[0], helpers.text(), plan.slot_count)
+        return Lowered(texts[0], "", plan.slot_count)
     parameters = ", ".join(f"ptr noalias %{pointer}" for pointer in memory.pointers)
     arguments = ", ".join(f"ptr %{pointer}" for pointer in memory.pointers)
     functions = [
-        f"define internal void @piece{number}({parameters}) noinline {attributes} {{\n{text}\n  ret void\n}}\n"
+        f"define internal void @{prefix}piece{number}({parameters}) noinline {helpers.attributes} {{\n{text}\n"
+        "  ret void\n}\n"
         for number, text in enumerate(texts)
     ]
-    body = "\n".join(f"  call void @piece{number}({arguments})" for number in range(len(texts)))
-    return Lowered(body, helpers.text() + "".join(functions), plan.slot_count)
+    body = "\n".join(f"  call void @{prefix}piece{number}({arguments})" for number in range(len(texts)))
+    return Lowered(body, "".join(functions), plan.slot_count)
 
 
 class _Lists(NamedTuple):
@@ -140,15 +138,28 @@ class _Lists(NamedTuple):
     constants: list[float]
 
 
-class _Helpers:
-    """The functions that instructions call, written when first needed."""
+class Helpers:
+    """The functions that instructions call, written when first needed.
 
-    def __init__(self, width: int, fused: bool, attributes: str) -> None:
-        self.width = width
-        self._fused, self._attributes = fused, attributes
+    Args:
+        width: Samples computed at once: 1, or a vector of as many.
+        lanes: Angles whose sine and cosine a single sample gathers into one vector.
+        fused: Whether the processor has a fused multiply-add.
+
+    Attributes:
+        width: Samples computed at once.
+        lanes: Angles that a single sample gathers.
+        attributes: LLVM's attributes for all functions.
+    """
+
+    def __init__(self, width: int, lanes: int, fused: bool) -> None:
+        self.width, self.lanes = width, lanes
+        self.attributes = vector_attributes(lanes)
+        self._fused = fused
         self._functions: dict[str, str] = {}
 
     def text(self) -> str:
+        """All that were needed so far."""
         return "".join(self._functions.values())
 
     def sincos(self, width: int) -> str:
@@ -157,7 +168,7 @@ class _Helpers:
         if name not in self._functions:
             # A single sample has few, in a row with what needs them; in a batch the call is shared by all lanes.
             inlined = "alwaysinline" if self.width == 1 else "noinline"
-            self._functions[name] = sincos_function(width, self._fused, inlined, self._attributes)
+            self._functions[name] = sincos_function(width, self._fused, inlined, self.attributes)
         return name
 
     def library(self, code: int) -> str:
@@ -180,7 +191,7 @@ class _Helpers:
             parameters = ", ".join(f"{kind} %x{operand}" for operand in range(count))
             self._functions[name] = "\n".join(
                 [
-                    f"define internal {kind} @{name}({parameters}) noinline {self._attributes} {{",
+                    f"define internal {kind} @{name}({parameters}) noinline {self.attributes} {{",
                     *lines,
                     f"  ret {kind} {result}",
                     "}",
@@ -194,7 +205,7 @@ class _Piece:
     """The instructions of one piece."""
 
     def __init__(
-        self, lists: _Lists, memory: Memory, helpers: _Helpers, slots: dict[int, int], outputs: dict[int, list[Place]]
+        self, lists: _Lists, memory: Memory, helpers: Helpers, slots: dict[int, int], outputs: dict[int, list[Place]]
     ) -> None:
         self.lines: list[str] = []
         self._codes, self._operands, self._constants = lists

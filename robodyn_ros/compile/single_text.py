@@ -2,7 +2,7 @@
 
 import math
 
-from robodyn_ros.compile.lowering import DECLARATIONS, Memory, Place, lower, vector_attributes
+from robodyn_ros.compile.lowering import DECLARATIONS, Helpers, Memory, Place, lower
 from robodyn_ros.compile.tape import Tape
 
 
@@ -14,7 +14,7 @@ def single_module(tape: Tape, lanes: int, fused: bool) -> str:
         lanes: Angles whose sine and cosine are computed together.
         fused: Whether the processor has a fused multiply-add.
     """
-    attributes = vector_attributes(lanes)
+    helpers = Helpers(1, lanes, fused)
     parameters = [f"in{number}" for number in range(len(tape.inputs))] + ["out"]
     inputs = [
         Place(f"in{number}", element)
@@ -23,12 +23,13 @@ def single_module(tape: Tape, lanes: int, fused: bool) -> str:
     ]
     outputs = [Place("out", element) for element in range(len(tape.outputs))]
     memory = Memory((*parameters, "between"), inputs, outputs, Place("between", 0), 8)
-    lowered = lower(tape, memory, width=1, lanes=lanes, fused=fused, attributes=attributes)
+    lowered = lower(tape, memory, helpers)
     return "\n".join(
         [
             DECLARATIONS,
+            helpers.text(),
             lowered.functions,
-            f"define void @single({', '.join(f'ptr noalias %{name}' for name in parameters)}) {attributes} {{",
+            f"define void @single({', '.join(f'ptr noalias %{name}' for name in parameters)}) {helpers.attributes} {{",
             f"  %between = alloca [{lowered.between_count} x double], align 64",
             lowered.body,
             "  ret void",

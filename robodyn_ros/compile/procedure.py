@@ -1,0 +1,248 @@
+"""`Procedure`: loops over traced computations as one piece of machine code."""
+
+import operator
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.compile.arguments import real_array, shape_error
+from robodyn_ros.compile.bound import Bound
+from robodyn_ros.compile.interpreter import interpret
+from robodyn_ros.compile.machine import host
+from robodyn_ros.compile.procedure_form import Form
+from robodyn_ros.compile.program import Compute, Program, Rows, Statement
+from robodyn_ros.compile.samples import checked_threads, element_distances, share_samples
+from robodyn_ros.compile.tape import Shape, Tape, trace
+from robodyn_ros.errors import CompileError, InputError
+
+Arrays = dict[str, NDArray[np.float64]]
+
+
+def compile_procedure(
+    variables: Mapping[str, Shape],
+    program: Iterable[Statement],
+    inputs: Iterable[str] = (),
+    outputs: Iterable[str] = (),
+    name: str = "procedure",
+) -> "Procedure":
+    """Trace the computations of a program, to be compiled as one for this processor.
+
+    Args:
+        variables: Shape of each variable, by name.
+        program: What is done with them, one statement after the other.
+        inputs: Variables whose first values are given with each call; the others begin as zeros.
+        outputs: Variables whose last values are results.
+        name: What error messages call it.
+
+    Raises:
+        CompileError: The program makes no sense, or a computation cannot be traced.
+    """
+    return Procedure(Program(variables, program, inputs, outputs), name)
+
+
+class Procedure:
+    """A program, compiled.
+
+    Its arguments, all by name, are the inputs' first values, the sequences that `Read` reads, and the counts of loops
+    that have a name. Its results, by name, are the outputs' last values and what `Record` wrote. Calls from several
+    threads are safe. Each form is compiled when it is first used.
+
+    Args:
+        program: What is done.
+        name: What error messages call it.
+
+    Attributes:
+        program: What is done.
+        name: What error messages call it.
+        tapes: What each computation does.
+    """
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.program, self.name = program, name
+        self.tapes = {statement: _tape(program, statement) for statement in program.computations()}
+        self._lock = threading.Lock()
+        self._single: Form | None = None
+        self._batch: Form | None = None
+
+    def __call__(self, **given: Any) -> Arrays:
+        """Run the program once; the GIL is released meanwhile.
+
+        Args:
+            **given: Inputs of their variables' shapes; sequences of shape (count of their loop, *shape of the
+                variable); counts.
+
+        Returns:
+            Outputs of their variables' shapes; records of shape (count of their loop // every, *shape).
+
+        Raises:
+            InputError: An argument is missing, superfluous, not of real numbers, or of another shape.
+        """
+        form, program = self._single_form(), self.program
+        counts, arrays = self._arguments(given, None)
+        frame = np.zeros(form.text.frame_size)
+        for name in program.inputs:
+            form.view(frame, name)[...] = arrays[name]
+        records = {name: np.empty(self._rows(rows, counts)) for name, rows in program.records.items()}
+        sequences = {name: np.ascontiguousarray(arrays[name]) for name in program.sequences}
+        words = np.zeros(form.word_count, np.int64)
+        words[: len(counts)] = list(counts.values())
+        for role, by_name in (("sequence", sequences), ("record", records)):
+            for name, array in by_name.items():
+                words[form.array_word(role, name)] = array.ctypes.data
+        form.function(frame.ctypes.data, words.ctypes.data)
+        return {name: form.view(frame, name).copy() for name in program.outputs} | records
+
+    def batch(self, *, threads: int = 1, **given: Any) -> Arrays:
+        """Run the program for many samples at once; the GIL is released meanwhile.
+
+        Args:
+            threads: Threads that share the samples.
+            **given: As in a call; each array either as there, the same for all samples, or with an axis of the N
+                samples before it. Counts are the same for all samples.
+
+        Returns:
+            As from a call, each array with an axis of the N samples before it.
+
+        Raises:
+            InputError: As in a call; or no array has an axis of samples, or two have different numbers of them.
+        """
+        checked_threads(self.name, threads)
+        samples = self._samples(given)
+        form, program = self._batch_form(), self.program
+        counts, arrays = self._arguments(given, samples)
+        results = {name: np.empty((samples, *program.variables[name])) for name in program.outputs}
+        records = {name: np.empty((samples, *self._rows(rows, counts))) for name, rows in program.records.items()}
+        by_role = {"sequence": arrays, "record": records, "input": arrays, "output": results}
+        words, tables = list(counts.values()), []
+        for role, name in form.text.arrays:
+            array = by_role[role][name]
+            has_rows = role in ("sequence", "record")
+            table = element_distances(array, 1 + has_rows)
+            tables.append(table)  # kept as long as their addresses are in use
+            row_distance = array.strides[1] if has_rows else 0
+            words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, row_distance]
+        layout = np.array(words, dtype=np.int64)
+
+        def compute(first: int, last: int, memory: int) -> None:
+            form.function(first, last, layout.ctypes.data, memory)
+
+        share_samples(samples, host().lanes, threads, form.text.frame_size * host().lanes, compute)
+        return results | records
+
+    def interpret(self, **given: Any) -> Arrays:
+        """Run the program once in plain NumPy, its functions on floats: the reference for what is compiled.
+
+        Arguments and results are those of a call.
+        """
+        counts, arrays = self._arguments(given, None)
+        return interpret(self.program, counts, arrays)
+
+    def bind(self, **inputs: Any) -> Bound:
+        """The procedure with memory of its own, for a hot loop: see `Bound`.
+
+        Args:
+            **inputs: First values of the inputs; zeros for those not given.
+
+        Raises:
+            InputError: A value does not fit; or the procedure has sequences or records, which a bound one cannot.
+        """
+        if self.program.sequences or self.program.records:
+            raise InputError(f"{self.name}: has sequences or records, which need a call instead of bind()")
+        bound = Bound(self.program, self._single_form(), self.name)
+        for name, value in inputs.items():
+            if name not in self.program.inputs:
+                raise InputError(f"{self.name}: expected inputs ({', '.join(self.program.inputs)}), received {name}")
+            bound[name] = self._array(name, self.program.variables[name], value)
+        return bound
+
+    def __repr__(self) -> str:
+        arguments = (*self.program.inputs, *self.program.sequences, *self.program.counts)
+        results = (*self.program.outputs, *self.program.records)
+        return f"<Procedure {self.name}({', '.join(arguments)}) -> {', '.join(results)}>"
+
+    def _arguments(self, given: Mapping[str, Any], samples: int | None) -> tuple[dict[str, int], Arrays]:
+        """Counts and arrays, checked; all arrays with an axis of samples if there are samples."""
+        program = self.program
+        expected = (*program.inputs, *program.sequences, *program.counts)
+        if sorted(given) != sorted(expected):
+            raise InputError(
+                f"{self.name}: expected the arguments {', '.join(expected) or 'none'}, "
+                f"received {', '.join(given) or 'none'}"
+            )
+        counts = {name: _count(self.name, name, given[name]) for name in program.counts}
+        shapes = {name: program.variables[name] for name in program.inputs}
+        for name, rows in program.sequences.items():
+            shapes[name] = self._rows(rows, counts)
+        arrays: Arrays = {}
+        for name, shape in shapes.items():
+            array = self._array(name, shape, given[name], samples)
+            if samples is not None and array.ndim == len(shape):
+                array = np.broadcast_to(array, (samples, *shape))
+            arrays[name] = array
+        return counts, arrays
+
+    def _array(self, name: str, shape: Shape, given: Any, samples: int | None = None) -> NDArray[np.float64]:
+        array = real_array(self.name, name, given)
+        if array.shape != shape and (samples is None or array.shape != (samples, *shape)):
+            dimensions = shape if samples is None or array.ndim == len(shape) else (samples, *shape)
+            raise shape_error(self.name, name, dimensions, array.shape)
+        return array
+
+    def _samples(self, given: Mapping[str, Any]) -> int:
+        """The number of samples of a batch, which the first array with such an axis tells."""
+        program = self.program
+        axes = {name: len(program.variables[name]) for name in program.inputs}
+        axes |= {name: 1 + len(program.variables[rows.variable]) for name, rows in program.sequences.items()}
+        for name, ndim in axes.items():
+            if name in given and np.ndim(given[name]) == ndim + 1:
+                return len(given[name])
+        names = ", ".join(axes) or "no inputs"
+        raise InputError(f"{self.name}: expected an axis of samples in at least one of {names}")
+
+    def _rows(self, rows: Rows, counts: Mapping[str, int]) -> Shape:
+        """Shape of a sequence or a record."""
+        count = counts[rows.rounds] if isinstance(rows.rounds, str) else rows.rounds
+        return (count // rows.every, *self.program.variables[rows.variable])
+
+    def _single_form(self) -> Form:
+        with self._lock:
+            if self._single is None:
+                self._single = Form(self.program, self.tapes, 1, self.name)
+            return self._single
+
+    def _batch_form(self) -> Form:
+        with self._lock:
+            if self._batch is None:
+                self._batch = Form(self.program, self.tapes, host().lanes, self.name)
+            return self._batch
+
+
+def _count(procedure: str, name: str, given: Any) -> int:
+    try:
+        count = operator.index(given)
+    except TypeError:
+        count = -1
+    if count < 0:
+        raise InputError(f"{procedure}: {name}: expected an integer of 0 or more, received {given!r}")
+    return count
+
+
+def _tape(program: Program, statement: Compute) -> Tape:
+    """The tape of a computation: all inputs in, the elements of all outputs out, one after the other."""
+
+    def function(*arrays: Any) -> list[Any]:
+        elements: list[Any] = []
+        results = statement.results(statement.function(*arrays))
+        for name, result in zip(statement.output_names, results, strict=True):
+            array, shape = np.asarray(result, dtype=object), program.variables[name]
+            if array.shape != shape:
+                raise CompileError(f"{statement}: expected {name} of shape {shape}, received {array.shape}")
+            elements += array.reshape(-1).tolist()
+        return elements
+
+    function.__name__ = str(statement)
+    inputs = {f"{name} ({place})": program.variables[name] for place, name in enumerate(statement.inputs)}
+    return trace(function, inputs)

@@ -1,0 +1,274 @@
+"""The statements of a procedure, and the check that a program made of them makes sense.
+
+A program works on named variables, arrays of float64 of fixed shapes. Its statements run one after the other.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from robodyn_ros.compile.tape import Shape
+from robodyn_ros.errors import CompileError
+
+RESERVED = ("threads",)
+"""Names that `Procedure.batch` has for its own arguments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compute:
+    """``outputs = function(*inputs)``: all inputs are read before an output changes.
+
+    Attributes:
+        function: Takes one array per input and returns one array per output, in a tuple; or that array itself if
+            ``outputs`` is a name. See `trace` for what it may contain.
+        inputs: Names of variables.
+        outputs: Names of variables, or the name of one.
+    """
+
+    function: Callable[..., Any]
+    inputs: Iterable[str]
+    outputs: Iterable[str] | str
+
+    def __post_init__(self) -> None:
+        """Make tuples of the names."""
+        object.__setattr__(self, "inputs", _names(self.inputs))
+        if not isinstance(self.outputs, str):
+            object.__setattr__(self, "outputs", tuple(self.outputs))
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs, also if there is only one."""
+        return _names(self.outputs)
+
+    def results(self, returned: Any) -> tuple[Any, ...]:
+        """What the function returned, one array per output."""
+        if isinstance(self.outputs, str):
+            return (returned,)
+        names = self.output_names
+        if not isinstance(returned, tuple) or len(returned) != len(names):
+            received = f"{len(returned)} of them" if isinstance(returned, tuple) else type(returned).__name__
+            raise CompileError(
+                f"{self}: expected the function to return a tuple of {len(names)} arrays ({', '.join(names)}), "
+                f"received {received}"
+            )
+        return returned
+
+    def __str__(self) -> str:
+        return f"Compute({getattr(self.function, '__name__', 'function')})"
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """The statements so many times.
+
+    Attributes:
+        count: How often: a number, or the name of one that is given at run time.
+        statements: What is repeated.
+    """
+
+    count: int | str
+    statements: Iterable["Statement"]
+
+    def __post_init__(self) -> None:
+        """Make a tuple of the statements."""
+        object.__setattr__(self, "statements", tuple(self.statements))
+
+    def __str__(self) -> str:
+        return f"Repeat({self.count})"
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatWhile:
+    """The statements once, and again as long as a flag is positive: do ... while (flag > 0 and rounds < most).
+
+    In a batch each sample repeats as often as its own flag says: a sample that is done keeps its variables while
+    others go on. A flag that is NaN ends the loop.
+
+    Attributes:
+        flag: Name of a variable of shape ().
+        most: Greatest number of rounds: a number, or the name of one that is given at run time; one round is always
+            done.
+        statements: What is repeated.
+    """
+
+    flag: str
+    most: int | str
+    statements: Iterable["Statement"]
+
+    def __post_init__(self) -> None:
+        """Make a tuple of the statements."""
+        object.__setattr__(self, "statements", tuple(self.statements))
+
+    def __str__(self) -> str:
+        return f"RepeatWhile({self.flag})"
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """In round k of a `Repeat` of the outermost level: ``variable = sequence[k]``.
+
+    Attributes:
+        variable: Name of a variable.
+        sequence: Name of an argument of shape (count of the Repeat, *shape of the variable).
+    """
+
+    variable: str
+    sequence: str
+
+    def __str__(self) -> str:
+        return f"Read({self.sequence})"
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """At the end of each ``every`` rounds of a `Repeat` of the outermost level: the next row of record = variable.
+
+    Attributes:
+        variable: Name of a variable.
+        record: Name of a result of shape (count of the Repeat // every, *shape of the variable).
+        every: How many rounds a row stands for.
+    """
+
+    variable: str
+    record: str
+    every: int = 1
+
+    def __str__(self) -> str:
+        return f"Record({self.record})"
+
+
+Statement = Compute | Repeat | RepeatWhile | Read | Record
+
+
+class Rows(NamedTuple):
+    """A sequence or a record: the variable whose values are its rows, and how many there are.
+
+    Attributes:
+        variable: Name of the variable.
+        rounds: Rounds of the loop, or the name of their number.
+        every: Rounds for one row.
+    """
+
+    variable: str
+    rounds: int | str
+    every: int
+
+
+class Program:
+    """A checked program.
+
+    Args:
+        variables: Shape of each variable, by name.
+        statements: What is done.
+        inputs: Variables whose first values are given; the others begin as zeros.
+        outputs: Variables whose last values are results.
+
+    Raises:
+        CompileError: A name is unknown or stands for two things, or a statement is in the wrong place.
+
+    Attributes:
+        variables: Shape of each variable, by name.
+        statements: What is done.
+        inputs: Variables whose first values are given.
+        outputs: Variables whose last values are results.
+        counts: Names of counts that are given at run time.
+        sequences: What `Read` reads, by name.
+        records: What `Record` writes, by name.
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, Shape],
+        statements: Iterable[Statement],
+        inputs: Iterable[str],
+        outputs: Iterable[str],
+    ) -> None:
+        self.variables = dict(variables)
+        self.statements = tuple(statements)
+        self.inputs, self.outputs = _names(inputs), _names(outputs)
+        self.counts: tuple[str, ...] = ()
+        self.sequences: dict[str, Rows] = {}
+        self.records: dict[str, Rows] = {}
+        self._known("inputs", *self.inputs)
+        self._known("outputs", *self.outputs)
+        for name, shape in self.variables.items():
+            if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
+                raise CompileError(f"variable {name}: expected a shape such as (7,) or (4, 4), received {shape!r}")
+        for statement in self.statements:
+            self._check(statement, None, 0)
+        self._check_names()
+
+    def computations(self) -> Iterator[Compute]:
+        """Every `Compute`, wherever it stands."""
+        return (statement for statement in walk(self.statements) if isinstance(statement, Compute))
+
+    def _check(self, statement: Statement, around: Repeat | RepeatWhile | None, depth: int) -> None:
+        """Check a statement and take note of what it names."""
+        if isinstance(statement, Compute):
+            outputs = statement.output_names
+            self._known(str(statement), *statement.inputs, *outputs)
+            if len(set(outputs)) < len(outputs):
+                raise CompileError(f"{statement}: expected each output once, received {', '.join(outputs)}")
+        elif isinstance(statement, Repeat | RepeatWhile):
+            least, count = (0, statement.count) if isinstance(statement, Repeat) else (1, statement.most)
+            if isinstance(count, str):
+                self.counts = tuple(dict.fromkeys((*self.counts, count)))
+            elif not isinstance(count, int) or count < least:
+                raise CompileError(
+                    f"{statement}: expected an integer of {least} or more, or the name of one, received {count!r}"
+                )
+            if isinstance(statement, RepeatWhile):
+                self._known(str(statement), statement.flag)
+                if self.variables[statement.flag] != ():
+                    raise CompileError(
+                        f"{statement}: expected a flag of shape (), received {self.variables[statement.flag]}"
+                    )
+            for inner in statement.statements:
+                self._check(inner, statement, depth + 1)
+        elif isinstance(statement, Read | Record):
+            self._known(str(statement), statement.variable)
+            if depth != 1 or not isinstance(around, Repeat):
+                raise CompileError(f"{statement}: expected in a Repeat that is itself in no loop")
+            if isinstance(statement, Read):
+                self._note(self.sequences, statement.sequence, Rows(statement.variable, around.count, 1))
+            elif not isinstance(statement.every, int) or statement.every < 1:
+                raise CompileError(f"{statement}: every: expected an integer of 1 or more, received {statement.every}")
+            else:
+                self._note(self.records, statement.record, Rows(statement.variable, around.count, statement.every))
+        else:
+            raise CompileError(f"program: expected statements, received {statement!r}")
+
+    @staticmethod
+    def _note(table: dict[str, Rows], name: str, rows: Rows) -> None:
+        if name in table:
+            raise CompileError(f"{name}: expected in one Read or Record, received a second")
+        table[name] = rows
+
+    def _known(self, where: str, *names: str) -> None:
+        for name in names:
+            if name not in self.variables:
+                raise CompileError(
+                    f"{where}: expected variables of the program ({', '.join(self.variables)}), received {name!r}"
+                )
+
+    def _check_names(self) -> None:
+        """No name may stand for two arguments, or for two results."""
+        for names in (
+            (*self.inputs, *self.sequences, *self.counts, *RESERVED),
+            (*self.outputs, *self.records),
+        ):
+            for name in names:
+                if names.count(name) > 1:
+                    raise CompileError(f"{name}: expected names that stand for one thing each, received it twice")
+
+
+def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements and those within them."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, Repeat | RepeatWhile):
+            yield from walk(statement.statements)
+
+
+def _names(given: Iterable[str] | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,346 @@
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robodyn_ros import compile as c
+from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, partition
+from robodyn_ros.compile.machine import host
+from robodyn_ros.errors import CompileError, InputError
+
+COUNTS = [0, 1, 2, 7, 8, 9, 21]
+
+
+def collatz(number, rounds):
+    """One step of Collatz' sequence, and whether 1 is still ahead: rounds that no formula tells beforehand."""
+    odd = c.less(np.cos(np.pi * number), 0.0)
+    following = c.where(odd, 3.0 * number + 1.0, 0.5 * number)
+    return following, rounds + 1.0, c.greater(following, 1.0)
+
+
+COLLATZ = compile_procedure(
+    {"number": (), "rounds": (), "more": ()},
+    [RepeatWhile("more", "most", [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))])],
+    inputs=("number", "rounds"),
+    outputs=("number", "rounds"),
+    name="collatz",
+)
+
+
+def oscillate(q, v, stiffness, force):
+    v = v + 0.01 * (force - stiffness @ np.sin(q))
+    return q + 0.01 * v, v, np.abs(force - v)
+
+
+def within(error, worst):
+    return c.maximum(error, worst)
+
+
+OSCILLATOR = compile_procedure(
+    {"q": (3,), "v": (3,), "stiffness": (3, 3), "force": (3,), "error": (3,), "worst": (3,)},
+    [
+        Repeat(
+            "ticks",
+            [
+                Read("force", "forces"),
+                Repeat(4, [Compute(oscillate, ("q", "v", "stiffness", "force"), ("q", "v", "error"))]),
+                Compute(within, ("error", "worst"), "worst"),
+                Record("q", "positions", every=3),
+                Record("v", "velocities"),
+            ],
+        )
+    ],
+    inputs=("q", "v", "stiffness"),
+    outputs=("q", "v", "worst"),
+    name="oscillator",
+)
+SHAPES = {"q": (3,), "v": (3,), "stiffness": (3, 3), "forces": (7, 3)}
+
+
+def oscillator_arrays(samples=None, seed=3):
+    rng = np.random.default_rng(seed)
+    leading = () if samples is None else (samples,)
+    return {name: rng.normal(size=(*leading, *shape)) for name, shape in SHAPES.items()}
+
+
+def close(results, expected):
+    assert results.keys() == expected.keys()
+    for name, array in expected.items():
+        assert results[name].shape == array.shape, name
+        np.testing.assert_allclose(results[name], array, rtol=1e-12, atol=1e-13, err_msg=name)
+
+
+def same(results, expected):
+    assert results.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(results[name], array, err_msg=name)
+
+
+def each(procedure, samples, given, per_sample):
+    """The interpreted procedure sample by sample, results stacked as a batch has them."""
+    single = [
+        procedure.interpret(**{name: value[i] if name in per_sample else value for name, value in given.items()})
+        for i in range(samples)
+    ]
+    return {name: np.stack([result[name] for result in single]) for name in single[0]}
+
+
+def test_nested_loops_sequences_and_records():
+    arrays = oscillator_arrays()
+    results = OSCILLATOR(**arrays, ticks=7)
+    close(results, OSCILLATOR.interpret(**arrays, ticks=7))
+    assert results["positions"].shape == (2, 3)
+    np.testing.assert_array_equal(results["velocities"][-1], results["v"])
+
+
+def test_against_the_same_loop_in_python():
+    arrays = oscillator_arrays()
+    q, v, worst = arrays["q"], arrays["v"], np.zeros(3)
+    positions = []
+    for force in arrays["forces"]:
+        for _ in range(4):
+            q, v, error = oscillate(q, v, arrays["stiffness"], force)
+        worst = np.maximum(worst, error)
+        positions.append(q)
+    expected = {"q": q, "v": v, "worst": worst, "positions": np.array(positions[2::3])}
+    results = OSCILLATOR(**arrays, ticks=7)
+    close({name: results[name] for name in expected}, expected)
+
+
+def test_no_rounds_at_all():
+    arrays = oscillator_arrays() | {"forces": np.empty((0, 3))}
+    results = OSCILLATOR(**arrays, ticks=0)
+    np.testing.assert_array_equal(results["q"], arrays["q"])
+    assert results["positions"].shape == (0, 3)
+    batch = OSCILLATOR.batch(**oscillator_arrays(9) | {"forces": np.empty((0, 3))}, ticks=0)
+    assert batch["positions"].shape == (9, 0, 3)
+    assert not batch["worst"].any()
+
+
+@pytest.mark.parametrize("samples", [n for n in COUNTS if n])
+def test_batch(samples):
+    arrays = oscillator_arrays(samples)
+    close(OSCILLATOR.batch(**arrays, ticks=7), each(OSCILLATOR, samples, arrays | {"ticks": 7}, arrays))
+
+
+def test_batch_of_none():
+    results = OSCILLATOR.batch(**oscillator_arrays(0), ticks=7)
+    assert {name: array.shape for name, array in results.items()} == {
+        "q": (0, 3), "v": (0, 3), "worst": (0, 3), "positions": (0, 2, 3), "velocities": (0, 7, 3)
+    }
+
+
+@pytest.mark.parametrize("shared", [["forces"], ["stiffness"], ["q", "forces", "v"]])
+def test_what_all_samples_share(shared):
+    arrays, alone = oscillator_arrays(11), oscillator_arrays()
+    given = arrays | {name: alone[name] for name in shared}
+    copied = arrays | {name: np.repeat(alone[name][None], 11, axis=0) for name in shared}
+    same(OSCILLATOR.batch(**given, ticks=7), OSCILLATOR.batch(**copied, ticks=7))
+
+
+def test_any_layout():
+    arrays = oscillator_arrays(13)
+    backwards = {name: np.flip(np.flip(array).copy()) for name, array in arrays.items()}
+    fortran = {name: np.asfortranarray(array) for name, array in arrays.items()}
+    expected = OSCILLATOR.batch(**arrays, ticks=7)
+    for other in (backwards, fortran):
+        same(OSCILLATOR.batch(**other, ticks=7), expected)
+    one = oscillator_arrays()
+    same(OSCILLATOR(**{name: np.asfortranarray(array) for name, array in one.items()}, ticks=7),
+         OSCILLATOR(**one, ticks=7))
+
+
+@pytest.mark.parametrize("samples", COUNTS)
+@pytest.mark.parametrize("threads", [2, 3, 50])
+def test_threads_give_the_same_bits(samples, threads):
+    arrays = oscillator_arrays(samples)
+    same(OSCILLATOR.batch(**arrays, ticks=7, threads=threads), OSCILLATOR.batch(**arrays, ticks=7))
+
+
+def test_calls_from_several_threads_do_not_meet():
+    given = [oscillator_arrays(40, seed) for seed in range(4)]
+    expected = [OSCILLATOR.batch(**arrays, ticks=7) for arrays in given]
+    results = [None] * len(given)
+
+    def work(number):
+        for _ in range(10):
+            results[number] = OSCILLATOR.batch(**given[number], ticks=7)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(len(given))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for result, right in zip(results, expected, strict=True):
+        same(result, right)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_every_vector_width(monkeypatch, lanes):
+    monkeypatch.setattr("robodyn_ros.compile.procedure.host", lambda: host()._replace(lanes=lanes))
+    procedure = compile_procedure(
+        OSCILLATOR.program.variables, OSCILLATOR.program.statements, OSCILLATOR.program.inputs,
+        OSCILLATOR.program.outputs,
+    )
+    arrays = oscillator_arrays(9)
+    close(procedure.batch(**arrays, ticks=7), each(procedure, 9, arrays | {"ticks": 7}, arrays))
+
+
+@pytest.mark.parametrize("number", [1.0, 2.0, 6.0, 7.0, 27.0])
+def test_rounds_depend_on_the_data(number):
+    results = COLLATZ(number=number, rounds=0.0, most=1000)
+    close(results, COLLATZ.interpret(number=number, rounds=0.0, most=1000))
+    assert results["number"] == 1.0
+    assert results["rounds"] == {1.0: 3.0, 2.0: 1.0, 6.0: 8.0, 7.0: 16.0, 27.0: 111.0}[number]
+
+
+def test_lanes_with_different_rounds():
+    numbers = np.arange(1.0, 30.0)
+    results = COLLATZ.batch(number=numbers, rounds=0.0, most=1000)
+    same(results, each(COLLATZ, len(numbers), {"number": numbers, "rounds": 0.0, "most": 1000}, ["number"]))
+    assert len(set(results["rounds"])) > 10
+
+
+def test_at_least_one_round_and_at_most_so_many():
+    assert COLLATZ(number=27.0, rounds=0.0, most=0)["rounds"] == 1.0
+    assert COLLATZ(number=27.0, rounds=0.0, most=5)["rounds"] == 5.0
+    np.testing.assert_array_equal(COLLATZ.batch(number=[27.0, 2.0], rounds=0.0, most=5)["rounds"], [5.0, 1.0])
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=20), st.integers(1, 4), st.integers(0, 3))
+def test_loops_within_loops_that_depend_on_the_data(numbers, most, outer):
+    """Each sample ends as it would alone, whatever its neighbours do, an inner loop within an outer one included."""
+    program = [
+        Repeat("outer", [
+            RepeatWhile("go", 6, [
+                RepeatWhile("more", most, [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))]),
+                Compute(lambda number, total: (total + number, number - 4.0), ("number", "total"), ("total", "go")),
+            ]),
+        ]),
+    ]  # fmt: skip
+    procedure = compile_procedure(
+        {"number": (), "rounds": (), "more": (), "total": (), "go": ()}, program, ["number"],
+        ["number", "rounds", "total"],
+    )
+    numbers = np.array(numbers, dtype=float)
+    results = procedure.batch(number=numbers, outer=outer)
+    for i, number in enumerate(numbers):
+        alone, interpreted = procedure(number=number, outer=outer), procedure.interpret(number=number, outer=outer)
+        for name, array in results.items():
+            assert array[i] == alone[name] == interpreted[name]
+
+
+def test_nan_goes_through_and_ends_loops():
+    assert np.isnan(COLLATZ(number=np.nan, rounds=0.0, most=1000)["number"])
+    assert COLLATZ(number=np.nan, rounds=0.0, most=1000)["rounds"] == 1.0
+    results = COLLATZ.batch(number=[27.0, np.nan, 6.0], rounds=0.0, most=1000)
+    np.testing.assert_array_equal(results["number"], [1.0, np.nan, 1.0])
+    np.testing.assert_array_equal(results["rounds"], [111.0, 1.0, 8.0])
+    arrays = oscillator_arrays(10)
+    arrays["q"][4, 1] = np.nan
+    results = OSCILLATOR.batch(**arrays, ticks=7)
+    assert np.isnan(results["positions"][4, :, 1]).all()
+    assert np.isfinite(np.delete(results["velocities"], 4, axis=0)).all()
+
+
+def many_operations(x, y):
+    """More than stay in one piece; every result needs inputs that other results replace."""
+    for k in range(60):
+        x, y = np.sin(y + 0.1 * k) + 0.5 * x[::-1], np.cos(x) * y[::-1]
+    return x, y
+
+
+@pytest.mark.parametrize(
+    "swap", [lambda x, y: (y, x), lambda x, y: (y[::-1], x + y), many_operations], ids=["swap", "mixed", "in pieces"]
+)
+def test_all_is_read_before_anything_changes(swap):
+    procedure = compile_procedure(
+        {"x": (13,), "y": (13,)}, [Repeat("n", [Compute(swap, ("x", "y"), ("x", "y"))])], ["x", "y"], ["x", "y"]
+    )
+    if swap is many_operations:
+        assert next(iter(procedure.tapes.values())).operation_count > partition.LONGEST
+    x, y = np.random.default_rng(1).normal(size=(2, 5, 13))
+    for n in (1, 2):
+        given = {"x": x, "y": y, "n": n}
+        expected = each(procedure, 5, given, ["x", "y"])
+        close(procedure.batch(**given), expected)
+        close(procedure(x=x[2], y=y[2], n=n), {name: array[2] for name, array in expected.items()})
+
+
+def test_a_computation_may_stand_in_several_places():
+    double = Compute(lambda x: 2.0 * x, "x", "x")
+    procedure = compile_procedure({"x": (2,)}, [double, Repeat(3, [double, double]), double], ["x"], ["x"])
+    np.testing.assert_array_equal(procedure(x=[1.0, 2.0])["x"], [256.0, 512.0])
+    np.testing.assert_array_equal(procedure.batch(x=[[1.0, 2.0]])["x"], [[256.0, 512.0]])
+    np.testing.assert_array_equal(procedure.interpret(x=[1.0, 2.0])["x"], [256.0, 512.0])
+
+
+def test_what_is_not_given_is_zero_every_time():
+    procedure = compile_procedure(
+        {"x": (3,), "sum": (3,), "none": (0, 4)}, [Compute(lambda x, total: x + total, ("x", "sum"), "sum")], ["x"],
+        ["sum", "none"],
+    )
+    x = np.ones((20, 3))
+    for _ in range(2):
+        np.testing.assert_array_equal(procedure.batch(x=x)["sum"], x)
+        np.testing.assert_array_equal(procedure(x=x[0])["sum"], x[0])
+    assert procedure.batch(x=x)["none"].shape == (20, 0, 4)
+
+
+def test_nothing_to_do():
+    procedure = compile_procedure({"x": (2,)}, [Repeat(3, [])], ["x"], ["x"])
+    np.testing.assert_array_equal(procedure(x=[1.0, 2.0])["x"], [1.0, 2.0])
+    np.testing.assert_array_equal(procedure.batch(x=np.ones((3, 2)))["x"], np.ones((3, 2)))
+
+
+def test_description():
+    assert repr(OSCILLATOR) == "<Procedure oscillator(q, v, stiffness, forces, ticks) -> q, v, worst, positions, " \
+        "velocities>"
+
+
+def without(name, given):
+    return {key: value for key, value in given.items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda g: without("q", g), "oscillator: expected the arguments q, v, stiffness, forces, ticks, received v"),
+        (lambda g: without("ticks", g), "expected the arguments q, v, stiffness, forces, ticks"),
+        (lambda g: g | {"speed": 1.0}, "received q, v, stiffness, forces, ticks, speed"),
+        (lambda g: g | {"ticks": 6}, r"oscillator: forces: expected shape \((4, )?6, 3\), received \((4, )?7, 3\)"),
+        (lambda g: g | {"ticks": -1}, "oscillator: ticks: expected an integer of 0 or more, received -1"),
+        (lambda g: g | {"ticks": 7.0}, "oscillator: ticks: expected an integer of 0 or more, received 7.0"),
+        (lambda g: g | {"v": "text"}, "oscillator: v: expected real numbers, received str"),
+        (lambda g: g | {"v": g["v"][..., :2]}, r"oscillator: v: expected shape \((4, )?3,?\), received \((4, )?2,?\)"),
+    ],
+)
+def test_bad_arguments_are_explained(change, message):
+    for samples, run in ((None, OSCILLATOR), (None, OSCILLATOR.interpret), (4, OSCILLATOR.batch)):
+        with pytest.raises(InputError, match=message):
+            run(**change(oscillator_arrays(samples) | {"ticks": 7}))
+
+
+def test_bad_batches_are_explained():
+    arrays = oscillator_arrays(4)
+    with pytest.raises(InputError, match=r"oscillator: v: expected shape \(4, 3\), received \(3, 3\)"):
+        OSCILLATOR.batch(**arrays | {"v": arrays["v"][:3]}, ticks=7)
+    with pytest.raises(InputError, match="expected an axis of samples in at least one of q, v, stiffness, forces"):
+        OSCILLATOR.batch(**oscillator_arrays(), ticks=7)
+    for threads in (0, 1.5, "2"):
+        with pytest.raises(InputError, match="oscillator: threads: expected an integer of 1 or more"):
+            OSCILLATOR.batch(**arrays, ticks=7, threads=threads)
+
+
+def test_functions_that_do_not_fit():
+    for function, outputs, message in (
+        (lambda x: x[:2], "x", r"expected x of shape \(3,\), received \(2,\)"),
+        (lambda x: x, ("x",), "expected the function to return a tuple of 1 arrays"),
+        (lambda x: (x, x), ("x",), "received 2 of them"),
+        (lambda x: x if x[0] > 0 else -x, "x", "a traced value was used as a condition"),
+    ):
+        with pytest.raises(CompileError, match=message):
+            compile_procedure({"x": (3,)}, [Compute(function, "x", outputs)], ["x"], ["x"])

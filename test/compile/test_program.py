@@ -1,0 +1,70 @@
+import pytest
+
+from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile
+from robodyn_ros.errors import CompileError
+
+VARIABLES = {"x": (3,), "y": (3,), "flag": ()}
+
+
+def identity(x):
+    return x
+
+
+def program(*statements, inputs=("x",), outputs=("x",), variables=VARIABLES):
+    return Program(variables, statements, inputs, outputs)
+
+
+def test_what_a_program_names():
+    made = program(
+        Repeat("ticks", [
+            Read("x", "xs"),
+            Repeat(3, [Compute(identity, "x", "y"), RepeatWhile("flag", "rounds", [Compute(identity, "y", "x")])]),
+            Record("y", "ys", 10),
+        ]),
+        Repeat("ticks", [Record("y", "more")]),
+    )  # fmt: skip
+    assert made.counts == ("ticks", "rounds")
+    assert {name: tuple(rows) for name, rows in made.sequences.items()} == {"xs": ("x", "ticks", 1)}
+    assert {name: tuple(rows) for name, rows in made.records.items()} == {
+        "ys": ("y", "ticks", 10), "more": ("y", "ticks", 1)
+    }
+    assert [statement.output_names for statement in made.computations()] == [("y",), ("x",)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (Compute(identity, "z", "x"), r"Compute\(identity\): expected variables of the program \(x, y, flag\), .* 'z'"),
+        (Compute(identity, "x", "z"), r"Compute\(identity\): expected variables"),
+        (Compute(identity, "x", ("x", "x")), "expected each output once, received x, x"),
+        (Repeat(-1, []), r"Repeat\(-1\): expected an integer of 0 or more, or the name of one, received -1"),
+        (Repeat(1.5, []), "expected an integer of 0 or more, or the name of one, received 1.5"),
+        (Repeat(2, ["text"]), "program: expected statements, received 'text'"),
+        (RepeatWhile("flag", 0, []), r"RepeatWhile\(flag\): expected an integer of 1 or more"),
+        (RepeatWhile("x", 9, []), r"RepeatWhile\(x\): expected a flag of shape \(\), received \(3,\)"),
+        (RepeatWhile("z", 9, []), r"RepeatWhile\(z\): expected variables of the program"),
+        (Read("x", "xs"), r"Read\(xs\): expected in a Repeat that is itself in no loop"),
+        (Repeat(2, [Repeat(2, [Read("x", "xs")])]), r"Read\(xs\): expected in a Repeat that is itself in no loop"),
+        (RepeatWhile("flag", 2, [Record("x", "xs")]), r"Record\(xs\): expected in a Repeat that is itself in no loop"),
+        (Repeat(2, [Read("z", "xs")]), r"Read\(xs\): expected variables of the program"),
+        (Repeat(2, [Record("x", "xs", 0)]), r"Record\(xs\): every: expected an integer of 1 or more, received 0"),
+        (Repeat(2, [Read("x", "xs"), Read("y", "xs")]), "xs: expected in one Read or Record, received a second"),
+        (Repeat(2, [Record("x", "xs"), Record("y", "xs")]), "xs: expected in one Read or Record, received a second"),
+        (Repeat("x", []), "x: expected names that stand for one thing each, received it twice"),
+        (Repeat("threads", []), "threads: expected names that stand for one thing each"),
+        (Repeat(2, [Read("y", "x")]), "x: expected names that stand for one thing each"),
+        (Repeat(2, [Record("y", "x")]), "x: expected names that stand for one thing each"),
+    ],
+)
+def test_programs_that_make_no_sense(statement, message):
+    with pytest.raises(CompileError, match=message):
+        program(statement)
+
+
+def test_names_and_shapes():
+    with pytest.raises(CompileError, match="inputs: expected variables of the program"):
+        program(inputs=("z",))
+    with pytest.raises(CompileError, match="outputs: expected variables of the program"):
+        program(outputs=("z",))
+    with pytest.raises(CompileError, match=r"variable x: expected a shape such as \(7,\)"):
+        program(variables={"x": 3})
