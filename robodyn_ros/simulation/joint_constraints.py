@@ -1,8 +1,8 @@
-"""Dry friction that sticks and stops that do not give: one complementarity problem per step, solved exactly.
+"""Dry friction that sticks, stops that do not give, drives at their limit: one problem per step, solved exactly.
 
 Over one step, joint i gets an impulse from friction and stops that depends on its velocity after the step only, by a
-staircase that falls from left to right (f: friction times step; slowest <= 0 <= fastest: the velocities that reach the
-stops at the end of the step):
+staircase that falls from left to right (f: friction times step; slowest <= 0 <= fastest: the velocities of a joint that
+has reached a stop by the end of the step):
 
     impulse    piece      velocity
     >= f       LOWER      slowest            pressed against the lower stop
@@ -11,146 +11,173 @@ stops at the end of the step):
     -f         POSITIVE   0 to fastest       sliding
     <= -f      UPPER      fastest            pressed against the upper stop
 
-The velocities after the step follow from the impulses through the inertia matrix, which is positive definite, so that
-exactly one choice of pieces is consistent [Stewart]. It is found by pivoting: solve for a choice, move each joint that
-contradicts its piece to the neighbouring one, repeat; after a few rounds only one joint at a time, which cannot cycle
-[CottlePangStone]. The choice of the step before is nearly always the right one, and costs one solve.
+A motor adds a line that falls with the velocity and is cut off where its current would pass its limit: another
+staircase, of three pieces. The velocities after the step follow from the impulses through the inertia matrix, which is
+positive definite, so that exactly one choice of pieces is consistent [Stewart]. It is found by pivoting: solve for a
+choice, move each joint that contradicts its piece to the neighbouring one, repeat; after a few rounds only one joint at
+a time, which cannot cycle [CottlePangStone]. The choice of the step before is nearly always the right one, and costs
+one solve.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from robodyn_ros.compile import clip, equal, greater, less, maximum, where
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.factorization import solve_mass
 
 LOWER, NEGATIVE, STICKING, POSITIVE, UPPER = range(5)
 
-FREE, VELOCITY, IMPULSE = range(3)
-"""Rows of the array of constraints: 1 for a joint whose impulse is given, 0 for one whose velocity is; these two."""
+BLOCK_ROUNDS = 10
+"""Rounds in which all joints move at once."""
 
-_POSITION_TOLERANCE = 1e-13  # [rad or m]
 _VELOCITY_TOLERANCE = 1e-12  # [rad/s or m/s]
+_STOP_TOLERANCE = 1e-10  # likewise; of the velocity that reaches a stop
 _IMPULSE_TOLERANCE = 1e-10  # relative to the friction
-_BLOCK_ROUNDS = 10
 
 
-class JointConstraints:
-    """Finds the consistent pieces; keeps those of the last step to start from.
-
-    Args:
-        lower: Positions of the lower stops, shape (n,) [rad or m].
-        upper: Positions of the upper stops, shape (n,) [rad or m].
-        step: Time step [s].
+class Problem(NamedTuple):
+    """matrix v' = momentum + impulses of friction and stops + impulse of the motors.
 
     Attributes:
-        pieces: Piece of the staircase of each joint after the last step.
+        matrix: Inertia, and damping times step where it is taken implicitly, shape (n, n).
+        momentum: Shape (n,) [N m s or N s].
+        friction: Greatest impulse of dry friction, infinite for a brake that always holds, shape (n,) [N m s or N s].
+        slowest: Velocity of a joint that has reached its lower stop, -infinite where it cannot, shape (n,).
+        fastest: Likewise for the upper stop, infinite where it cannot.
+        drive: The motors' impulse at velocity 0, shape (n,) [N m s or N s].
+        drive_damping: By how much it falls per velocity, shape (n,) [N m s^2/rad or N s^2/m].
     """
 
-    def __init__(self, lower: Array, upper: Array, step: float) -> None:
-        # Python's own numbers: a handful of joints is done with before NumPy has begun.
-        self._lower, self._upper, self._step = lower.tolist(), upper.tolist(), step
-        self.pieces = [STICKING] * len(lower)
-        self._friction: Sequence[float] = ()
-        self._unconstrained = False  # in the last step: no friction, no stop
-        self._constraints = np.zeros((3, len(lower)))
-
-    def solve(self, evaluate: Callable[[Array], Array], position: Array, friction: Sequence[float]) -> Array:
-        """The state after the step that fits the staircases.
-
-        Args:
-            evaluate: From constraints, shape (3, n), to positions, velocities and impulses after the step, shape
-                (3, n).
-            position: Positions before the step, shape (n,) [rad or m].
-            friction: Greatest impulse of friction, n numbers >= 0, infinite for a brake that always holds
-                [N m s or N s].
-
-        Returns:
-            Positions, velocities and impulses after the step, shape (3, n); positions are within the stops.
-
-        Raises:
-            FloatingPointError: They are not finite.
-        """
-        same = friction == self._friction
-        if same and self._unconstrained:
-            result = evaluate(self._constraints)
-            positions = result[0].tolist()
-            for low, value, high in zip(self._lower, positions, self._upper, strict=True):
-                if not low <= value <= high:
-                    break
-            else:
-                if math.isfinite(sum(positions)):
-                    return result
-        self._friction = friction
-        pieces, indices = self.pieces, range(len(self.pieces))
-        for i in indices:  # what was written in the step before holds, but for the velocities at stops
-            if not same:
-                pieces[i] = _admissible(pieces[i], friction[i])
-            if not same or pieces[i] == LOWER or pieces[i] == UPPER:
-                self._enter(i, friction[i], position)
-        for round_ in range(_BLOCK_ROUNDS + 40 * len(pieces)):  # the end only guards against rounding
-            result = evaluate(self._constraints)
-            positions, velocities, impulses = result.tolist()
-            if not math.isfinite(sum(positions) + sum(velocities)):
-                raise FloatingPointError(f"velocities became {velocities}")
-            moved = False
-            for i in indices:
-                piece = self._next_piece(i, positions[i], velocities[i], impulses[i], friction[i])
-                if piece != pieces[i]:
-                    pieces[i], moved = piece, True
-                    self._enter(i, friction[i], position)
-                    if round_ >= _BLOCK_ROUNDS:
-                        break
-            if not moved:
-                break
-        for i in indices:  # takes back rounding: the velocities are within the stops
-            if positions[i] < self._lower[i]:
-                result[0, i] = self._lower[i]
-            elif positions[i] > self._upper[i]:
-                result[0, i] = self._upper[i]
-        self._unconstrained = not any(friction) and pieces.count(NEGATIVE) == len(pieces)
-        return result
-
-    def _enter(self, i: int, friction: float, position: Array) -> None:
-        """Write the constraints of a joint's piece."""
-        piece, constraints = self.pieces[i], self._constraints
-        if piece == NEGATIVE or piece == POSITIVE:
-            constraints[FREE, i] = 1.0
-            constraints[IMPULSE, i] = friction if piece == NEGATIVE else -friction
-        else:
-            constraints[FREE, i] = 0.0
-            stop = position[i] if piece == STICKING else self._lower[i] if piece == LOWER else self._upper[i]
-            constraints[VELOCITY, i] = (stop - position[i]) / self._step
-
-    def _next_piece(self, i: int, position: float, velocity: float, impulse: float, friction: float) -> int:
-        """The piece itself if the solution fits it, else the neighbour on the side where it does not."""
-        piece = self.pieces[i]
-        if piece == NEGATIVE:  # without friction: sliding either way
-            if position < self._lower[i] - _POSITION_TOLERANCE:
-                return LOWER
-            if friction == 0.0:
-                return UPPER if position > self._upper[i] + _POSITION_TOLERANCE else NEGATIVE
-            return STICKING if velocity > _VELOCITY_TOLERANCE else NEGATIVE
-        if piece == POSITIVE:
-            if position > self._upper[i] + _POSITION_TOLERANCE:
-                return UPPER
-            return STICKING if velocity < -_VELOCITY_TOLERANCE else POSITIVE
-        tolerance = _IMPULSE_TOLERANCE * friction
-        if piece == STICKING:
-            if abs(impulse) > friction + tolerance:
-                return NEGATIVE if impulse > 0.0 else POSITIVE
-            return STICKING
-        if piece == LOWER:
-            return NEGATIVE if impulse < friction - tolerance else LOWER
-        if impulse > tolerance - friction:
-            return POSITIVE if friction > 0.0 else NEGATIVE
-        return UPPER
+    matrix: NDArray[Any]
+    momentum: NDArray[Any]
+    friction: NDArray[Any]
+    slowest: NDArray[Any]
+    fastest: NDArray[Any]
+    drive: NDArray[Any]
+    drive_damping: NDArray[Any]
 
 
-def _admissible(piece: int, friction: float) -> int:
-    """The piece to start from: without friction a joint has one sliding piece, with an endless one it only sticks."""
-    if friction == 0.0:
-        return NEGATIVE if piece == STICKING or piece == POSITIVE else piece
-    return STICKING if friction == np.inf else piece
+class Round(NamedTuple):
+    """What one round found.
+
+    Attributes:
+        velocity: Solution for the choice that it began with, shape (n,) [rad/s or m/s].
+        impulse: Of friction and stops, shape (n,) [N m s or N s].
+        piece: Next choice, shape (n,).
+        saturation: Next choice: 1 or -1 where the motor's impulse is at its limit of that sign, else 0, shape (n,).
+        moved: 1 if the next choice is another one, 0 if the solution is consistent.
+    """
+
+    velocity: NDArray[Any]
+    impulse: NDArray[Any]
+    piece: NDArray[Any]
+    saturation: NDArray[Any]
+    moved: Any
+
+
+class Limits(NamedTuple):
+    """What is constant for a robot.
+
+    Attributes:
+        lower: Positions of the lower stops, -infinite where there is none, shape (n,) [rad or m].
+        upper: Likewise.
+        drive: Greatest impulse of the motors, infinite where there is no limit, shape (n,) [N m s or N s].
+    """
+
+    lower: Array
+    upper: Array
+    drive: Array
+
+
+def most_rounds(n: int) -> int:
+    """More rounds than n joints can need; only guards against rounding."""
+    return BLOCK_ROUNDS + 60 * n
+
+
+def admissible(piece: NDArray[Any], friction: NDArray[Any]) -> NDArray[Any]:
+    """Pieces to start from: without friction a joint has one sliding piece, with an endless one it only sticks."""
+    sliding = where(equal(piece, STICKING) + equal(piece, POSITIVE), NEGATIVE, piece)
+    return where(equal(friction, 0.0), sliding, where(equal(friction, np.inf), STICKING, piece))
+
+
+def one_round(limits: Limits, problem: Problem, piece: NDArray[Any], saturation: NDArray[Any], number: Any) -> Round:
+    """Solve for a choice of pieces, and choose again.
+
+    Args:
+        limits: What is constant.
+        problem: The step's.
+        piece: Piece of each joint's friction and stops, shape (n,).
+        saturation: Piece of each joint's motor, shape (n,).
+        number: Rounds before this one.
+
+    Returns:
+        The solution, and the next choice.
+    """
+    limited = np.isfinite(limits.drive)
+    drive_limit = np.where(limited, limits.drive, 0.0)
+    linear = np.where(limited, 1.0 - saturation * saturation, 1.0)
+    matrix = problem.matrix + np.diag(linear * problem.drive_damping)
+    drive = np.where(limited, where(linear, problem.drive, saturation * drive_limit), problem.drive)
+    momentum = problem.momentum + drive
+
+    negative, positive = equal(piece, NEGATIVE), equal(piece, POSITIVE)
+    free = negative + positive
+    held = where(equal(piece, LOWER), problem.slowest, where(equal(piece, UPPER), problem.fastest, 0.0))
+    impulse = where(negative, problem.friction, where(positive, -problem.friction, 0.0))
+    right = free * (momentum + impulse - matrix @ held) + held
+    velocity = solve_mass(matrix * np.outer(free, free) + np.diag(1.0 - free), right)
+    impulse = matrix @ velocity - momentum
+
+    next_piece = _next_piece(limits, problem, piece, velocity, impulse)
+    line = problem.drive - problem.drive_damping * velocity
+    slack = _IMPULSE_TOLERANCE * drive_limit
+    beyond = greater(line, drive_limit + slack) - less(line, -drive_limit - slack)
+    within = less(saturation * line, drive_limit - slack)
+    next_saturation = np.where(limited, where(linear, beyond, where(within, 0.0, saturation)), 0.0)
+    return Round(velocity, impulse, *_chosen(piece, saturation, next_piece, next_saturation, number))
+
+
+def friction_part(problem: Problem, impulse: NDArray[Any]) -> NDArray[Any]:
+    """What of the impulses is friction's; the rest is the stops', shape (n,) [N m s or N s]."""
+    return clip(impulse, -problem.friction, problem.friction)
+
+
+def _next_piece(limits: Limits, problem: Problem, piece: NDArray[Any], velocity: NDArray[Any],
+                impulse: NDArray[Any]) -> NDArray[Any]:
+    """The piece itself where the solution fits it, else the neighbour on the side where it does not."""
+    friction = problem.friction
+    below = np.where(np.isfinite(limits.lower), less(velocity, problem.slowest - _STOP_TOLERANCE), 0.0)
+    above = np.where(np.isfinite(limits.upper), greater(velocity, problem.fastest + _STOP_TOLERANCE), 0.0)
+    smooth = equal(friction, 0.0)  # without friction NEGATIVE slides either way
+    tight, loose = (1.0 - _IMPULSE_TOLERANCE) * friction, (1.0 + _IMPULSE_TOLERANCE) * friction
+    from_negative = where(below, LOWER, where(
+        smooth, where(above, UPPER, NEGATIVE), where(greater(velocity, _VELOCITY_TOLERANCE), STICKING, NEGATIVE)))
+    from_positive = where(above, UPPER, where(less(velocity, -_VELOCITY_TOLERANCE), STICKING, POSITIVE))
+    from_sticking = where(greater(impulse, loose), NEGATIVE, where(less(impulse, -loose), POSITIVE, STICKING))
+    from_lower = where(less(impulse, tight), NEGATIVE, LOWER)
+    from_upper = where(greater(impulse, -tight), where(smooth, NEGATIVE, POSITIVE), UPPER)
+    result = where(equal(piece, NEGATIVE), from_negative, where(equal(piece, POSITIVE), from_positive, from_sticking))
+    result = np.where(np.isfinite(limits.lower), where(equal(piece, LOWER), from_lower, result), result)
+    return np.where(np.isfinite(limits.upper), where(equal(piece, UPPER), from_upper, result), result)
+
+
+def _chosen(piece: NDArray[Any], saturation: NDArray[Any], next_piece: NDArray[Any], next_saturation: NDArray[Any],
+            number: Any) -> tuple[NDArray[Any], NDArray[Any], Any]:
+    """All changes in the first rounds, later only the first change; and whether there is any."""
+    all_at_once = less(number, BLOCK_ROUNDS)
+    may_change: Any = 1.0
+    moved: Any = 0.0
+    chosen: list[list[Any]] = []
+    for before, after in ((piece, next_piece), (saturation, next_saturation)):
+        row = []
+        for old, new in zip(before, after, strict=True):
+            row.append(where(may_change, new, old))
+            moved = maximum(moved, 1.0 - equal(old, new))
+            may_change = maximum(all_at_once, 1.0 - moved)
+        chosen.append(row)
+    return np.array(chosen[0]), np.array(chosen[1]), moved

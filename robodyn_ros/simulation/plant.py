@@ -2,25 +2,85 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.compile import compile_function
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.compile.procedure import Procedure, compile_procedure
+from robodyn_ros.compile.program import Repeat
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.joint_constraints import JointConstraints
-from robodyn_ros.simulation.semi_implicit_euler import state_step
+from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
+from robodyn_ros.simulation.plant_step import plant_program
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
 
+class ActuatorState(NamedTuple):
+    """What the actuators did in the last step; every array has shape (n,).
+
+    Attributes:
+        voltage: At the motors' terminals; NaN for an ideal source [V].
+        current: Of the armature; NaN likewise [A].
+        motor_torque: Generated, before rotor inertia and gear; NaN likewise [N m].
+        joint_effort: Of the drive on the joint [N m or N].
+        friction_effort: Of friction in joint and gear, and of a brake, on the joint [N m or N].
+        temperature: Of the winding; NaN where it is not modelled [degrees Celsius].
+        voltage_saturated: Whether the amplifier's voltage limit cut something off.
+        current_saturated: Whether the limit of current or torque did.
+        effort_saturated: Whether the joint's effort limit did.
+    """
+
+    voltage: Array
+    current: Array
+    motor_torque: Array
+    joint_effort: Array
+    friction_effort: Array
+    temperature: Array
+    voltage_saturated: NDArray[np.bool_]
+    current_saturated: NDArray[np.bool_]
+    effort_saturated: NDArray[np.bool_]
+
+
+class Energy(NamedTuple):
+    """Where the energy is, and where it came from and went since the last reset or new state [J].
+
+    kinetic + potential + magnetic changes by drive_work + external_work - viscous_loss - friction_loss - stop_loss -
+    winding_heat, but for the integrator's error.
+
+    Attributes:
+        kinetic: Of links and rotors.
+        potential: Of the links; 0 where their centre of mass is as high as the base's origin.
+        magnetic: Of the motors' inductances.
+        drive_work: Taken by motors from their supply, and done by ideal sources.
+        external_work: Of external wrenches.
+        viscous_loss: In joints, motors' shafts, and passive drives.
+        friction_loss: Of dry friction and brakes.
+        stop_loss: At stops.
+        winding_heat: In the motors' resistances.
+    """
+
+    kinetic: float
+    potential: float
+    magnetic: float
+    drive_work: float
+    external_work: float
+    viscous_loss: float
+    friction_loss: float
+    stop_loss: float
+    winding_heat: float
+
+
 class Plant:
-    """Rigid bodies with viscous and dry friction, effort limits and stops at the position limits.
+    """Rigid bodies with motors, viscous and dry friction, effort limits and stops at the position limits.
 
     Stops and dry friction (see :mod:`robodyn_ros.simulation.joint_constraints`) take energy and never give any: a stop
     is inelastic, a joint below its breakaway effort does not creep.
@@ -31,37 +91,48 @@ class Plant:
         position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m]; None: see
             :func:`default_position`.
         compiled: Compile the step for this robot; False: run it as it stands in the book.
+        actuators: One for each joint; None: ideal sources of effort.
+        friction: Of the joints; None: that of the robot's description.
+        integrator: How the equations of motion become steps, one of ``Integrator``.
+        tolerance: Relative and absolute, of ``Integrator.ADAPTIVE``.
 
     Attributes:
+        model: What is simulated.
         q: Joint positions, shape (n,) [rad or m]; never altered, only replaced.
         v: Joint velocities, shape (n,) [rad/s or m/s]; likewise.
-        effort: Effort that the drives exerted in the last step, shape (n,) [N m or N]; likewise.
         steps: Steps taken since the start.
 
     Raises:
-        InputError: The step is not positive or the position is not one of the robot.
+        InputError: The position is not one of the robot, the step is not positive, actuators or friction are those of
+            another number of joints, or no integrator is called so.
     """
 
-    def __init__(self, robot: Robot, step: float = 0.001, position: ArrayLike | None = None,
-                 compiled: bool = True) -> None:
-        if not 0.0 < step < np.inf:
-            raise InputError(f"step of the plant: expected a positive time [s], received {step}")
-        model = robot.model
+    def __init__(self, robot: Robot, step: float = 0.001, position: ArrayLike | None = None, compiled: bool = True, *,
+                 actuators: JointActuators | None = None, friction: Friction | None = None,
+                 integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9) -> None:
+        description = robot.model
         self.robot = robot
+        self.model = model = PlantModel(
+            description, JointActuators.ideal(robot.n) if actuators is None else actuators,
+            Friction.of_model(description) if friction is None else friction, step,
+            integrator)  # type: ignore[arg-type]  # a name will do
         self.step = step
         self.joint_names = robot.joint_names
         self.steps = 0
-        self.set_wrench_tip(np.zeros(6))
         self._dynamics = robot.dynamics()
-        self._lower, self._upper = model.position_lower, model.position_upper
-        self._effort_limit, self._least_effort = model.effort_limit, -model.effort_limit
-        self._joint_damping, self._joint_friction = model.damping, model.friction
-        function, n = partial(state_step, model, step), model.n
-        self._step_state = function if not compiled else compile_function(
-            function, {"q": (n,), "v": (n,), "tau": (n,), "damping": (n,), "constraints": (3, n)},
-            name="semi_implicit_euler")
-        self._take_over(Drive(np.zeros(n), np.zeros(n), np.zeros(n)))
-        self._constraints = JointConstraints(self._lower, self._upper, step)
+        self._wrenches: dict[str, Array] = {}
+        self.q: Array
+        self.v: Array
+        self._state: Array
+        self._adaptive = (AdaptiveMotion(model, tolerance, compiled)
+                          if model.integrator is Integrator.ADAPTIVE else None)
+        self._procedure = self._make_procedure()
+        self._bound = self._procedure.bind() if compiled else None
+        self._command, self._report = np.zeros((len(Command), robot.n)), np.zeros((len(Report), robot.n))
+        if self._bound is not None:
+            self._bound_state, self._health = self._bound["state"], self._bound["health"]
+            self._command, self._report = self._bound["command"], self._bound["report"]
+        self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else self._position(position)
         self.reset()
 
@@ -70,30 +141,68 @@ class Plant:
         """Simulated time since the start [s]."""
         return self.steps * self.step
 
+    @property
+    def effort(self) -> Array:
+        """Effort that the drives exerted in the last step, shape (n,) [N m or N]."""
+        return self._report[Report.EFFORT].copy()
+
+    @property
+    def actuator_state(self) -> ActuatorState:
+        """What the actuators did in the last step."""
+        report, actuators = self._report, self.model.actuators
+
+        def of_motor(values: Array, known: NDArray[np.bool_] = actuators.is_motor) -> Array:
+            return np.where(known, values, np.nan)
+
+        return ActuatorState(
+            of_motor(report[Report.VOLTAGE]), of_motor(report[Report.CURRENT]),
+            of_motor(actuators.motors.motor.torque_constant * report[Report.CURRENT]), report[Report.EFFORT].copy(),
+            report[Report.FRICTION].copy(), of_motor(self._state[Row.TEMPERATURE], actuators.has_heat),
+            report[Report.VOLTAGE_SATURATED] > 0.0, report[Report.CURRENT_SATURATED] > 0.0,
+            report[Report.EFFORT_SATURATED] > 0.0)
+
+    @property
+    def energy(self) -> Energy:
+        """Where the energy is, and where it came from and went since the last reset or new state."""
+        state, model, actuators = self._state, self.model.model, self.model.actuators
+        inertia = self._dynamics.mass_matrix(self.q) + np.diag(actuators.reflected_inertia)
+        sums = [float(state[row].sum()) for row in (Row.DRIVE_WORK, Row.EXTERNAL_WORK, Row.VISCOUS_LOSS,
+                                                    Row.FRICTION_LOSS, Row.STOP_LOSS, Row.WINDING_HEAT)]
+        magnetic = actuators.magnetic_energy(state[Row.CURRENT]).sum()
+        return Energy(float(0.5 * self.v @ inertia @ self.v), float(potential_energy(model, self.q)), float(magnetic),
+                      *sums)
+
     def joint_inertia(self) -> Array:
-        """Inertia that each joint feels when it moves alone, the diagonal of M(q), shape (n,) [kg m^2 or kg]."""
-        return self._dynamics.mass_matrix(self.q).diagonal()
+        """Inertia that each joint feels when it moves alone, rotors included, shape (n,) [kg m^2 or kg]."""
+        return self._dynamics.mass_matrix(self.q).diagonal() + self.model.actuators.reflected_inertia
 
     def reset(self) -> None:
-        """Go back to the initial position, at rest; time goes on."""
-        self.q = self.initial_position
-        self.v = np.zeros(len(self.q))
-        self.effort = np.zeros(len(self.q))
+        """Go back to the initial position, at rest, without current, at ambient temperature; time goes on."""
+        self._begin(self.model.state(self.initial_position, np.zeros(self.robot.n)))
 
-    def set_wrench_tip(self, wrench: ArrayLike) -> None:
-        """Let the environment push the tip from now on.
+    def set_wrench(self, link: str, wrench: ArrayLike) -> None:
+        """Let the environment push a link from now on.
 
         Args:
-            wrench: (force, torque) on the tip link, about its origin in base axes, shape (6,) [N, N m].
+            link: Name of any link.
+            wrench: (force, torque) on the link, about its origin in base axes, shape (6,) [N, N m].
 
         Raises:
-            InputError: The shape is wrong or a value not finite.
+            InputError: No link has that name, the shape is wrong or a value not finite.
         """
-        array = self._vector(wrench, "wrench on the tip", 6)
-        self._wrench_tip = array if array.any() else None
+        self.robot.model.frame(link)
+        array = self._vector(wrench, f"wrench on '{link}'", 6)
+        if array.any():
+            self._wrenches[link] = array
+        elif self._wrenches.pop(link, None) is not None:
+            self._command[Command.EXTERNAL] = 0.0
+
+    def set_wrench_tip(self, wrench: ArrayLike) -> None:
+        """As :meth:`set_wrench`, for the tip link."""
+        self.set_wrench(self.robot.tip_link, wrench)
 
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
-        """Put the robot into a state.
+        """Put the robot into a state: without current, and as warm as it is.
 
         Args:
             q: Joint positions, shape (n,) [rad or m]; None: kept.
@@ -103,9 +212,10 @@ class Plant:
             InputError: A shape is wrong, a value not finite, or a position beyond its limits; nothing changes then.
         """
         position = self.q if q is None else self._position(q)
-        self.v = np.zeros(len(self.q)) if v is None else self._vector(v, "velocities", self.robot.n)
-        self.q = position
-        self.effort = np.zeros(len(self.q))
+        velocity = np.zeros(len(self.q)) if v is None else self._vector(v, "velocities", self.robot.n)
+        state = self.model.state(position, velocity)
+        state[Row.TEMPERATURE] = self._state[Row.TEMPERATURE]
+        self._begin(state)
 
     def advance(self, drive: Drive, steps: int = 1) -> None:
         """Take steps under the same drive.
@@ -115,43 +225,83 @@ class Plant:
             steps: Number of steps.
 
         Raises:
-            SimulationError: The state is no longer finite; the state before that step is kept.
+            InputError: A voltage is asked of a joint without a motor.
+            SimulationError: The state is no longer finite; the last good one is kept.
         """
-        if drive.damping is not self._drive_damping or drive.brake is not self._drive_brake:
+        last, command = self._drive, self._command
+        if (drive.damping is not last.damping or drive.brake is not last.brake
+                or drive.by_voltage is not last.by_voltage):
             self._take_over(drive)
-        effort = np.minimum(np.maximum(drive.effort, self._least_effort), self._effort_limit)
-        for _ in range(steps):
-            self._take_step(effort)
-        self.effort = effort - drive.damping * self.v if self._damps else effort
+        command[Command.EFFORT] = drive.effort
+        if drive.voltage is not None:
+            command[Command.VOLTAGE] = drive.voltage
+        if not self._wrenches and self._adaptive is None:
+            self._run(steps)
+        else:
+            for _ in range(steps):
+                self._run(1)
+
+    def _make_procedure(self) -> Procedure:
+        variables, statements = plant_program(self.model)
+        inputs = ["state", "command"] + ["smooth"] * (self._adaptive is not None)
+        return compile_procedure(variables, [Repeat("steps", statements)], inputs, ("state", "report", "health"),
+                                 name="plant")
+
+    def _run(self, steps: int) -> None:
+        """Take steps, if what pushes the links stays the same meanwhile."""
+        command, bound = self._command, self._bound
+        if self._wrenches:
+            command[Command.EXTERNAL] = 0.0
+            for link, wrench in self._wrenches.items():
+                command[Command.EXTERNAL] += self._dynamics.jacobian(self.q, link).T @ wrench
+        given = {} if self._adaptive is None else {"smooth": self._adaptive.step(self._state, command)}
+        if bound is None:
+            result = self._procedure.interpret(state=self._state, command=command, steps=steps, **given)
+            state, report, health = result["state"], result["report"], float(result["health"])
+        else:
+            if given:
+                bound["smooth"] = given["smooth"]
+            bound.run(steps)
+            state, report, health = self._bound_state.copy(), self._report, float(self._health)
+        if not math.isfinite(health):
+            self._diverged(state)
+        self._state, self._report = state, report
+        self.q, self.v = state[Row.POSITION], state[Row.VELOCITY]
+        self.steps += steps
+
+    def _diverged(self, state: Array) -> None:
+        """Go back to the last good state."""
+        if self._bound is not None:
+            self._bound["state"] = self._state
+        raise SimulationError(
+            f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: positions became "
+            f"{state[Row.POSITION].tolist()} from velocities {self.v.tolist()} under efforts "
+            f"{self._command[Command.EFFORT].tolist()}; use a smaller step (now {self.step} s) or reset")
+
+    def _begin(self, state: Array) -> None:
+        """Put the simulation into a state."""
+        self._state = state
+        self.q, self.v = state[Row.POSITION], state[Row.VELOCITY]
+        if self._bound is not None:
+            self._bound["state"] = state
+        self._report[:] = 0.0
 
     def _take_over(self, drive: Drive) -> None:
-        """Work out what stays the same as long as damping and brakes do."""
-        self._drive_damping, self._drive_brake = drive.damping, drive.brake
-        self._damps = bool(drive.damping.any())
-        self._damping = self._joint_damping + drive.damping
-        self._friction = (self.step * (self._joint_friction + drive.brake)).tolist()
-
-    def _take_step(self, effort: Array) -> None:
-        q, v, damping = self.q, self.v, self._damping
-        tau = effort
-        if self._wrench_tip is not None:
-            tau = effort + self._dynamics.jacobian(q).T @ self._wrench_tip
-
-        def evaluate(constraints: Array) -> Array:
-            return self._step_state(q, v, tau, damping, constraints)
-
-        try:
-            state = self._constraints.solve(evaluate, q, self._friction)
-        except FloatingPointError as error:
-            raise SimulationError(
-                f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: {error} from {v.tolist()} "
-                f"under efforts {effort.tolist()}; use a smaller step (now {self.step} s) or reset") from None
-        self.q, self.v = state[0], state[1]
-        self.steps += 1
+        """Write what stays the same as long as damping, brakes and the kind of the commands do."""
+        by_voltage = np.zeros(self.robot.n) if drive.by_voltage is None else drive.by_voltage
+        wrong = (by_voltage != 0.0) & ~self.model.actuators.is_motor
+        if wrong.any():
+            names = ", ".join(name for name, bad in zip(self.joint_names, wrong, strict=True) if bad)
+            raise InputError(f"voltage of '{self.robot.name}': expected for joints with motors, received for {names}: "
+                             "command an effort there, or configure a motor")
+        self._drive, command = drive, self._command
+        command[Command.DAMPING], command[Command.BRAKE] = drive.damping, drive.brake
+        command[Command.BY_VOLTAGE] = by_voltage
 
     def _position(self, values: ArrayLike) -> Array:
         q = self._vector(values, "positions", self.robot.n)
-        for name, value, low, high in zip(self.joint_names, q, self._lower, self._upper, strict=True):
+        for name, value, low, high in zip(self.joint_names, q, self.robot.model.position_lower,
+                                          self.robot.model.position_upper, strict=True):
             if not low <= value <= high:
                 raise InputError(f"position of joint '{name}': expected {low:g} to {high:g}, its limits, "
                                  f"received {value:g}")

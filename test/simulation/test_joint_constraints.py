@@ -1,86 +1,119 @@
-"""The staircase of friction and stops: whatever is found fits it, from wherever the search begins."""
+"""The staircases of friction, stops and motors: whatever is found fits them, from wherever the search begins."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference_constraints import FREE, IMPULSE, VELOCITY, JointConstraints
 
+from robodyn_ros.compile.procedure import compile_procedure
+from robodyn_ros.compile.program import Compute, RepeatWhile
 from robodyn_ros.simulation.joint_constraints import (
-    FREE,
-    IMPULSE,
     LOWER,
     NEGATIVE,
     POSITIVE,
     STICKING,
     UPPER,
-    VELOCITY,
-    JointConstraints,
+    Limits,
+    Problem,
+    admissible,
+    friction_part,
+    most_rounds,
+    one_round,
 )
 
 STEP = 1e-3
 
 
-def make_evaluate(inertia, momentum, position):
-    """The step of a robot of constant inertia: inertia v' = momentum + impulse."""
-
-    def evaluate(constraints):
-        free, given_velocity = constraints[FREE], constraints[VELOCITY]
-        matrix = np.where(free[:, None] == 1.0, inertia, np.eye(len(free)))
-        velocity = np.linalg.solve(matrix, np.where(free == 1.0, momentum + constraints[IMPULSE], given_velocity))
-        velocity[free == 0.0] = given_velocity[free == 0.0]
-        return np.stack([position + STEP * velocity, velocity, inertia @ velocity - momentum])
-
-    return evaluate
+def solve(limits, problem, piece=None, saturation=None):
+    """The rounds as the plant does them: velocity, impulse, piece, saturation."""
+    n = len(problem.momentum)
+    piece = admissible(np.full(n, STICKING) if piece is None else np.array(piece), problem.friction)
+    saturation = np.zeros(n) if saturation is None else saturation
+    for number in range(most_rounds(n)):
+        velocity, impulse, piece, saturation, moved = one_round(limits, problem, piece, saturation, float(number))
+        if not moved:
+            return velocity, impulse, piece, saturation
+    raise AssertionError("no consistent choice found")
 
 
 @st.composite
-def problems(draw):
+def problems(draw, motors=True):
+    """Matrix, momentum, friction, stops within reach, motors, and a choice to begin with."""
     n = draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scale = 10.0 ** rng.uniform(-2, 1, n)
     root = rng.normal(size=(n, n))
-    inertia = scale[:, None] * (root @ root.T + 0.05 * np.eye(n)) * scale
+    matrix = scale[:, None] * (root @ root.T + 0.05 * np.eye(n)) * scale
     velocity = rng.normal(size=n) * 10.0 ** rng.uniform(-3, 1, n)
-    lower = np.where(rng.random(n) < 0.5, -STEP * rng.random(n) * (rng.random(n) < 0.7), -np.inf)
-    upper = np.where(rng.random(n) < 0.5, STEP * rng.random(n) * (rng.random(n) < 0.7), np.inf)
-    friction = np.where(rng.random(n) < 0.6, np.abs(inertia @ velocity) * rng.uniform(0, 2, n), 0.0)
+    momentum = matrix @ velocity
+    slowest = np.where(rng.random(n) < 0.5, -rng.random(n) * (rng.random(n) < 0.7), -np.inf)
+    fastest = np.where(rng.random(n) < 0.5, rng.random(n) * (rng.random(n) < 0.7), np.inf)
+    friction = np.where(rng.random(n) < 0.6, np.abs(momentum) * rng.uniform(0, 2, n), 0.0)
     friction[rng.random(n) < 0.1] = np.inf
-    pieces = [int(piece) for piece in np.clip(rng.integers(LOWER, UPPER + 1, n), np.where(np.isinf(lower), NEGATIVE, 0),
-                                              np.where(np.isinf(upper), POSITIVE, UPPER))]  # no stop: nothing at it
-    return inertia, inertia @ velocity, lower, upper, friction.tolist(), pieces
+    motor = (rng.random(n) < 0.5) & motors
+    drive = np.where(motor, momentum * rng.normal(size=n), 0.0)
+    drive_damping = np.where(motor, matrix.diagonal() * 10.0 ** rng.uniform(-2, 3, n), 0.0)
+    limit = np.where(motor & (rng.random(n) < 0.7), np.abs(drive) * rng.uniform(0.2, 1.5, n) + 1e-9, np.inf)
+    piece = np.clip(rng.integers(LOWER, UPPER + 1, n), np.where(np.isinf(slowest), NEGATIVE, 0),
+                    np.where(np.isinf(fastest), POSITIVE, UPPER))  # no stop: nothing at it
+    saturation = np.where(np.isinf(limit), 0.0, rng.integers(-1, 2, n))
+    return (Limits(STEP * slowest, STEP * fastest, limit),
+            Problem(matrix, momentum, friction, slowest, fastest, drive, drive_damping), piece, saturation)
 
 
 @settings(deadline=None, max_examples=300)
 @given(problems())
-def test_solution_fits_the_staircase(problem):
-    inertia, momentum, lower, upper, friction, pieces = problem
-    zero = np.zeros(len(momentum))
-    constraints = JointConstraints(lower, upper, STEP)
-    constraints.pieces[:] = pieces
-    position, velocity, impulse = constraints.solve(make_evaluate(inertia, momentum, zero), zero, friction)
-
-    np.testing.assert_allclose(inertia @ velocity, momentum + impulse, atol=1e-9 * np.abs(momentum).max())
-    assert ((lower <= position) & (position <= upper)).all()
-    for i, f in enumerate(friction):
-        small = 1e-9 * (np.abs(momentum).max() + (f if np.isfinite(f) else 0.0))
+def test_solution_fits_the_staircases_and_is_the_only_one(problem):
+    limits, posed, piece, saturation = problem
+    velocity, impulse, *_ = solve(limits, posed, piece, saturation)
+    motor = np.clip(posed.drive - posed.drive_damping * velocity, -limits.drive, limits.drive)
+    size = np.abs(posed.momentum).max() + np.abs(motor).max() + np.abs(posed.drive_damping * velocity).max()
+    np.testing.assert_allclose(posed.matrix @ velocity, posed.momentum + motor + impulse, atol=1e-9 * size)
+    dry = friction_part(posed, impulse)
+    for i, f in enumerate(posed.friction):
+        small = 1e-9 * (size + (f if np.isfinite(f) else 0.0))
+        assert posed.slowest[i] - 1e-9 <= velocity[i] <= posed.fastest[i] + 1e-9
         if impulse[i] > f + small:
-            assert position[i] == lower[i]
+            assert velocity[i] == posed.slowest[i]
         elif impulse[i] < -f - small:
-            assert position[i] == upper[i]
+            assert velocity[i] == posed.fastest[i]
         elif abs(impulse[i]) < f - small:
             assert velocity[i] == 0.0
-        elif f > 0.0:
-            assert impulse[i] * velocity[i] <= small  # friction only takes energy
-
-    elsewhere = JointConstraints(lower, upper, STEP)
-    again = elsewhere.solve(make_evaluate(inertia, momentum, zero), zero, friction)
-    np.testing.assert_allclose(again[1], velocity, atol=1e-7 * (1.0 + np.abs(velocity).max()))
+        assert dry[i] * velocity[i] <= small * abs(velocity[i])  # friction only takes energy
+    again = solve(limits, posed)
+    np.testing.assert_allclose(again[0], velocity, atol=1e-7 * (1.0 + np.abs(velocity).max()))
 
 
-def solve_one(velocity, friction, lower=-np.inf, upper=np.inf):
-    constraints = JointConstraints(np.array([lower]), np.array([upper]), STEP)
-    evaluate = make_evaluate(np.array([[2.0]]), np.array([2.0 * velocity]), np.zeros(1))
-    return constraints.solve(evaluate, np.zeros(1), [friction])[:, 0], constraints.pieces[0]
+@settings(deadline=None, max_examples=200)
+@given(problems(motors=False))
+def test_solution_is_that_of_the_reference_with_branches(problem):
+    limits, posed, piece, _ = problem
+    zero = np.zeros(len(posed.momentum))
+
+    def evaluate(constraints):
+        """The step of a robot of constant inertia."""
+        free, held = constraints[FREE], constraints[VELOCITY]
+        matrix = np.where(free[:, None] == 1.0, posed.matrix, np.eye(len(free)))
+        velocity = np.linalg.solve(matrix, np.where(free == 1.0, posed.momentum + constraints[IMPULSE], held))
+        velocity[free == 0.0] = held[free == 0.0]
+        return np.stack([STEP * velocity, velocity, posed.matrix @ velocity - posed.momentum])
+
+    reference = JointConstraints(limits.lower, limits.upper, STEP)
+    reference.pieces[:] = [int(number) for number in piece]
+    position, velocity, impulse = reference.solve(evaluate, zero, posed.friction.tolist())
+    found = solve(limits, posed, piece)
+    size = np.abs(velocity).max() + np.abs(posed.momentum).max()
+    np.testing.assert_allclose(found[0], velocity, atol=1e-8 * size)
+    np.testing.assert_allclose(found[1], impulse, atol=1e-8 * size * max(1.0, np.abs(posed.matrix).max()))
+
+
+def solve_one(velocity, friction, slowest=-np.inf, fastest=np.inf, drive=0.0, damping=0.0, limit=np.inf):
+    """One joint of inertia 2."""
+    limits = Limits(np.array([STEP * slowest]), np.array([STEP * fastest]), np.array([limit]))
+    posed = Problem(np.array([[2.0]]), *(np.array([value]) for value in (
+        2.0 * velocity, friction, slowest, fastest, drive, damping)))
+    return [float(values[0]) for values in solve(limits, posed)]
 
 
 @pytest.mark.parametrize(("velocity", "friction", "expected_velocity", "expected_impulse", "expected_piece"), [
@@ -91,7 +124,7 @@ def solve_one(velocity, friction, lower=-np.inf, upper=np.inf):
     (1.0, 0.0, 1.0, 0.0, NEGATIVE),
 ])
 def test_one_joint_by_hand(velocity, friction, expected_velocity, expected_impulse, expected_piece):
-    (_, after, impulse), piece = solve_one(velocity, friction)
+    after, impulse, piece, _ = solve_one(velocity, friction)
     assert after == pytest.approx(expected_velocity)
     assert impulse == pytest.approx(expected_impulse)
     assert piece == expected_piece
@@ -99,8 +132,54 @@ def test_one_joint_by_hand(velocity, friction, expected_velocity, expected_impul
 
 @pytest.mark.parametrize("friction", [0.0, 0.1])
 def test_stop_ends_the_motion_at_the_stop(friction):
-    (position, velocity, impulse), piece = solve_one(5.0, friction, upper=2e-3)
-    assert position == 2e-3
-    assert velocity == pytest.approx(2.0)
+    after, impulse, piece, _ = solve_one(5.0, friction, fastest=2.0)
+    assert after == 2.0
     assert impulse == pytest.approx(-6.0)
     assert piece == UPPER
+
+
+@pytest.mark.parametrize(("drive", "limit", "expected_velocity", "expected_saturation"), [
+    (3.0, np.inf, 3.0 / 6.0, 0.0),  # (2 + 4) v = 3
+    (3.0, 0.9, 0.45, 1.0),  # 2 v = 0.9, and 3 - 4 v > 0.9
+    (-3.0, 0.9, -0.45, -1.0),
+    (3.0, 1.5, 0.5, 0.0),
+])
+def test_one_motor_by_hand(drive, limit, expected_velocity, expected_saturation):
+    after, impulse, _, saturation = solve_one(0.0, 0.0, drive=drive, damping=4.0, limit=limit)
+    assert after == pytest.approx(expected_velocity)
+    assert impulse == pytest.approx(0.0, abs=1e-12)
+    assert saturation == expected_saturation
+
+
+def test_rounds_can_be_compiled():
+    limits, posed, piece, saturation = _example()
+    n = len(posed.momentum)
+    shapes = {name: (n,) for name in (*Problem._fields, "piece", "saturation", "velocity", "impulse")}
+    shapes |= {"matrix": (n, n), "number": (), "moved": ()}
+
+    def step(*values):
+        *problem, piece, saturation, number = values
+        return (*one_round(limits, Problem(*problem), piece, saturation, number), number + 1.0)
+
+    inputs = (*Problem._fields, "piece", "saturation")
+    outputs = ("velocity", "impulse", "piece", "saturation")
+    statements = [RepeatWhile("moved", most_rounds(n), [
+        Compute(step, (*inputs, "number"), (*outputs, "moved", "number"))])]
+    procedure = compile_procedure(shapes, statements, inputs, outputs)
+    values = posed._asdict() | {"piece": admissible(piece, posed.friction), "saturation": saturation}
+    compiled, textbook = procedure(**values), procedure.interpret(**values)
+    expected = solve(limits, posed, piece, saturation)
+    for name, value in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(textbook[name], value, rtol=1e-12)
+        np.testing.assert_allclose(compiled[name], value, rtol=1e-9, atol=1e-12)
+
+
+def _example():
+    rng = np.random.default_rng(5)
+    n = 4
+    root = rng.normal(size=(n, n))
+    matrix = root @ root.T + np.eye(n)
+    posed = Problem(matrix, 5.0 * rng.normal(size=n), np.array([0.5, 0.0, np.inf, 20.0]), np.array([-0.1, 0, -9, -9.0]),
+                    np.array([0.1, 0.2, 9.0, 9.0]), np.array([1.0, -4.0, 0.0, 0.0]), np.array([3.0, 3.0, 0.0, 0.0]))
+    limits = Limits(STEP * posed.slowest, STEP * posed.fastest, np.array([0.5, np.inf, np.inf, np.inf]))
+    return limits, posed, np.array([STICKING, UPPER, LOWER, POSITIVE]), np.zeros(n)

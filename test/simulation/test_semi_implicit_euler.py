@@ -7,48 +7,58 @@ from hypothesis import strategies as st
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
+from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.resources import robot_file, shipped_robots
-from robodyn_ros.simulation.semi_implicit_euler import state_step
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.semi_implicit_euler import problem
 
 STEP = 1e-3
 
 
-def random_state(n, seed):
+def random_state(plant, seed):
     rng = np.random.default_rng(seed)
-    return rng.uniform(-1, 1, n), rng.normal(size=n), 10.0 * rng.normal(size=n)
+    state = plant.state(rng.uniform(-1, 1, plant.n), rng.normal(size=plant.n))
+    command = np.zeros((len(Command), plant.n))
+    command[Command.EFFORT] = 10.0 * rng.normal(size=plant.n)
+    return state, command
 
 
-def all_free(n):
-    return np.stack([np.ones(n), np.zeros(n), np.zeros(n)])
+def without_friction(model):
+    return Friction(np.zeros(model.n), np.zeros(model.n))
 
 
 @settings(deadline=None, max_examples=25)
 @given(urdf_robots(max_joints=6), st.integers(0, 2**32 - 1))
 def test_free_step_is_the_forward_dynamics(urdf, seed):
     robot = Robot.from_urdf(urdf)
-    q, v, tau = random_state(robot.n, seed)
-    after = state_step(robot.model, STEP, q, v, tau, np.zeros(robot.n), all_free(robot.n))
-    acceleration = robot.dynamics(compiled=False).forward_dynamics(q, v, tau)
-    expected = v + STEP * acceleration
-    np.testing.assert_allclose(after[1], expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_array_equal(after[0], q + STEP * after[1])
+    plant = PlantModel(robot.model, JointActuators.ideal(robot.n), without_friction(robot.model), STEP)
+    state, command = random_state(plant, seed)
+    posed = problem(plant, state, command)
+    q, v = state[Row.POSITION], state[Row.VELOCITY]
+    effort = np.clip(command[Command.EFFORT], -robot.model.effort_limit, robot.model.effort_limit)
+    expected = v + STEP * robot.dynamics(compiled=False).forward_dynamics(q, v, effort)
+    np.testing.assert_allclose(np.linalg.solve(posed.matrix, posed.momentum), expected, rtol=1e-8,
+                               atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", shipped_robots())
-def test_implicit_damping_and_given_velocities(name):
+def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
+    """(M + Gamma^T J Gamma + h D') v' = (M + Gamma^T J Gamma) v + h (K v_M - h - g), (6.17) at the new velocity."""
     robot = Robot.from_urdf(robot_file(name))
-    n = robot.n
-    q, v, tau = random_state(n, 7)
-    damping = np.linspace(1.0, 1e5, n)
-    constraints = all_free(n)
-    constraints[:, 1] = 0.0, 0.25, 99.0  # joint 1: velocity given
-    constraints[2, 0] = 0.01  # joint 0: impulse given
-    position, velocity, impulse = state_step(robot.model, STEP, q, v, tau, damping, constraints)
-    dynamics = robot.dynamics(compiled=False)
-    inertia = dynamics.mass_matrix(q)
-    balance = inertia @ (velocity - v) - STEP * (tau - dynamics.bias(q, v) - damping * velocity)
-    np.testing.assert_allclose(balance, impulse, atol=1e-11 * np.abs(damping * STEP).max())
-    assert velocity[1] == 0.25
-    assert impulse[0] == pytest.approx(0.01, abs=1e-12)
-    np.testing.assert_allclose(np.delete(impulse, [0, 1]), 0.0, atol=1e-11)
-    np.testing.assert_array_equal(position, q + STEP * velocity)
+    n, dynamics = robot.n, robot.dynamics(compiled=False)
+    motors = Actuators(DCMotor(0.5, 0.03, 2e-5), GearTrain(np.linspace(50.0, -120.0, n)))
+    friction = Friction(np.linspace(1.0, 1e5, n), 0.3)
+    plant = PlantModel(robot.model, JointActuators(motors, motor_damping=1e-5), friction, STEP)
+    state, command = random_state(plant, 7)
+    command[Command.VOLTAGE], command[Command.BY_VOLTAGE] = np.linspace(-12.0, 24.0, n), 1.0
+    command[Command.DAMPING], command[Command.EXTERNAL] = 0.25, np.linspace(-3.0, 2.0, n)
+    posed = problem(plant, state, command)
+    implicit = posed.matrix + np.diag(posed.drive_damping)
+    velocity = np.linalg.solve(implicit, posed.momentum + posed.drive)
+    q, v = state[Row.POSITION], state[Row.VELOCITY]
+    inertia = dynamics.mass_matrix(q) + np.diag(motors.reflected_inertia)
+    damping = friction.viscous + motors.damping + motors.gear.ratio**2 * 1e-5 + 0.25
+    effort = motors.voltage_gain * command[Command.VOLTAGE] + command[Command.EXTERNAL] - dynamics.bias(q, v)
+    np.testing.assert_allclose(inertia @ (velocity - v), STEP * (effort - damping * velocity), rtol=1e-7,
+                               atol=1e-9 * np.abs(effort).max())
+    np.testing.assert_allclose(posed.friction, STEP * 0.3, rtol=1e-12)

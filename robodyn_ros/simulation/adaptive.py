@@ -1,0 +1,64 @@
+"""The smooth motion by SciPy's solve_ivp, which chooses its steps: a reference for the other methods."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from robodyn_ros.compile import compile_function
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+
+
+class AdaptiveMotion:
+    """Integrates the smooth motion over a step of the plant, by LSODA, which takes stiff motors as they come.
+
+    Args:
+        plant: What is simulated.
+        tolerance: Relative and absolute tolerance of the solution.
+        compiled: Compile the derivative for this robot.
+
+    Raises:
+        InputError: The tolerance is not between 1e-13 and 1e-2.
+    """
+
+    def __init__(self, plant: PlantModel, tolerance: float, compiled: bool) -> None:
+        if not 1e-13 <= tolerance <= 1e-2:
+            raise InputError(f"tolerance of the plant: expected 1e-13 to 1e-2, received {tolerance}")
+        self._tolerance, self._step = tolerance, plant.step
+        function, shapes = partial(_rate, plant), {"x": (len(Smooth), plant.n), "v_start": (plant.n,),
+                                                   "command": (len(Command), plant.n)}
+        self._rate = compile_function(function, shapes, "smooth_motion") if compiled else function
+
+    def step(self, state: Array, command: Array) -> Array:
+        """The end of the smooth motion.
+
+        Args:
+            state: Shape (len(Row), n).
+            command: Shape (len(Command), n).
+
+        Returns:
+            Shape (len(Smooth), n).
+
+        Raises:
+            SimulationError: The solver gave up.
+        """
+        start, v_start = state[list(STATE_ROWS)], state[Row.VELOCITY].copy()
+
+        def rate(_: float, x: Array) -> Array:
+            return self._rate(x.reshape(start.shape), v_start, command).ravel()
+
+        solution = solve_ivp(rate, (0.0, self._step), start.ravel(), method="LSODA", rtol=self._tolerance,
+                             atol=self._tolerance)
+        if not solution.success:
+            raise SimulationError(f"the adaptive integrator gave up: {solution.message}")
+        return solution.y[:, -1].reshape(start.shape)
+
+
+def _rate(plant: PlantModel, x: NDArray[Any], v_start: NDArray[Any], command: NDArray[Any]) -> NDArray[Any]:
+    return derivative(plant, x, demand(plant, command, v_start), command)

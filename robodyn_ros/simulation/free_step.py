@@ -1,0 +1,120 @@
+"""Steps by other methods: the smooth motion by itself, then the impulses by which friction and stops correct it.
+
+The smooth motion ends at (q', v'). Impulses J of friction and stops make of it
+
+    M(q) (v'' - v') = J,    q'' = q' + c h (v'' - v'),
+
+with c = 1/2 for a method of order 2 or more, as of an impulse spread over the step, and 0 for the explicit Euler
+method, whose positions do not know of the new velocity. Friction is exact within a step, not in between: with friction
+or stops every method is of order 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.joint_actuators import within
+from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
+from robodyn_ros.dynamics.state_space import runge_kutta_step
+from robodyn_ros.simulation.joint_constraints import STICKING, Problem, friction_part
+from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative, inertia, viscous
+from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
+
+
+def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> NDArray[Any]:
+    """The smooth motion over a step, by the explicit Euler or the Runge-Kutta method.
+
+    Args:
+        plant: What is simulated.
+        state: Shape (len(Row), n).
+        command: Shape (len(Command), n).
+
+    Returns:
+        x at the end, shape (len(Smooth), n).
+    """
+    asked = demand(plant, command, state[Row.VELOCITY])
+
+    def rate(_: float, x: NDArray[Any]) -> NDArray[Any]:
+        return derivative(plant, x, asked, command)
+
+    x = state[list(STATE_ROWS)]
+    if plant.integrator is Integrator.EXPLICIT_EULER:
+        return x + plant.step * rate(0.0, x)
+    return runge_kutta_step(rate, 0.0, x, plant.step)
+
+
+def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any]) -> Problem:
+    """What friction and stops make of the velocity that the smooth motion ends with.
+
+    A joint that the smooth motion brings to a stop, or leaves there, does not go on in that direction.
+
+    Args:
+        plant: What is simulated.
+        state: Shape (len(Row), n).
+        command: Shape (len(Command), n).
+        x: Where the smooth motion ends, shape (len(Smooth), n).
+    """
+    v, actuators = state[Row.VELOCITY], plant.actuators
+    voltage = demand(plant, command, v).voltage
+    motor = actuators.effort_of(actuators.instant_current(voltage, state[Row.CURRENT], v))
+    level = plant.friction.level(v) + actuators.gear_friction(motor) + command[Command.BRAKE]
+    mass, nothing = inertia(plant, state[Row.POSITION]), np.zeros(plant.n)
+    return Problem(
+        matrix=mass,
+        momentum=mass @ x[Smooth.VELOCITY],
+        friction=plant.step * level,
+        slowest=where(less_equal(x[Smooth.POSITION], plant.limits.lower), 0.0, -np.inf),
+        fastest=where(greater_equal(x[Smooth.POSITION], plant.limits.upper), 0.0, np.inf),
+        drive=nothing,
+        drive_damping=nothing,
+    )
+
+
+def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any], posed: Problem,
+           velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any]
+           ) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The state after the step; arguments as for :func:`problem` and ``semi_implicit_euler.commit``.
+
+    Returns:
+        State, shape (len(Row), n); and report, shape (len(Report), n), of the step's end.
+    """
+    actuators, step, v = plant.actuators, plant.step, state[Row.VELOCITY]
+    asked, damping = demand(plant, command, v), viscous(plant, command)
+    share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
+    corrected = x[Smooth.POSITION] + share * step * (velocity - x[Smooth.VELOCITY])
+    resting = equal(piece, STICKING) * equal(v, 0.0)  # exactly where it was, whatever the method's error
+    q = where(resting, state[Row.POSITION], clip(corrected, plant.limits.lower, plant.limits.upper))
+    current = actuators.instant_current(asked.voltage, x[Smooth.CURRENT], velocity)
+    heat = x[Smooth.WINDING_HEAT] - state[Row.WINDING_HEAT]
+    dry, middle = friction_part(posed, impulse), 0.5 * (x[Smooth.VELOCITY] + velocity)
+    limit = actuators.greatest_current
+    saturation = np.where(np.isfinite(limit), greater_equal(abs(current), limit), 0.0)
+    after = np.stack([
+        q,
+        velocity,
+        np.where(actuators.has_inductance, within(x[Smooth.CURRENT], limit), current),
+        actuators.next_temperature(state[Row.TEMPERATURE], heat, step),
+        piece,
+        saturation,
+        x[Smooth.DRIVE_WORK],
+        x[Smooth.EXTERNAL_WORK],
+        x[Smooth.VISCOUS_LOSS],
+        x[Smooth.WINDING_HEAT],
+        state[Row.FRICTION_LOSS] - dry * middle,
+        state[Row.STOP_LOSS] - (impulse - dry) * middle,
+    ])
+    terminals = actuators.motors.motor.resistance * current + actuators.back_emf(velocity)
+    report = np.stack([
+        np.where(actuators.is_motor, where(saturation, terminals, asked.voltage), 0.0),
+        current,
+        asked.effort + actuators.effort_of(current) - command[Command.DAMPING] * velocity,
+        dry / step - (damping - command[Command.DAMPING]) * velocity,
+        (impulse - dry) / step,
+        asked.voltage_saturated,
+        saturation,
+        asked.effort_saturated,
+    ])
+    return after, report

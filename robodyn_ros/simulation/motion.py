@@ -1,0 +1,105 @@
+"""The robot's smooth motion, between friction that holds and stops, as x' = f(x): what integrators integrate.
+
+x has the rows of :class:`Smooth`, shape (len(Smooth), n): besides positions, velocities and currents the energies, so
+that their balance is as exact as the motion.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.joint_actuators import within
+from robodyn_ros.compile import greater, where
+from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.newton_euler import bias
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+
+
+class Smooth(IntEnum):
+    """Rows of x."""
+
+    POSITION = 0
+    VELOCITY = 1
+    CURRENT = 2
+    DRIVE_WORK = 3
+    EXTERNAL_WORK = 4
+    VISCOUS_LOSS = 5
+    WINDING_HEAT = 6
+
+
+STATE_ROWS = (Row.POSITION, Row.VELOCITY, Row.CURRENT, Row.DRIVE_WORK, Row.EXTERNAL_WORK, Row.VISCOUS_LOSS,
+              Row.WINDING_HEAT)
+"""Where the rows of x are in the plant's state."""
+
+
+class Demand(NamedTuple):
+    """What is asked of the actuators in a step, after the limits.
+
+    Attributes:
+        effort: Of ideal sources; 0 for motors, shape (n,) [N m or N].
+        voltage: Of motors, shape (n,) [V].
+        voltage_saturated: 1 where the amplifier's limit cut the voltage, shape (n,).
+        effort_saturated: 1 where the joint's effort limit cut the effort, shape (n,).
+    """
+
+    effort: NDArray[Any]
+    voltage: NDArray[Any]
+    voltage_saturated: NDArray[Any]
+    effort_saturated: NDArray[Any]
+
+
+def demand(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> Demand:
+    """Commands within limits; those of effort become voltages where there is a motor, (6.12), (6.13).
+
+    Args:
+        plant: What is simulated.
+        command: Shape (len(Command), n).
+        v: Joint velocities when the step begins, shape (n,) [rad/s or m/s].
+    """
+    actuators, limit = plant.actuators, plant.model.effort_limit
+    asked = command[Command.EFFORT]
+    effort = within(asked, limit)
+    by_voltage = command[Command.BY_VOLTAGE]
+    wanted = where(by_voltage, command[Command.VOLTAGE], actuators.wanted_voltage(effort, v))
+    voltage = np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0)
+    beyond = np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
+                      greater(abs(wanted), actuators.voltage_limit), 0.0)
+    return Demand(np.where(actuators.is_motor, 0.0, effort), voltage, beyond,
+                  where(by_voltage, 0.0, greater(abs(asked), limit)))
+
+
+def viscous(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
+    """D of joints, motors' shafts and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m]."""
+    return plant.friction.viscous + plant.actuators.reflected_damping + command[Command.DAMPING]
+
+
+def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
+    """M(q) + Gamma^T J_M Gamma, (6.17), shape (n, n)."""
+    return mass_matrix(plant.model, q) + np.diag(plant.actuators.reflected_inertia)
+
+
+def derivative(plant: PlantModel, x: NDArray[Any], asked: Demand, command: NDArray[Any]) -> NDArray[Any]:
+    """f(x) under constant commands: (6.1) and (6.16), with limited currents.
+
+    Args:
+        plant: What is simulated.
+        x: Shape (len(Smooth), n).
+        asked: What the actuators do.
+        command: Shape (len(Command), n).
+
+    Returns:
+        Shape (len(Smooth), n).
+    """
+    q, v, current = x[Smooth.POSITION], x[Smooth.VELOCITY], x[Smooth.CURRENT]
+    actuators, external, damping = plant.actuators, command[Command.EXTERNAL], viscous(plant, command)
+    flowing = actuators.instant_current(asked.voltage, current, v)
+    current_rate = actuators.current_rate(asked.voltage, current, v)
+    effort = asked.effort + actuators.effort_of(flowing)
+    a = solve_mass(inertia(plant, q), effort + external - bias(plant.model, q, v) - damping * v)
+    work = asked.effort * v + actuators.power(flowing, current_rate, v)
+    return np.stack([v, a, current_rate, work, external * v, damping * v * v, actuators.heating(flowing)])

@@ -1,0 +1,154 @@
+"""What is simulated, as data: bodies, actuators, friction, step, method; and the rows of the simulation's arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.simulation.joint_constraints import STICKING, Limits
+
+
+class Integrator(StrEnum):
+    """How the equations of motion become steps."""
+
+    SEMI_IMPLICIT_EULER = "semi_implicit_euler"
+    """q' = q + h v', damping and motors implicit: stable, order 1."""
+    EXPLICIT_EULER = "explicit_euler"
+    """The books' q' = q + h v, v' = v + h a: order 1, gains energy."""
+    RUNGE_KUTTA = "runge_kutta"
+    """The classical one, order 4."""
+    ADAPTIVE = "adaptive"
+    """SciPy's solve_ivp, as exact as is asked for: slow, a reference."""
+
+
+class Row(IntEnum):
+    """Rows of the state, an array of shape (len(Row), n); energies are sums since the start [J]."""
+
+    POSITION = 0
+    VELOCITY = 1
+    CURRENT = 2
+    TEMPERATURE = 3
+    PIECE = 4
+    SATURATION = 5
+    DRIVE_WORK = 6
+    EXTERNAL_WORK = 7
+    VISCOUS_LOSS = 8
+    WINDING_HEAT = 9
+    FRICTION_LOSS = 10
+    STOP_LOSS = 11
+
+
+class Command(IntEnum):
+    """Rows of what acts on the joints during some steps, an array of shape (len(Command), n)."""
+
+    EFFORT = 0
+    """Asked for [N m or N]."""
+    VOLTAGE = 1
+    """Asked for [V]."""
+    BY_VOLTAGE = 2
+    """1: the voltage counts; 0: the effort."""
+    DAMPING = 3
+    """Passive, by the drive [N m s/rad or N s/m]."""
+    BRAKE = 4
+    """Dry friction of the brake, infinite for one that always holds [N m or N]."""
+    EXTERNAL = 5
+    """Effort of what pushes the links [N m or N]."""
+
+
+class Report(IntEnum):
+    """Rows of what happened in the last step, an array of shape (len(Report), n)."""
+
+    VOLTAGE = 0
+    """At the motor's terminals, mean [V]."""
+    CURRENT = 1
+    """Mean [A]."""
+    EFFORT = 2
+    """Of the drive on the joint: gamma tau_0 of a motor, and its passive damping [N m or N]."""
+    FRICTION = 3
+    """Viscous and dry, of joint, gear and brake, on the joint [N m or N]."""
+    STOP = 4
+    """Of the stops on the joint [N m or N]."""
+    VOLTAGE_SATURATED = 5
+    CURRENT_SATURATED = 6
+    EFFORT_SATURATED = 7
+
+
+@dataclass(frozen=True, eq=False)
+class PlantModel:
+    """A robot with its actuators and friction, and how it is simulated.
+
+    Attributes:
+        model: The rigid bodies and limits; its friction is not looked at.
+        actuators: One for each joint.
+        friction: Of the joints.
+        step: h [s].
+        integrator: The method.
+
+    Raises:
+        InputError: The numbers of joints differ, the step is not positive, or a motor is too fast for an explicit
+            method.
+    """
+
+    model: RobotModel
+    actuators: JointActuators
+    friction: Friction
+    step: float
+    integrator: Integrator = Integrator.SEMI_IMPLICIT_EULER
+
+    def __post_init__(self) -> None:
+        """Check that everything fits together."""
+        if not 0.0 < self.step < np.inf:
+            raise InputError(f"step of the plant: expected a positive time [s], received {self.step}")
+        self.actuators.check(self.model)
+        if self.friction.n != self.model.n:
+            raise InputError(f"robot '{self.model.name}': expected friction of {self.model.n} joints, received "
+                             f"{self.friction.n}")
+        known = [str(integrator) for integrator in Integrator]
+        if self.integrator not in known:
+            raise InputError(f"integrator: expected {', '.join(known[:-1])} or {known[-1]}, received "
+                             f"{self.integrator!r}")
+        object.__setattr__(self, "integrator", Integrator(self.integrator))
+        self._check_electrical_time_constants()
+
+    def _check_electrical_time_constants(self) -> None:
+        stable = {Integrator.EXPLICIT_EULER: 2.0, Integrator.RUNGE_KUTTA: 2.785}.get(self.integrator)
+        times = self.actuators.motors.motor.electrical_time_constant
+        for name, states, time in zip(self.model.joint_names, self.actuators.has_inductance, times, strict=True):
+            if stable is not None and states and self.step > stable * time:
+                raise InputError(
+                    f"integrator {self.integrator}: expected steps up to {stable} L/R = {stable * time:.3g} s, beyond "
+                    f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
+                    f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.model.n
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Stops, and the motors' greatest impulse in a step."""
+        drive = self.step * self.actuators.effort_limit
+        return Limits(self.model.position_lower, self.model.position_upper, drive)
+
+    def state(self, q: Array, v: Array) -> Array:
+        """The state at positions and velocities: no current, windings at ambient temperature, energies 0.
+
+        Args:
+            q: Shape (n,) [rad or m].
+            v: Shape (n,) [rad/s or m/s].
+
+        Returns:
+            Shape (len(Row), n).
+        """
+        state = np.zeros((len(Row), self.n))
+        state[Row.POSITION], state[Row.VELOCITY], state[Row.PIECE] = q, v, STICKING
+        state[Row.TEMPERATURE] = self.actuators.ambient_temperature
+        return state
