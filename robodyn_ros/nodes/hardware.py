@@ -7,20 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rosgraph_msgs.msg import Clock
+from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
+from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, live_settings
-from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, set_stamp
+from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, live_settings, sensing
+from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.parameters import Parameter, robot_source
 from robodyn_ros.nodes.plant_loop import PlantLoop, TimeMode
-from robodyn_ros.nodes.runtime import COMMAND_QOS, CONTROL_QOS, ControlPath, RobodynNode, run_node
+from robodyn_ros.nodes.runtime import COMMAND_QOS, ControlPath, RobodynNode, run_node
+from robodyn_ros.nodes.state_outputs import StateOutputs
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import Plant, default_position
+from robodyn_ros.simulation.sensing import Sensors
 
 _STALL_SECONDS = 2.0
 
@@ -37,24 +41,29 @@ class HardwareNode(RobodynNode):
         parameters = self.parameters
         parameters.declare(PARAMETERS)
         robot = Robot.from_urdf(robot_source(parameters))
-        period, steps = control_period(parameters["update_rate"], parameters["step"])
+        self._period, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = Plant(robot, parameters["step"], self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
-        clock = None if time_mode is TimeMode.REAL_TIME else self.create_publisher(Clock, "/clock", CONTROL_QOS)
-        clock_periods = max(1, round(NANOSECONDS / period / parameters["clock_rate"]))
+        outputs = StateOutputs(self, plant, self._period,
+                               0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"])
 
         self._joints = JointOrder(plant.joint_names)
-        self._loop = PlantLoop(plant, time_mode, period, steps, clock_periods, live_settings(parameters.__getitem__),
-                               self.create_publisher(JointState, "joint_states", CONTROL_QOS), clock, self.diagnostics)
+        self._random = np.random.default_rng(parameters["seed"])
+        settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
+        self._loop = PlantLoop(plant, time_mode, self._period, settings, outputs, self.diagnostics)
         parameters.on_change(self._on_change)
         self.diagnostics.values = self._loop.values
-        self._path = self.add_control_path(
-            ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS))
+        self._path = ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS)
+        self._path.listen(Float64MultiArray, "~/commands", self._loop.on_array, COMMAND_QOS)
+        if plant.model.actuators.is_motor.any():
+            self._path.listen(VoltageCommands, "voltage_commands", self._loop.on_voltages, COMMAND_QOS)
+        self.add_control_path(self._path)
+        self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, 10)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Step, "~/step", self._on_step)
         self.create_service(SetState, "~/set_state", self._on_set_state)
-        self.get_logger().info(f"'{robot.name}', {robot.n} joints, {time_mode}, {NANOSECONDS / period:g} Hz, "
+        self.get_logger().info(f"'{robot.name}', {robot.n} joints, {time_mode}, {NANOSECONDS / self._period:g} Hz, "
                                f"{steps} steps of {plant.step} s each")
 
     def _initial_position(self, robot: Robot) -> Array:
@@ -67,8 +76,28 @@ class HardwareNode(RobodynNode):
                                                  robot.model.position_upper, strict=True))
         return np.array([self.parameters[name] for name in names])
 
+    def _sensors(self, value: Callable[[str], Any]) -> Sensors | None:
+        """What is seen of the joints; arguments as for :func:`live_settings`."""
+        how = sensing(value)
+        if how.exact:
+            return None
+        return Sensors(how, len(self._joints), self._period / NANOSECONDS, self._random)
+
     def _on_change(self, changed: Mapping[str, Any]) -> None:
-        self._loop.settings = live_settings(lambda name: changed.get(name, self.parameters[name]))
+        def value(name: str) -> Any:
+            return changed.get(name, self.parameters[name])
+
+        sensed = any(name.startswith("sensing.") for name in changed)
+        sensors = self._sensors(value) if sensed else self._loop.settings.sensors
+        self._loop.settings = live_settings(value, sensors)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            link, wrench = self._loop.wrenches.read(message)
+        except MessageError as error:
+            self.diagnostics.problem(f"rejected wrenches: {error.reason}", f"wrench rejected: {error}")
+        else:
+            self._path.call(lambda: self._loop.wrenches.put_in_force(link, wrench))
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return self._answer(response, lambda: self._path.call(self._loop.reset), "at the initial state")

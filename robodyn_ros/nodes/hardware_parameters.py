@@ -13,7 +13,7 @@ from robodyn_ros.nodes.messages import NANOSECONDS
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter
 from robodyn_ros.nodes.plant_loop import LiveSettings, TimeMode
 from robodyn_ros.simulation.commands import SafeBehaviour
-from robodyn_ros.simulation.sensing import Sensing, VelocitySource
+from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
 
 _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 
@@ -39,6 +39,10 @@ PARAMETERS = (
               choices=tuple(map(str, SafeBehaviour))),
     Parameter("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
               "speed [s].", minimum=1e-4),
+    Parameter("wrench_timeout", 0.0, "Age at which a wrench of ~/external_wrench ends, in simulated time [s]; 0: it "
+              "lasts until it is replaced.", minimum=0.0),
+    Parameter("actuator_state_rate", 50.0, "Messages on ~/actuator_states per simulated second [Hz], at most one per "
+              "control period; 0: none.", minimum=0.0, maximum=10000.0),
     Parameter("seed", 0, "Seed of the sensors' noise.", read_only=True, minimum=0),
     Parameter("sensing.position_resolution", [0.0], f"Step of the encoders [rad or m]; 0: none; {_PER_JOINT}.",
               minimum=0.0),
@@ -54,11 +58,12 @@ PARAMETERS = (
 )
 
 
-def live_settings(value: Callable[[str], Any]) -> LiveSettings:
+def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveSettings:
     """Settings that may change while the node runs.
 
     Args:
         value: Gives the value of a parameter.
+        sensors: See :class:`LiveSettings`.
     """
     return LiveSettings(
         command_timeout=value("command_timeout"),
@@ -66,6 +71,9 @@ def live_settings(value: Callable[[str], Any]) -> LiveSettings:
         safe_time_constant=value("safe_time_constant"),
         real_time_factor=value("real_time_factor"),
         lockstep_speed_limit=value("lockstep_speed_limit"),
+        wrench_timeout=value("wrench_timeout"),
+        actuator_state_rate=value("actuator_state_rate"),
+        sensors=sensors,
     )
 
 

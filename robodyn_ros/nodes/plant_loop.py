@@ -6,27 +6,28 @@ Everything here runs in the control path's thread, but for the attributes named 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from rclpy.publisher import Publisher
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
+from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.nodes.command_inputs import CommandInputs
 from robodyn_ros.nodes.diagnostics import Diagnostics
-from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError, set_stamp, to_field, to_nanoseconds
+from robodyn_ros.nodes.external_wrenches import ExternalWrenches
+from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, to_nanoseconds
 from robodyn_ros.nodes.runtime import ControlPath
+from robodyn_ros.nodes.state_outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
 from robodyn_ros.simulation.pacing import Pace
-from robodyn_ros.simulation.plant import Plant
-
-REPEAT_SECONDS = 0.1
-"""How often the last state is published again while it stands still: paused, or waiting in lockstep."""
+from robodyn_ros.simulation.plant import ActuatorState, Plant
+from robodyn_ros.simulation.sensing import Sensors
 
 _PATIENCE_SECONDS = 1.0
 _LONGEST_CATCH_UP_SECONDS = 0.1
@@ -51,6 +52,9 @@ class LiveSettings:
         safe_time_constant: Time constant of the damping behaviour [s].
         real_time_factor: Simulated time per steady clock time, for ``scaled``.
         lockstep_speed_limit: Most simulated time per steady clock time, for ``lockstep``; 0: none.
+        wrench_timeout: Age at which an external wrench ends, in simulated time [s]; 0: never.
+        actuator_state_rate: Actuator states per simulated second [Hz]; 0: none.
+        sensors: What is seen of the joints, used by nobody else; None: everything as it is.
     """
 
     command_timeout: float
@@ -58,6 +62,9 @@ class LiveSettings:
     safe_time_constant: float
     real_time_factor: float
     lockstep_speed_limit: float
+    wrench_timeout: float
+    actuator_state_rate: float
+    sensors: Sensors | None
 
 
 class PlantLoop:
@@ -67,11 +74,8 @@ class PlantLoop:
         plant: The simulated robot.
         time_mode: The mode.
         period: Control period [ns].
-        steps: Steps of the plant in a control period.
-        clock_periods: Control periods per message on /clock.
         settings: Settings at the start.
-        joint_states: Publisher of joint states.
-        clock: Publisher of /clock; None where the mode does not own time.
+        outputs: Where states go.
         diagnostics: The node's diagnostics.
 
     Attributes:
@@ -79,11 +83,11 @@ class PlantLoop:
         periods: Control periods done; handed over for reading.
         budget: Control periods to do before the pause; None: no pause in sight.
         stamp: Stamp of the last state published [ns].
+        wrenches: What pushes the links.
     """
 
-    def __init__(self, plant: Plant, time_mode: TimeMode, period: int, steps: int, clock_periods: int,
-                 settings: LiveSettings, joint_states: Publisher[JointState], clock: Publisher[Clock] | None,
-                 diagnostics: Diagnostics) -> None:
+    def __init__(self, plant: Plant, time_mode: TimeMode, period: int, settings: LiveSettings,
+                 outputs: StateOutputs, diagnostics: Diagnostics) -> None:
         self.plant = plant
         self.time_mode = time_mode
         self.period = period
@@ -92,25 +96,23 @@ class PlantLoop:
         self.budget: int | None = None
         self.stamp = 0
         self.pace = Pace(period, longest=max(1, int(_LONGEST_CATCH_UP_SECONDS * NANOSECONDS / period)))
-        self._steps = steps
-        self._clock_periods = clock_periods
-        self._settings = settings
-        self._joint_states, self._clock, self._diagnostics = joint_states, clock, diagnostics
+        self.wrenches = ExternalWrenches(plant)
+        self._steps = round(period / NANOSECONDS / plant.step)
+        self._outputs, self._diagnostics = outputs, diagnostics
         self._joints = JointOrder(plant.joint_names)
         self._commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
+        self._inputs = CommandInputs(self._joints, self._commands, plant.model.actuators.is_motor, diagnostics)
+        self._sensors: Sensors | None = None
         self._configure(settings)
         # Simulated time begins at the first period's end, since ROS takes a stamp of 0 for no stamp at all.
         self._tick = 1
-        self._next_clock = 0
         self._time_offset = 0
         self._answered = False
-        self._repeat_at = 0.0
         self._waiting_since: float | None = None
         self._dropped = 0.0
         self._unsafe_text = ""
         self._diverged = False
-        self._message = JointState(name=self._joints.names)
-        self._clock_message = Clock()
+        self._last_values = time.monotonic(), 0
 
     def run(self, path: ControlPath) -> None:
         """The body of the control path's thread."""
@@ -198,23 +200,16 @@ class PlantLoop:
         self._advance(periods if self.budget is None else min(periods, self.budget))
 
     def _take_commands(self, path: ControlPath) -> None:
+        path.handle_further()
         while (message := path.take()) is not None:
-            self._accept(message)
+            self._inputs.efforts(message)
 
     def _lockstep_cycle(self, path: ControlPath) -> None:
-        # An answered state waits for nothing but its time.
-        message = None if self._answered and self.budget != 0 else path.wait(REPEAT_SECONDS)
-        if message is not None:
-            # An answer that is rejected is an answer too: the last good command goes on, and grows old.
-            self._accept(message)
-            stamp = to_nanoseconds(message.header.stamp)
-            if stamp == self.stamp:
-                self._answered = True
-            elif stamp == 0:
-                self._diagnostics.problem("commands without stamp", "joint_commands: stamp 0; in lockstep the plant "
-                                          "waits for a command with the stamp of the joint state that it answers")
-            else:
-                self._diagnostics.count("commands that answer an earlier state")
+        if not self._answered or self.budget == 0:  # an answered state waits for nothing but its time
+            message = path.wait(REPEAT_SECONDS)
+            if message is not None:
+                self._inputs.efforts(message)
+                self._note_answer(message, "joint_commands")
         if not self._answered or self.budget == 0:
             self._repeat_state()
             return
@@ -230,27 +225,41 @@ class PlantLoop:
             self._waiting_since = None
             self._diagnostics.clear_condition("lockstep", "lockstep: commands answer again")
 
-    def _accept(self, message: JointState) -> None:
-        """Take a command, or reject all of it and keep the last good one."""
-        joints, commands = self._joints, self._commands
-        try:
-            if message.name == joints.names:
-                commands.accept(joints.read(message.name, message.effort, "joint_commands: effort"))
+    # Commands on further topics: called by the path.
+
+    def on_voltages(self, message: VoltageCommands) -> None:
+        """Take a message of ``voltage_commands``."""
+        self._inputs.voltages(message)
+        self._note_answer(message, "voltage_commands")
+
+    def on_array(self, message: Float64MultiArray) -> None:
+        """Take a message of ``~/commands``; having no stamp, it answers the last state."""
+        self._inputs.array(message)
+        self._answered = True
+
+    def _note_answer(self, message: JointState | VoltageCommands, topic: str) -> None:
+        """In lockstep, see which state a command answers; one that is rejected is an answer too."""
+        stamp = to_nanoseconds(message.header.stamp)
+        if stamp == self.stamp:
+            self._answered = True
+        elif self.time_mode is TimeMode.LOCKSTEP:
+            if stamp == 0:
+                self._diagnostics.problem("commands without stamp", f"{topic}: stamp 0; in lockstep the plant waits "
+                                          "for a command with the stamp of the joint state that it answers")
             else:
-                columns = joints.columns(message.name, "joint_commands")
-                commands.accept(joints.read(message.name, message.effort, "joint_commands: effort",
-                                            fill=commands.effort), columns)
-        except MessageError as error:
-            self._diagnostics.problem(f"rejected commands: {error.reason}", f"command rejected: {error}; "
-                                      "the last good one stays")
+                self._diagnostics.count("commands that answer an earlier state")
 
     def _advance(self, periods: int) -> None:
         """Do control periods under the present commands, and publish the state at their end."""
         plant, commands = self.plant, self._commands
         try:
             for _ in range(periods):
+                if self.wrenches:
+                    self.wrenches.advance()
                 plant.advance(commands.drive(plant.joint_inertia), self._steps)
                 commands.advance()
+                if self._sensors is not None:
+                    self._seen = self._sensors.measure(plant.q, plant.v)
         except SimulationError as error:
             self._diverged = True
             self.budget = 0
@@ -265,41 +274,25 @@ class PlantLoop:
             self._report_safety()
 
     def _publish_state(self) -> None:
-        plant, message = self.plant, self._message
         self.stamp = stamp = self._tick * self.period + self._time_offset
         if self.time_mode is TimeMode.REAL_TIME and abs(time.time_ns() - stamp) > _CLOCK_STEP_NANOSECONDS:
             self._set_time_origin()
             self.stamp = stamp = self._tick * self.period + self._time_offset
-        set_stamp(message.header.stamp, stamp)
-        message.position = to_field(plant.q)
-        message.velocity = to_field(plant.v)
-        message.effort = to_field(plant.effort)
-        self._joint_states.publish(message)
-        if self._clock is not None and self._tick >= self._next_clock:
-            self._publish_clock(self._clock)
-            self._next_clock = self._tick + self._clock_periods
-        self._repeat_at = time.monotonic() + REPEAT_SECONDS
-
-    def _publish_clock(self, clock: Publisher[Clock]) -> None:
-        set_stamp(self._clock_message.clock, self.stamp)
-        clock.publish(self._clock_message)
+        plant = self.plant
+        position, velocity = (plant.q, plant.v) if self._sensors is None else self._seen
+        self._outputs.publish(self._tick, stamp, position, velocity)
 
     def _repeat_state(self) -> None:
-        """Publish the last state once more, with the same stamp, if it has been a while: for who came late."""
-        now = time.monotonic()
-        if now < self._repeat_at:
+        """Publish the last state once more if it has been a while; in lockstep, say so if it is too long."""
+        if not self._outputs.repeat() or self.time_mode is not TimeMode.LOCKSTEP or self.budget == 0:
             return
-        self._repeat_at = now + REPEAT_SECONDS
-        self._joint_states.publish(self._message)
-        if self._clock is not None:
-            self._publish_clock(self._clock)
-        if self.time_mode is TimeMode.LOCKSTEP and self.budget != 0:
-            if self._waiting_since is None:
-                self._waiting_since = now
-            if now - self._waiting_since > _PATIENCE_SECONDS:
-                self._diagnostics.raise_condition(
-                    "lockstep", f"lockstep: no command answers the joint state stamped {self.stamp / NANOSECONDS} s; "
-                    "is a controller running?")
+        now = time.monotonic()
+        if self._waiting_since is None:
+            self._waiting_since = now
+        if now - self._waiting_since > _PATIENCE_SECONDS:
+            self._diagnostics.raise_condition(
+                "lockstep", f"lockstep: no command answers the joint state stamped {self.stamp / NANOSECONDS} s; "
+                "is a controller running?")
 
     def _report_safety(self) -> None:
         """Say once which joints are in the safe behaviour, and once that they are not any more."""
@@ -325,6 +318,7 @@ class PlantLoop:
         self._report_safety()
         self._answered = False
         self._tick += 1
+        self._restart_sensors()
         self._publish_state()
 
     def _restart_time(self) -> None:
@@ -336,18 +330,52 @@ class PlantLoop:
         if self.time_mode is TimeMode.REAL_TIME:
             self._time_offset = time.time_ns() - self._tick * self.period
 
+    def _restart_sensors(self) -> None:
+        if self._sensors is not None:
+            self._seen = self._sensors.restart(self.plant.q, self.plant.v)
+
     def _configure(self, settings: LiveSettings) -> None:
         self._settings = settings
-        timeout = int(np.ceil(settings.command_timeout * NANOSECONDS / self.period))
-        self._commands.configure(timeout, settings.safe_behaviour, settings.safe_time_constant)
+        self._commands.configure(self._in_periods(settings.command_timeout), settings.safe_behaviour,
+                                 settings.safe_time_constant)
+        self.wrenches.timeout = self._in_periods(settings.wrench_timeout)
+        self._outputs.set_actuator_state_rate(settings.actuator_state_rate)
+        if settings.sensors is not self._sensors:
+            self._sensors = settings.sensors
+            self._restart_sensors()
         if self.time_mode is TimeMode.SCALED:
             self.pace.interval = self.period / settings.real_time_factor
         elif self.time_mode is TimeMode.LOCKSTEP and settings.lockstep_speed_limit:
             self.pace.interval = self.period / settings.lockstep_speed_limit
 
+    def _in_periods(self, seconds: float) -> int:
+        """A time in control periods, rounded up."""
+        return int(np.ceil(seconds * NANOSECONDS / self.period))
+
     def values(self) -> dict[str, Any]:
-        """Figures for the diagnostics."""
-        return {"time mode": str(self.time_mode), "simulated time [s]": self.plant.time, "periods": self.periods,
-                "paused": self.budget == 0, "missed periods": self.pace.missed,
-                "worst lateness [s]": self.pace.worst / NANOSECONDS,
-                "time fallen behind [s]": self.pace.dropped / NANOSECONDS}
+        """Figures for the diagnostics; on the executor's thread, of one control period or the next."""
+        now, periods = time.monotonic(), self.periods
+        since, before = self._last_values
+        self._last_values = now, periods
+        plant = self.plant
+        return {
+            "time mode": str(self.time_mode), "simulated time [s]": plant.time, "paused": self.budget == 0,
+            "periods": periods, "rate [Hz]": round((periods - before) / (now - since), 1),
+            "worst jitter [s]": self.pace.worst / NANOSECONDS, "missed periods": self.pace.missed,
+            "time fallen behind [s]": self.pace.dropped / NANOSECONDS,
+            "periods without a new command": self._commands.missed, "pushed links": len(self.wrenches),
+            "saturated joints": ", ".join(saturated(self._joints.names, plant.actuator_state)) or "none",
+            **{f"{name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},
+        }
+
+
+def saturated(names: Sequence[str], state: ActuatorState) -> list[str]:
+    """Joints whose actuator is at a limit, each with the limit's kind.
+
+    Args:
+        names: Joint names, length n.
+        state: The actuators' state.
+    """
+    kinds = {"voltage": state.voltage_saturated, "current": state.current_saturated, "effort": state.effort_saturated}
+    return [f"{name} ({kind})" for kind, mask in kinds.items()
+            for name, at_limit in zip(names, mask, strict=True) if at_limit]

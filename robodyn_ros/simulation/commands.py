@@ -60,6 +60,7 @@ class JointCommands:
         effort: The last good efforts, shape (n,) [N m or N]; never altered, only replaced.
         voltage: The last good voltages, shape (n,) [V]; likewise.
         by_voltage: 1 where the last command was a voltage, else 0, shape (n,); likewise.
+        missed: Control periods without a new command for any joint, since the first one.
     """
 
     def __init__(self, n: int, effort_limit: Array) -> None:
@@ -67,6 +68,7 @@ class JointCommands:
         self._all = np.ones(n)
         self._brake = np.where(effort_limit > 0.0, effort_limit, np.inf)
         self._now = 0  # time in control periods
+        self.missed = 0
         self.configure(0, SafeBehaviour.DAMPING, 1.0)
         self.clear()
 
@@ -84,7 +86,7 @@ class JointCommands:
         """Forget all commands."""
         self.effort = self.voltage = self.by_voltage = self._none
         self._times = [_NEVER] * len(self._none)  # of the last command for each joint
-        self._oldest = _NEVER
+        self._oldest = self._newest = _NEVER
 
     def accept(self, effort: Array, columns: Sequence[int] | None = None) -> None:
         """Take efforts.
@@ -108,6 +110,7 @@ class JointCommands:
 
     def _note(self, columns: Sequence[int] | None, by_voltage: Array) -> None:
         """Remember when joints were commanded, and by which quantity."""
+        self._newest = self._now
         if columns is None:
             self.by_voltage = by_voltage
             self._times, self._oldest = [self._now] * len(self._times), self._now
@@ -121,6 +124,8 @@ class JointCommands:
 
     def advance(self, periods: int = 1) -> None:
         """Let the commands grow older by some control periods."""
+        if self._newest != _NEVER:
+            self.missed += periods - (self._newest == self._now)
         self._now += periods
 
     def stale(self) -> NDArray[np.bool_]:

@@ -66,13 +66,14 @@ class Sensors:
         sensing: How.
         n: Number of joints.
         period: Control period [s].
-        seed: Seed of the noise: the same seed and the same motion give the same measurements, to the last bit.
+        seed: Seed of the noise: the same seed and the same motion give the same measurements, to the last bit. Or
+            the generator of the noise itself.
 
     Raises:
         InputError: A figure is negative, not finite, or of a wrong length.
     """
 
-    def __init__(self, sensing: Sensing, n: int, period: float, seed: int = 0) -> None:
+    def __init__(self, sensing: Sensing, n: int, period: float, seed: int | np.random.Generator = 0) -> None:
         self._resolution = _per_joint(sensing.position_resolution, n, "position_resolution")
         self._position_noise = _per_joint(sensing.position_noise, n, "position_noise")
         self._velocity_noise = _per_joint(sensing.velocity_noise, n, "velocity_noise")

@@ -113,3 +113,17 @@ def test_voltages_grow_old_as_efforts_do():
     of.clear()
     assert quantities(of) == ([0, 0], [0, 0], [0, 0])
     assert of.waiting().all()
+
+
+def test_periods_without_a_new_command_are_counted():
+    of = commands()
+    of.advance(5)
+    assert of.missed == 0
+    for _ in range(3):
+        of.accept(np.array([5.0, 6.0]), [0])
+        of.advance()
+    assert of.missed == 0
+    of.advance(2)
+    of.accept_voltage(np.array([5.0, 6.0]))
+    of.advance(4)
+    assert of.missed == 5

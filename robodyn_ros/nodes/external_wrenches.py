@@ -1,0 +1,85 @@
+"""Wrenches that push links of the simulated robot: from messages to what the plant takes.
+
+A message (geometry_msgs/WrenchStamped) names the link in ``header.frame_id``; its force and torque are about the link's
+origin, in the link's axes, and turn with it. The plant wants base axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.messages import MessageError
+from robodyn_ros.simulation.plant import Plant
+
+
+class ExternalWrenches:
+    """The wrenches in force, each until it is replaced, cleared, or too old.
+
+    Args:
+        plant: The simulated robot.
+
+    Attributes:
+        timeout: Age at which a wrench ends, in control periods; 0: never.
+    """
+
+    def __init__(self, plant: Plant) -> None:
+        self.timeout = 0
+        self._plant = plant
+        self._dynamics = plant.robot.dynamics()
+        self._now = 0
+        self._in_force: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, when it came
+
+    def read(self, message: WrenchStamped) -> tuple[str, Array]:
+        """Check a message, and get ready for its link; from any thread.
+
+        Returns:
+            Link, and (force, torque) about its origin, in its axes, shape (6,) [N, N m].
+
+        Raises:
+            MessageError: There is no such link, or a value is not finite.
+        """
+        link, force, torque = message.header.frame_id, message.wrench.force, message.wrench.torque
+        wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        try:
+            self._plant.robot.model.frame(link)
+        except InputError as error:
+            raise MessageError("unknown link", f"external_wrench: header.frame_id: {error}") from None
+        if not np.isfinite(wrench).all():
+            raise MessageError("not finite", f"external_wrench on '{link}': expected finite numbers, received "
+                               f"{wrench.tolist()}")
+        if wrench.any():  # compiled now, not when the control path needs it
+            self._dynamics.jacobian(self._plant.initial_position, link)
+            self._base_axes(self._plant.initial_position, link, wrench)
+        return link, wrench
+
+    def put_in_force(self, link: str, wrench: Array) -> None:
+        """Let a wrench push a link from now on, instead of the one that may push it now; zeros: let go.
+
+        Args:
+            link: Name of the link.
+            wrench: (force, torque) about its origin, in its axes, shape (6,) [N, N m].
+        """
+        if wrench.any():
+            self._in_force[link] = wrench, self._now
+        elif self._in_force.pop(link, None) is not None:
+            self._plant.set_wrench(link, np.zeros(6))
+
+    def advance(self) -> None:
+        """Give the plant the wrenches for the next control period."""
+        self._now += 1
+        for link, (wrench, since) in list(self._in_force.items()):
+            if self.timeout and self._now - since > self.timeout:
+                self.put_in_force(link, np.zeros(6))
+            else:
+                self._plant.set_wrench(link, self._base_axes(self._plant.q, link, wrench))
+
+    def __len__(self) -> int:
+        """Return the number of links that are pushed."""
+        return len(self._in_force)
+
+    def _base_axes(self, q: Array, link: str, wrench: Array) -> Array:
+        rotation = self._dynamics.forward_kinematics(q, link)[:3, :3]
+        return np.concatenate([rotation @ wrench[:3], rotation @ wrench[3:]])
