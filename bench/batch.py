@@ -1,45 +1,90 @@
-"""Batches of states through each dynamics function, against a Python loop over Pinocchio."""
+"""Batches of states through each function of the dynamics, against a loop over Pinocchio, and its own batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from bench.pinocchio_calls import Call, calls, check, derivative_calls
+from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
+from bench.robots import Pair
 from bench.timing import Comparison, compare
-from robodyn_ros import Robot
-from robodyn_ros.resources import robot_file
 
 SAMPLES, LOOPED = 100_000, 1_000
 """States in our batch, and of them in the peer's loop, whose time grows with their number alone."""
 
 
-def run(robot_name: str = "arm7") -> list[tuple[str, Comparison]]:
-    """Seconds per state of our batch on one core and of the loop, after checking that the numbers agree."""
+class Result(NamedTuple):
+    """Seconds per state.
+
+    Attributes:
+        one: On one core, and of the loop.
+        two: On two, and of the loop.
+        parallel: Two cores of ours, and of Pinocchio's own batch on as many, where it has one.
+    """
+
+    one: Comparison
+    two: Comparison
+    parallel: Comparison | None
+
+
+def loop(call: Call, states: list[np.ndarray]) -> list[np.ndarray]:
+    """One state after the other, each result kept."""
+    return [np.array(call.peer(*state)) for state in zip(*states, strict=True)]
+
+
+def run(pair: Pair, call: Call, samples: int = SAMPLES, looped: int = LOOPED, repetitions: int = 11) -> Result:
+    """Compare one function, after checking that the numbers agree."""
     import pinocchio as pin
 
-    path = robot_file(robot_name)
-    robot = Robot.from_urdf(path)
-    batch = robot.dynamics().batch
-    model = pin.buildModelFromUrdf(str(path))
-    data = model.createData()
-    q, v, a = np.random.default_rng(5).uniform(-1.0, 1.0, (3, SAMPLES, robot.n))
-    functions: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray], tuple[np.ndarray, ...]]] = {
-        "inverse_dynamics": (batch.inverse_dynamics, pin.rnea, (q, v, a)),
-        "forward_dynamics": (batch.forward_dynamics, pin.aba, (q, v, a)),
-        "gravity": (batch.gravity, pin.computeGeneralizedGravity, (q,)),
-        "coriolis_matrix": (batch.coriolis_matrix, pin.computeCoriolisMatrix, (q, v)),
-    }
-    results = []
-    for name, (ours, peer, inputs) in functions.items():
-        head = [array[:LOOPED] for array in inputs]
+    batch = pair.robot.dynamics().batch
+    function = getattr(batch, call.name)
+    inputs = list(np.random.default_rng(5).uniform(-1.0, 1.0, (3, samples, pair.robot.n)))[: call.inputs]
+    head = [array[:looped, pair.to_pin] for array in inputs]
+    for sample in (0, looped // 2, looped - 1):
+        state = tuple(array[sample] for array in inputs)
+        check(call, pair, function(*(array[: looped] for array in inputs))[sample], state)
 
-        def loop(peer: Callable[..., np.ndarray] = peer, head: list[np.ndarray] = head) -> list[np.ndarray]:
-            return [np.array(peer(model, data, *state)) for state in zip(*head, strict=True)]
+    def ours(threads: int) -> None:
+        batch.threads = threads
+        function(*inputs)
 
-        expected = np.array(loop())
-        np.testing.assert_allclose(ours(*head), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max(), err_msg=name)
-        times = compare(partial(ours, *inputs), loop, repetitions=11)
-        results.append((name, Comparison(times.ours / SAMPLES, times.peer / LOOPED)))
-    return results
+    def per_state(times: Comparison, peers: int) -> Comparison:
+        return Comparison(times.ours / samples, times.peer / peers)
+
+    one, two = (per_state(compare(partial(ours, threads), partial(loop, call, head), repetitions), looped)
+                for threads in (1, 2))
+    own = {"inverse_dynamics": pin.rneaInParallel, "forward_dynamics": pin.abaInParallel}.get(call.name)
+    if own is None:
+        return Result(one, two, None)
+    pool = pin.ModelPool(pair.model, 2)
+    states = [np.asfortranarray(array[:, pair.to_pin].T) for array in inputs]
+    result = np.empty_like(states[0])
+    own(2, pool, *states, result)
+    np.testing.assert_allclose(function(*inputs), result[pair.from_pin].T, rtol=0.0, atol=1e-9 * np.abs(result).max())
+    parallel = compare(partial(ours, 2), partial(own, 2, pool, *states, result), repetitions)
+    return Result(one, two, per_state(parallel, samples))
+
+
+def rows() -> Iterator[list[str]]:
+    """Every function, 7 joints."""
+    pair = Pair.shipped("arm7")
+    for call in [*calls(pair), *derivative_calls(pair)]:
+        result = run(pair, call)
+        own = "" if result.parallel is None else f"{np.median(result.parallel.peer) * 1e9:.0f}"
+        ratio = "" if result.parallel is None else f"{result.parallel.ratio:.3g}"
+        yield [call.name, *time_cells(result.one, 1e9, 0), *ratio_cells(result.one, 1 / 30),
+               f"{np.median(result.two.ours) * 1e9:.0f}", f"{result.two.ratio:.3g}", own, ratio]
+
+
+BATCH = Section(
+    "Batches",
+    f"Time per state of {SAMPLES:,} states of arm7 in one call that makes a new array of results, against a Python\n"
+    "loop over Pinocchio, on one core; then on two, also against Pinocchio's own batches on two, where it has them.",
+    ("function", "ours [ns]", "loop over Pinocchio [ns]", *RATIO_HEAD, "two cores [ns]", "to the loop",
+     "Pinocchio's batch, two cores [ns]", "ours to it"),
+    rows,
+)

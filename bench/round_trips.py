@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import rclpy
@@ -13,6 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
+from bench.report import RATIO_HEAD, Section, ratio_cells
 from bench.timing import Comparison
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.processes import NodeProcess
@@ -97,3 +99,19 @@ def run(repetitions: int = 3, seconds: float = 4.0) -> Comparison:
         rclpy.try_shutdown()
     ours, bare = np.array(times).T
     return Comparison(ours, bare)
+
+
+def rows() -> Iterator[list[str]]:
+    """The one comparison, as rates."""
+    times = run()
+    rates = Comparison(1.0 / times.ours, 1.0 / times.peer)
+    yield [f"{np.median(rates.ours):.0f}", f"{np.median(rates.peer):.0f}", *ratio_cells(rates, 0.8, least=True)]
+
+
+ROUND_TRIPS = Section(
+    "Lock-stepped round trips between two processes",
+    f"The nodes `hardware` (time_mode lockstep, {ROBOT}) and `controller` ({CONTROLLER}) against\n"
+    "`bench/bare_echo.py`, which sends messages of the same size back and forth and does nothing else. The ratio is of rates.",
+    ("ours [1/s]", "bare echo [1/s]", *RATIO_HEAD),
+    rows,
+)

@@ -1,0 +1,96 @@
+"""The functions compared, as they are called on our side and on Pinocchio's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.robots import Pair
+
+Function = Callable[..., np.ndarray]
+
+
+class Call(NamedTuple):
+    """A function of the dynamics.
+
+    Attributes:
+        name: On our side, also of its batch form.
+        inputs: How many of position, velocity, and acceleration or effort it takes.
+        axes: Which axes of its result count joints.
+        peer: Pinocchio's, a function of as many arrays, in its order of joints.
+        complete: Makes of Pinocchio's answer the whole of what ours is; not timed.
+    """
+
+    name: str
+    inputs: int
+    axes: tuple[int, ...]
+    peer: Function
+    complete: Function = np.asarray
+
+
+def calls(pair: Pair) -> list[Call]:
+    """The seven functions of a robot.
+
+    Pinocchio fills the upper half of the mass matrix alone; that it does not mirror it is in its favour.
+    """
+    import pinocchio as pin
+
+    model, data, tip, axes = pair.model, pair.data, pair.tip, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+
+    def forward_kinematics(q: np.ndarray) -> np.ndarray:
+        pin.forwardKinematics(model, data, q)
+        return pin.updateFramePlacement(model, data, tip).homogeneous
+
+    return [
+        Call("inverse_dynamics", 3, (0,), lambda q, v, a: pin.rnea(model, data, q, v, a)),
+        Call("forward_dynamics", 3, (0,), lambda q, v, tau: pin.aba(model, data, q, v, tau)),
+        Call("mass_matrix", 1, (0, 1), lambda q: pin.crba(model, data, q), mirrored),
+        Call("gravity", 1, (0,), lambda q: pin.computeGeneralizedGravity(model, data, q)),
+        Call("coriolis_matrix", 2, (0, 1), lambda q, v: pin.computeCoriolisMatrix(model, data, q, v)),
+        Call("forward_kinematics", 1, (), forward_kinematics),
+        Call("jacobian", 1, (1,), lambda q: pin.computeFrameJacobian(model, data, q, tip, axes)),
+    ]
+
+
+def derivative_calls(pair: Pair) -> list[Call]:
+    """The derivatives of inverse and forward dynamics: (by q, by v, by a or effort)."""
+    import pinocchio as pin
+
+    model, data = pair.model, pair.data
+    return [
+        Call("inverse_dynamics_derivatives", 3, (1, 2),
+             lambda q, v, a: pin.computeRNEADerivatives(model, data, q, v, a), with_mirrored_mass),
+        Call("forward_dynamics_derivatives", 3, (1, 2),
+             lambda q, v, tau: pin.computeABADerivatives(model, data, q, v, tau), with_mirrored_mass),
+    ]
+
+
+def mirrored(upper: np.ndarray) -> np.ndarray:
+    """A symmetric matrix from its upper half."""
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+def with_mirrored_mass(slopes: np.ndarray) -> np.ndarray:
+    """The three matrices of derivatives, the last of them, M or its inverse, from its upper half."""
+    return np.array([slopes[0], slopes[1], mirrored(slopes[2])])
+
+
+def check(call: Call, pair: Pair, ours: np.ndarray, inputs: tuple[np.ndarray, ...], tolerance: float = 1e-9) -> None:
+    """Make sure that both sides compute the same numbers.
+
+    Args:
+        call: The function.
+        pair: The robot.
+        ours: Our answer.
+        inputs: What it was computed from, in our order of joints.
+        tolerance: Largest difference relative to the largest number of the answer.
+
+    Raises:
+        AssertionError: They do not.
+    """
+    expected = call.complete(call.peer(*(array[pair.to_pin] for array in inputs)))
+    for axis in call.axes:
+        expected = np.take(expected, pair.from_pin, axis)
+    np.testing.assert_allclose(ours, expected, rtol=0.0, atol=tolerance * np.abs(expected).max(), err_msg=call.name)

@@ -1,0 +1,81 @@
+"""What a benchmark hands over: a title, what was compared how, and a table that is printed while it grows."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.timing import Comparison
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A benchmark, as ``python -m bench`` runs and writes it.
+
+    Attributes:
+        title: Heading.
+        text: What is compared, how, and what the aim is; and by what it is limited where it is missed.
+        head: Heads of the table's columns.
+        rows: Runs the benchmark and yields the table row by row.
+        image: File below docs/ that the rows draw, if they do.
+    """
+
+    title: str
+    text: str
+    head: Sequence[str]
+    rows: Callable[[], Iterable[Sequence[str]]]
+    image: str = ""
+
+    def run(self, name: str) -> str:
+        """Run it; the section in Markdown. Rows are printed as they come."""
+        print(f"\n{name}: {self.title}", flush=True)
+        lines = [line(self.head), line(["---"] * len(self.head))]
+        print(lines[0])
+        for row in self.rows():
+            lines.append(line(row))
+            print(lines[-1], flush=True)
+        image = f"\n\n![{self.title}]({self.image})" if self.image else ""
+        return f"## {self.title}\n\n`python -m bench {name}`. {self.text}\n\n" + "\n".join(lines) + image
+
+
+def line(cells: Iterable[str]) -> str:
+    """A line of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+RATIO_HEAD = ("ratio", "quartiles", "aim", "")
+
+
+def ratio_cells(result: Comparison, aim: float, least: bool = False) -> list[str]:
+    """Cells under ``RATIO_HEAD``: the ratio, its quartiles, the aim, and whether it is met.
+
+    Args:
+        result: The times.
+        aim: The largest ratio aimed at.
+        least: It is the smallest instead.
+    """
+    low, high = result.spread
+    met = result.ratio >= aim if least else result.ratio <= aim
+    goal = f"1/{1.0 / aim:.0f}" if aim < 0.2001 else f"{aim:g}"
+    return [f"{result.ratio:.3g}", f"{low:.3g} to {high:.3g}", goal, "met" if met else "**missed**"]
+
+
+def time_cells(result: Comparison, unit: float, digits: int) -> list[str]:
+    """Two cells: our median and the peer's, in units of 1 / ``unit`` seconds."""
+    return [f"{np.median(times) * unit:.{digits}f}" for times in (result.ours, result.peer)]
+
+
+def machine() -> str:
+    """Processor, cores, load and Python of this machine, in a line."""
+    names = [each.split(":")[1].strip() for each in Path("/proc/cpuinfo").read_text().splitlines()
+             if each.startswith("model name")]
+    return (f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores, {platform.system()} "
+            f"{platform.release().split('-')[0]}, Python {platform.python_version()}, "
+            f"load average at the start {os.getloadavg()[0]:.1f}")
