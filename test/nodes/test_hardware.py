@@ -6,74 +6,18 @@ import time
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
+from hardware_peer import NAMES, PERIOD, Peer, hardware, run_lockstep, stamp
 from rcl_interfaces.srv import DescribeParameters, ListParameters
-from ros_process import RosProcess, RosTest
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.nodes.messages import to_nanoseconds
-from robodyn_ros.nodes.runtime import CONTROL_QOS
 from robodyn_ros.resources import robot_file
 
-PERIOD = 2_000_000
 NAN = math.nan
 
-
-class Peer(RosTest):
-    """A test node with joint states, and commands to send."""
-
-    def __init__(self, namespace):
-        super().__init__(namespace=namespace)
-        self.namespace = namespace
-        self.states = self.record(JointState, "joint_states", CONTROL_QOS)
-        self.statuses = self.record(DiagnosticArray, "/diagnostics")
-        self.commands = self.publisher(JointState, "joint_commands", CONTROL_QOS)
-        self.wait_for(lambda: self.states, "joint states")
-
-    def command(self, names, effort, stamp=None):
-        message = JointState(name=names, effort=effort)
-        if stamp is not None:
-            message.header.stamp = stamp
-        self.commands.publish(message)
-
-    def next_state(self, condition=lambda state: True, what="a joint state"):
-        """The first state from now on that fits."""
-        self.states.clear()
-
-        def found():
-            return next((state for state in self.states if condition(state)), None)
-
-        return self.wait_for(found, what)
-
-    def next_stamped(self, expected):
-        """The state of a stamp; none of a later stamp may come before."""
-        def found():
-            return next((state for state in self.states if stamp(state) >= expected), None)
-
-        state = self.wait_for(found, f"the state stamped {expected} ns")
-        assert stamp(state) == expected
-        return state
-
-    def counter(self, key):
-        """Value that the hardware node's diagnostics give last."""
-        for message in reversed(self.statuses):
-            if message.status[0].name == f"/{self.namespace}/hardware":
-                return {value.key: value.value for value in message.status[0].values}.get(key)
-
-    def service(self, kind, name, **fields):
-        return self.call(kind, f"/{self.namespace}/hardware/{name}", **fields)
-
-
-def hardware(namespace, **parameters):
-    return RosProcess("hardware", {"robot": "planar_2r", **parameters}, namespace)
-
-
 # --- real time: commands, what is rejected, the safe behaviour
-
-NAMES = ["joint1", "joint2"]
 
 
 @pytest.fixture(scope="module")
@@ -205,10 +149,6 @@ def paused(scaled):
     assert scaled.service(SetBool, "pause", data=False).success
 
 
-def stamp(state):
-    return to_nanoseconds(state.header.stamp)
-
-
 def test_simulated_time_runs_from_zero_at_its_factor_and_on_clock(scaled):
     clocks = scaled.record(Clock, "/clock")
     scaled.wait_for(lambda: len(clocks) > 3, "/clock")
@@ -279,21 +219,6 @@ def test_divergence_pauses_loudly_and_reset_recovers(scaled, scaled_process):
 
 
 # --- lockstep
-
-
-def run_lockstep(namespace, periods, **parameters):
-    """States of a fresh lockstep run under a law of state and stamp alone, as one array."""
-    with hardware(namespace, time_mode="lockstep", **parameters) as process, Peer(namespace) as peer:
-        rows, expected = [], PERIOD
-        while len(rows) < periods:
-            state = peer.next_stamped(expected)
-            peer.states.clear()
-            rows.append([*state.position, *state.velocity, *state.effort])
-            effort = [3.0 * math.sin(1e-9 * expected) - state.velocity[0], 1.0 - 2.0 * state.position[1]]
-            peer.command(NAMES, effort, state.header.stamp)
-            expected += PERIOD
-        process.stop()
-    return np.array(rows)
 
 
 def test_lockstep_is_deterministic_to_the_bit():

@@ -1,0 +1,90 @@
+"""For tests of the hardware node: the node in a process, and who listens to it and commands it."""
+
+import math
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from ros_process import RosProcess, RosTest
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.nodes.messages import to_nanoseconds
+from robodyn_ros.nodes.runtime import CONTROL_QOS
+
+PERIOD = 2_000_000
+NAMES = ["joint1", "joint2"]
+
+
+class Peer(RosTest):
+    """A test node with joint states, and commands to send."""
+
+    def __init__(self, namespace):
+        super().__init__(namespace=namespace)
+        self.namespace = namespace
+        self.states = self.record(JointState, "joint_states", CONTROL_QOS)
+        self.statuses = self.record(DiagnosticArray, "/diagnostics")
+        self.commands = self.publisher(JointState, "joint_commands", CONTROL_QOS)
+        self.wait_for(lambda: self.states, "joint states")
+
+    def command(self, names, effort, stamp=None):
+        message = JointState(name=names, effort=effort)
+        if stamp is not None:
+            message.header.stamp = stamp
+        self.commands.publish(message)
+
+    def next_state(self, condition=lambda state: True, what="a joint state"):
+        """The first state from now on that fits."""
+        self.states.clear()
+
+        def found():
+            return next((state for state in self.states if condition(state)), None)
+
+        return self.wait_for(found, what)
+
+    def next_stamped(self, expected):
+        """The state of a stamp; none of a later stamp may come before."""
+        def found():
+            return next((state for state in self.states if stamp(state) >= expected), None)
+
+        state = self.wait_for(found, f"the state stamped {expected} ns")
+        assert stamp(state) == expected
+        return state
+
+    def values(self):
+        """Values that the hardware node's diagnostics gave last, by key."""
+        for message in reversed(self.statuses):
+            if message.status[0].name == f"/{self.namespace}/hardware":
+                return {value.key: value.value for value in message.status[0].values}
+        return {}
+
+    def counter(self, key):
+        """One of them, or None."""
+        return self.values().get(key)
+
+    def service(self, kind, name, **fields):
+        return self.call(kind, f"/{self.namespace}/hardware/{name}", **fields)
+
+
+def hardware(namespace, **parameters):
+    return RosProcess("hardware", {"robot": "planar_2r", **parameters}, namespace)
+
+
+def stamp(state):
+    return to_nanoseconds(state.header.stamp)
+
+
+def sine_effort(state):
+    """A law of state and stamp alone."""
+    return [3.0 * math.sin(1e-9 * stamp(state)) - state.velocity[0], 1.0 - 2.0 * state.position[1]]
+
+
+def run_lockstep(namespace, periods, law=sine_effort, **parameters):
+    """Joint states of a fresh lockstep run under a law, as one array."""
+    with hardware(namespace, time_mode="lockstep", **parameters) as process, Peer(namespace) as peer:
+        rows = []
+        for period in range(1, periods + 1):
+            state = peer.next_stamped(period * PERIOD)
+            peer.states.clear()
+            rows.append([*state.position, *state.velocity, *state.effort])
+            peer.command(NAMES, law(state), state.header.stamp)
+        process.stop()
+    return np.array(rows)
