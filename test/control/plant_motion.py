@@ -1,8 +1,13 @@
 """A law on the simulated robot, tick by tick: states and efforts."""
 
+from typing import NamedTuple
+
 import numpy as np
 
+from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State
+from robodyn_ros.control.trajectory import JointTrajectory, Points
+from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_parameters
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 
@@ -22,3 +27,54 @@ def run(robot, controller, q_d, duration, q=None, v=None, step=1e-3):
         plant.advance(Drive(controller.update(state, reference), rest, rest))
         rows.append((state.q, state.v, plant.effort))
     return (np.array(column) for column in zip(*rows, strict=True))
+
+
+class Motion(NamedTuple):
+    """What happened, one row per tick: times, positions, velocities, efforts within the limits, references."""
+
+    time: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    effort: np.ndarray
+    references: list
+
+
+def follow(robot, controller, sample, duration, q, v=None, step=1e-3, push=None):
+    """A motion of the plant of a robot, which need not be the one that the controller was made for.
+
+    The reference is ``sample(time)``, the wrench on the tip ``push(time, q, v)``, measured by the controller.
+    """
+    plant, rest = Plant(robot, step), np.zeros(robot.n)
+    plant.set_state(q, v)
+    controller.activate(State(0.0, 0.0, plant.q, plant.v))
+    rows, references = [], []
+    for k in range(round(duration / step)):
+        wrench = np.full(6, np.nan) if push is None else push(k * step, plant.q, plant.v)
+        if push is not None:
+            plant.set_wrench_tip(wrench)
+        state = State(k * step, step if k else 0.0, plant.q, plant.v, wrench)
+        reference = None if sample is None else sample(k * step)
+        plant.advance(Drive(controller.update(state, reference), rest, rest))
+        rows.append((state.time, state.q, state.v, plant.effort))
+        references.append(reference)
+    return Motion(*(np.array(column) for column in zip(*rows, strict=True)), references)
+
+
+def heavier(robot, share=0.2):
+    """The same robot with all masses and inertias greater by a share: what a wrong model does not know."""
+    return Robot(with_inertial_parameters(robot.model, (1.0 + share) * inertial_parameters(robot.model)))
+
+
+def middle(robot, reach=1.0):
+    """A position away from the limits and from stretched arms, and a range about it, each of shape (n,)."""
+    lower, upper = np.maximum(robot.model.position_lower, -reach), np.minimum(robot.model.position_upper, reach)
+    return lower + 0.6 * (upper - lower), 0.25 * (upper - lower)
+
+
+def there_and_back(robot, duration=2.0, share=1.0):
+    """A joint trajectory from `middle` away and back to rest there."""
+    q, reach = middle(robot)
+    rest = np.zeros(robot.n)
+    away = q - share * reach * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
+    points = Points.checked([0.5 * duration, duration], [away, q], [rest, rest], [rest, rest])
+    return JointTrajectory(JointReference(q, rest, rest), 0.0, points)

@@ -32,9 +32,10 @@ def test_the_readmes_controller_runs(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", OURS)
 def test_every_parameter_is_in_the_table(name):
     text = (ROOT / "docs" / "controllers.md").read_text()
-    assert f"| `{name}` |" in text
+    assert f"| `{name}` |" in text and f"### `{name}`\n" in text
     for field, declaration in load_controller(name).Parameters.declarations().items():
         row = f"`{name}.gains.<joint>.{field}`" if declaration.per_joint else f"`{name}.{field}`"
         unit = declaration.unit
-        expected = f"{unit.turning} ({unit.sliding})" if isinstance(unit, Unit) else unit.replace("^2", "²")
+        expected = f"{unit.turning} ({unit.sliding})" if isinstance(unit, Unit) else unit
+        expected = expected.replace("^2", "²").replace("^3", "³")
         assert f"| {row} | {expected} |" in text

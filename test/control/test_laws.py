@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 from closed_loop import simulate
+from law_inputs import as_written, random_reference, random_state
 
 from robodyn_ros import Robot
-from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.damping import Damping
 from robodyn_ros.control.pd import PD, PDParameters
+from robodyn_ros.control.registry import controller_names, load_controller
 from robodyn_ros.resources import robot_file, shipped_robots
 
-LAWS = [PD, ComputedTorque, Damping]
+OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 
 
@@ -60,39 +61,26 @@ def test_damping_takes_energy_out_at_any_speed(scale):
         assert np.isfinite(effort).all() and (effort * v < 0).all()
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_the_same_source_can_be_compiled(law):
-    """As one kernel of state, reference and gains, dynamics included: what compiled rollouts rest on."""
-    robot = ROBOTS["arm6"]
-    controller = law(robot)
-    fields = list(controller.Parameters.declarations())
-    follows = law.follows is JointReference
-    inputs = dict.fromkeys(["q", "v", *(["q_d", "v_d", "a_d"] if follows else []), *fields], (robot.n,))
-
-    def answer(*arrays):
-        named = dict(zip(inputs, arrays, strict=True))
-        parameters = law.Parameters(**{field: named[field] for field in fields})
-        reference = JointReference(named["q_d"], named["v_d"], named["a_d"]) if follows else None
-        state = State(0.0, 0.001, named["q"], named["v"])
-        return law.law(Traced(robot.model), parameters, state, reference, np.zeros(0))[0]
-
-    kernel = compile_function(answer, inputs, name=law.__name__)
-    state, reference = random_input(robot.n)
-    arrays = [state.q, state.v, *(reference if follows else []), *(getattr(controller.parameters, f) for f in fields)]
-    expected = controller.update(state, reference if follows else None)
-    np.testing.assert_allclose(kernel(*arrays), expected, rtol=1e-10, atol=1e-10)
-
-
-class Traced:
-    """The textbook's dynamics of traced scalars."""
-
-    def __init__(self, model):
-        self._model = model
-
-    def inverse_dynamics(self, q, v, a):
-        from robodyn_ros.dynamics.newton_euler import inverse_dynamics
-
-        return inverse_dynamics(self._model, q, v, a)
+@pytest.mark.parametrize("name", ["planar_2r", "scara", "arm7"])
+@pytest.mark.parametrize("law", OURS)
+def test_compiled_is_as_written(law, name):
+    """Over ticks with different states, references, periods; memories go on from tick to tick."""
+    robot = ROBOTS[name]
+    controller = load_controller(law)(robot)
+    for wrench in (True, False):
+        state = random_state(robot, wrench=wrench)
+        controller.activate(state)
+        memory = controller.memory
+        for tick in range(4):
+            state = random_state(robot, seed=tick, wrench=wrench)._replace(time=0.002 * tick, period=0.002 * (tick > 0))
+            reference = random_reference(robot, controller.follows, state, seed=tick)
+            expected, memory = as_written(controller, state, reference, memory)
+            effort = controller.update(state, reference)
+            assert not controller.obstacle
+            assert effort.shape == (robot.n,) and np.isfinite(expected).all()
+            np.testing.assert_allclose(effort, expected, rtol=1e-12, atol=1e-12 * (1.0 + np.abs(expected).max()))
+            np.testing.assert_allclose(controller.memory, memory, rtol=1e-12,
+                                       atol=1e-12 * (1.0 + np.abs(memory).max(initial=0.0)))
 
 
 def test_error_of_computed_torque_decays_as_chosen():

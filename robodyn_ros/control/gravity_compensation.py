@@ -1,0 +1,51 @@
+"""Gravity compensation: the robot floats, to be guided by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from robodyn_ros.control import default_gains
+from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
+from robodyn_ros.description.model import Array
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+SHARE = 0.02
+"""Default damping over that of `PD`."""
+
+
+def light_damping(robot: Robot) -> Array:
+    """2 % of the damping of `PD`, shape (n,) [N m s/rad or N s/m]: felt as little, but the robot comes to rest."""
+    return SHARE * default_gains.damping(robot)
+
+
+@dataclass(frozen=True, eq=False)
+class GravityCompensationParameters(Parameters):
+    """Gains of `GravityCompensation`.
+
+    Attributes:
+        d: D, shape (n,) [N m s/rad or N s/m].
+    """
+
+    d: Array = per_joint(light_damping, unit=DAMPING, minimum=0.0, description="Braking effort per velocity, D")
+
+
+class GravityCompensation(Law):
+    """tau = g(q) - D v: what (6.34) of [Yamamoto] leaves without a goal.
+
+    The robot stays where it is put, and gives way to whoever pushes it. With an exact model its kinetic energy changes
+    by -v^T D v and the work of the hand alone.
+    """
+
+    Parameters = GravityCompensationParameters
+    follows = None
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: GravityCompensationParameters, state: State, reference: None, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs neither reference nor memory."""
+        return dynamics.gravity(state.q) - parameters.d * state.v, memory

@@ -1,0 +1,63 @@
+"""Joint impedance: the robot gives way to a push as springs and dampers at its joints would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from robodyn_ros.control import default_gains
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
+from robodyn_ros.description.model import Array
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+def soft_stiffness(robot: Robot) -> Array:
+    """A quarter of that of `PD`, shape (n,) [N m/rad or N/m]."""
+    return 0.25 * default_gains.stiffness(robot)
+
+
+def soft_damping(robot: Robot) -> Array:
+    """Half of that of `PD`, which with `soft_stiffness` is the same damping ratio, shape (n,) [N m s/rad or N s/m]."""
+    return 0.5 * default_gains.damping(robot)
+
+
+@dataclass(frozen=True, eq=False)
+class JointImpedanceParameters(Parameters):
+    """What `JointImpedance` feels like; by default half as quick as `PD`, damped like it.
+
+    Attributes:
+        stiffness: K, shape (n,) [N m/rad or N/m].
+        damping: D, shape (n,) [N m s/rad or N s/m].
+    """
+
+    stiffness: Array = per_joint(
+        soft_stiffness, unit=STIFFNESS, minimum=0.0, description="Effort per deflection, K"
+    )
+    damping: Array = per_joint(
+        soft_damping, unit=DAMPING, minimum=0.0, description="Effort per velocity of the deflection, D"
+    )
+
+
+class JointImpedance(Law):
+    """tau = M(q) a_d + C(q, v) v_d + g(q) + K (q_d - q) + D (v_d - v).
+
+    [PadenPanja]'s PD+. The environment, pushing with efforts tau_e, feels M(q) e'' + (C(q, v) + D) e' + K e = -tau_e,
+    e = q_d - q: springs K and dampers D on the robot's own inertia, which is not shaped, so that no measured force is
+    needed. Since dM/dt - 2 C is skew-symmetric, e'^T M e' / 2 + e^T K e / 2 falls by e'^T D e' along every motion, and
+    against any passive environment the robot is stable. C is the matrix of Christoffel symbols, [LynchPark] (9.87).
+    """
+
+    Parameters = JointImpedanceParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: JointImpedanceParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no memory."""
+        q, v = state.q, state.v
+        motion = dynamics.mass_matrix(q) @ reference.a + dynamics.coriolis_matrix(q, v) @ reference.v
+        spring = parameters.stiffness * (reference.q - q) + parameters.damping * (reference.v - v)
+        return motion + dynamics.gravity(q) + spring, memory

@@ -1,0 +1,113 @@
+"""Linear-quadratic regulator: the feedback that is optimal for the robot linearised at one state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, expm, solve_discrete_are
+
+from robodyn_ros.control import default_gains
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, Parameters, derived, per_joint, scalar
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+def default_effort_weight(robot: Robot) -> Array:
+    """The effort of `PD` at an error of 0.1 rad (m), shape (n,) [N m or N]."""
+    return default_gains.SATURATION_ERROR * default_gains.stiffness(robot)
+
+
+def operating_point(robot: Robot) -> Array:
+    """Zero as far as the limits allow it, shape (n,) [rad or m]."""
+    return np.clip(np.zeros(robot.n), robot.model.position_lower, robot.model.position_upper)
+
+
+def gain_matrix(robot: Robot, parameters: LQRParameters) -> Array:
+    """K = (R + B^T P B)^-1 B^T P A, P of the discrete algebraic Riccati equation, shape (n, 2n).
+
+    A, B are those of dx' = A dx + B dtau at q_0 at rest under tau = g(q_0), viscous friction included, for efforts held
+    over a period. The weights are Bryson's: Q and R diagonal, each error and effort over its tolerance, squared.
+
+    Args:
+        robot: The robot.
+        parameters: Complete for the robot.
+
+    Raises:
+        InputError: There is no such gain for these weights.
+    """
+    n, period, dynamics = robot.n, parameters.period, robot.dynamics()
+    q, rest = np.asarray(parameters.q0), np.zeros(robot.n)
+    state, effort = dynamics.linearization(q, rest, dynamics.gravity(q))
+    continuous = np.zeros((3 * n, 3 * n))
+    continuous[: 2 * n, : 2 * n], continuous[: 2 * n, 2 * n :] = state, effort
+    continuous[n : 2 * n, n : 2 * n] -= effort[n:] * parameters.friction
+    sampled = expm(period * continuous)
+    a, b = sampled[: 2 * n, : 2 * n], sampled[: 2 * n, 2 * n :]
+    tolerances = np.concatenate([parameters.q_tolerance, parameters.v_tolerance])
+    weights, effort_weights = np.diag(tolerances**-2.0), np.diag(np.asarray(parameters.effort_tolerance) ** -2.0)
+    try:
+        cost = solve_discrete_are(a, b, weights, effort_weights)
+    except (LinAlgError, ValueError) as error:
+        raise InputError(f"lqr: no gain for these tolerances and this period: {error}; bring the tolerances closer to "
+                         f"what the robot can do") from error
+    return np.asarray(np.linalg.solve(effort_weights + b.T @ cost @ b, b.T @ cost @ a))
+
+
+@dataclass(frozen=True, eq=False)
+class LQRParameters(Parameters):
+    """What `LQR` minimises, and where: errors and efforts count by their share of a tolerance.
+
+    Attributes:
+        q0: Positions at which the robot is linearised, shape (n,) [rad or m].
+        q_tolerance: Position error that costs as much as the tolerances below, shape (n,) [rad or m].
+        v_tolerance: Likewise of velocities, shape (n,) [rad/s or m/s].
+        effort_tolerance: Likewise of efforts, shape (n,) [N m or N].
+        friction: D, viscous friction of the model, shape (n,) [N m s/rad or N s/m].
+        period: Control period that the gain is for [s].
+        gain: K = [K_q, K_v], shape (n, 2n).
+    """
+
+    q0: Array = per_joint(operating_point, unit=POSITION, description="Position at which the robot is linearised")
+    q_tolerance: Array = per_joint(
+        0.1, unit=POSITION, minimum=1e-4, maximum=1e4, description="Position error that costs 1"
+    )
+    v_tolerance: Array = per_joint(
+        3.0, unit=VELOCITY, minimum=1e-4, maximum=1e4, description="Velocity error that costs 1"
+    )
+    effort_tolerance: Array = per_joint(
+        default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=1e9, description="Effort that costs 1"
+    )
+    friction: Array = per_joint(
+        lambda robot: robot.model.damping, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+    )
+    period: float = scalar(
+        default_gains.PERIOD, unit="s", minimum=1e-5, maximum=0.1, description="Control period that the gain is for"
+    )
+    gain: Array = derived(gain_matrix)
+
+
+class LQR(Law):
+    """tau = tau_d + K_q (q_d - q) + K_v (v_d - v), tau_d = M(q_d) a_d + h(q_d, v_d) + g(q_d) + D v_d.
+
+    At rest in q_0 the feedback minimises the sum over all ticks of x^T Q x + u^T R u for the linearised, sampled robot,
+    x and u being the differences from state and effort of the reference (see `gain_matrix`). It couples the joints, and
+    is stable near q_0 by construction; elsewhere the same gain is used, without that guarantee. Built from the
+    linearisation of [LynchPark] (9.89) by ``dynamics.linearization``.
+    """
+
+    Parameters = LQRParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: LQRParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no memory."""
+        error = np.concatenate([reference.q - state.q, reference.v - state.v])
+        feedforward = dynamics.inverse_dynamics(*reference) + parameters.friction * reference.v
+        return feedforward + parameters.gain @ error, memory

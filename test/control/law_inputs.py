@@ -1,0 +1,33 @@
+"""Random arguments of any law, and the law as it is written, without compilation."""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robodyn_ros.control import CartesianReference, ForceReference, JointReference, State
+from robodyn_ros.control.reference import SOURCES
+
+
+def random_state(robot, seed=0, wrench=True):
+    rng = np.random.default_rng(seed)
+    lower, upper = np.maximum(robot.model.position_lower, -2.0), np.minimum(robot.model.position_upper, 2.0)
+    state = State(0.3, 0.002, rng.uniform(lower, upper), rng.normal(size=robot.n))
+    return state._replace(wrench_tip=rng.normal(size=6)) if wrench else state
+
+
+def random_reference(robot, kind, state, seed=0):
+    """Near a state, in motion."""
+    rng = np.random.default_rng(1000 + seed)
+    if kind is None:
+        return None
+    if kind is JointReference:
+        return JointReference(state.q + rng.normal(size=robot.n), *rng.normal(size=(2, robot.n)))
+    held = SOURCES[CartesianReference](robot, state.q).sample(0.0)
+    turn = Rotation.from_rotvec(rng.normal(size=3)) * Rotation.from_quat(held.quaternion)
+    pose = (held.position + 0.3 * rng.normal(size=3), turn.as_quat(), *rng.normal(size=(2, 6)))
+    return CartesianReference(*pose) if kind is CartesianReference else ForceReference(*pose, rng.normal(size=6))
+
+
+def as_written(controller, state, reference, memory):
+    """Efforts and memory of the law in plain Python with the textbook's dynamics."""
+    dynamics = controller.robot.dynamics(compiled=False)
+    return controller.law(dynamics, controller.parameters, state, reference, memory)
