@@ -16,6 +16,8 @@ from robodyn_ros.errors import InputError
 class MotorStateSpace(NamedTuple):
     """x' = A x + B u of motors on their own: x = (q_M, w, i_M) or, without inductance, (q_M, w); u = (v_M, tau).
 
+    [Yamamoto] (6.1) to (6.4), as a linear system.
+
     tau is the torque that the load takes from the shaft beyond its inertia and viscous friction [N m].
 
     Attributes:

@@ -1,0 +1,207 @@
+"""A robot's actuators and friction from a YAML file; docs/hardware.md describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
+from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
+from robodyn_ros.actuation.sections import figure, read_yaml, section
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.errors import InputError
+
+
+@dataclass(frozen=True)
+class ActuatorSettings:
+    """A motor with gear and amplifier.
+
+    Attributes:
+        motor: Name in the catalogue, path of a file, or the figures themselves, as a mapping.
+        gear_ratio: Motor turns per joint turn (or per metre, times 2 pi), negative where the motor turns the other
+            way; None for the transmission of the robot's description [- or rad/m].
+        gear_efficiency: In (0, 1].
+        motor_damping: Viscous friction at the motor's shaft [N m s/rad].
+        inductance: Whether the motor's inductance counts.
+        voltage_limit: Of the amplifier; None for the motor's nominal voltage [V].
+        current_limit: Of the amplifier; None for no limit [A].
+        torque_limit: Of the motor's shaft; None for no limit [N m].
+        thermal: Whether the winding warms up, where the motor's figures tell how.
+        ambient_temperature: [degrees Celsius].
+    """
+
+    motor: str | Mapping[str, Any]
+    gear_ratio: float | None = figure(None, least=-np.inf)
+    gear_efficiency: float = figure(1.0, above=True, most=1.0)
+    motor_damping: float = figure(0.0)
+    inductance: bool = True
+    voltage_limit: float | None = figure(None, above=True)
+    current_limit: float | None = figure(None, above=True)
+    torque_limit: float | None = figure(None, above=True)
+    thermal: bool = True
+    ambient_temperature: float = figure(AMBIENT_TEMPERATURE, least=-273.15)
+
+
+@dataclass(frozen=True)
+class FrictionSettings:
+    """Friction of a joint; None for what the robot's description has.
+
+    Attributes:
+        viscous: [N m s/rad or N s/m].
+        coulomb: [N m or N].
+        static: Breakaway friction, not below the Coulomb friction; None for that [N m or N].
+        stribeck_velocity: At which the rise from Coulomb to breakaway friction has fallen to 1/e [rad/s or m/s].
+    """
+
+    viscous: float | None = figure(None)
+    coulomb: float | None = figure(None)
+    static: float | None = figure(None)
+    stribeck_velocity: float = figure(0.01, above=True)
+
+
+@dataclass(frozen=True)
+class _JointSection:
+    actuator: Any = None
+    friction: Any = None
+
+
+@dataclass(frozen=True)
+class HardwareSettings:
+    """Actuators and friction by joint; joints without an actuator have an ideal source of effort.
+
+    Attributes:
+        actuators: By name of a joint.
+        friction: By name of a joint.
+        where: Where the settings are from, for messages.
+    """
+
+    actuators: Mapping[str, ActuatorSettings] = field(default_factory=dict)
+    friction: Mapping[str, FrictionSettings] = field(default_factory=dict)
+    where: str = "hardware"
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Self:
+        """The settings in a file.
+
+        Args:
+            path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator`` and ``friction``.
+
+        Raises:
+            InputError: The file cannot be read or used.
+        """
+        return cls.from_mapping(read_yaml(Path(path).expanduser()), str(path))
+
+    @classmethod
+    def from_mapping(cls, content: Any, where: str = "hardware") -> Self:
+        """The settings in what a YAML file holds.
+
+        Args:
+            content: The mapping.
+            where: Where it is from, for messages.
+
+        Raises:
+            InputError: It cannot be used.
+        """
+        if not isinstance(content, Mapping) or set(content) != {"joints"} or not isinstance(content["joints"], Mapping):
+            raise InputError(f"{where}: expected the key 'joints' with a section for each joint, received {content!r}")
+        actuators, friction = {}, {}
+        for joint, values in content["joints"].items():
+            place = f"{where}: joint '{joint}'"
+            found = section(_JointSection, place, values)
+            if found.actuator is not None:
+                actuators[joint] = section(ActuatorSettings, f"{place}: actuator", found.actuator)
+            if found.friction is not None:
+                friction[joint] = section(FrictionSettings, f"{place}: friction", found.friction)
+        return cls(actuators, friction, where)
+
+    def joint_actuators(self, model: RobotModel) -> JointActuators:
+        """The actuators of a robot's joints.
+
+        Args:
+            model: The robot.
+
+        Raises:
+            InputError: A joint or motor is not known, or a figure is out of its range.
+        """
+        self._check_joints(model, self.actuators)
+        rows = [self._row(model, joint, reduction) for joint, reduction in zip(model.joint_names, model.reduction,
+                                                                              strict=True)]
+        columns = {name: np.array([row[name] for row in rows]) for name in _IDEAL}
+        motor = DCMotor(*(columns.pop(name) for name in ("resistance", "torque_constant", "rotor_inertia",
+                                                         "inductance", "back_emf_constant")))
+        return JointActuators(Actuators(motor, GearTrain(columns.pop("gear_ratio"))), **columns)
+
+    def joint_friction(self, model: RobotModel) -> Friction:
+        """The friction of a robot's joints: that of the description, but where the settings have another.
+
+        Args:
+            model: The robot.
+
+        Raises:
+            InputError: A joint is not known, or a breakaway friction is below the Coulomb friction.
+        """
+        self._check_joints(model, self.friction)
+        rows = []
+        for joint, viscous, coulomb in zip(model.joint_names, model.damping, model.friction, strict=True):
+            found = self.friction.get(joint, FrictionSettings())
+            level = coulomb if found.coulomb is None else found.coulomb
+            static = level if found.static is None else found.static
+            if static < level:
+                raise InputError(f"{self.where}: joint '{joint}': friction: static: expected a number not below the "
+                                 f"Coulomb friction {level:g}, received {static:g}")
+            rows.append((viscous if found.viscous is None else found.viscous, level, static, found.stribeck_velocity))
+        return Friction(*np.array(rows).reshape(-1, 4).T)
+
+    def _check_joints(self, model: RobotModel, named: Mapping[str, Any]) -> None:
+        for joint in named:
+            try:
+                model.joint_index(joint)
+            except InputError as error:
+                raise InputError(f"{self.where}: {error}") from None
+
+    def _row(self, model: RobotModel, joint: str, reduction: float) -> dict[str, Any]:
+        """The figures of one joint's actuator."""
+        found = self.actuators.get(joint)
+        if found is None:
+            return _IDEAL
+        place = f"{self.where}: joint '{joint}': actuator"
+        motor = (section(MotorFigures, f"{place}: motor", {"name": joint, "source": self.where} | dict(found.motor))
+                 if isinstance(found.motor, Mapping) else load_motor(str(found.motor)))
+        ratio = reduction if found.gear_ratio is None else found.gear_ratio
+        if ratio == 0.0:
+            raise InputError(f"{place}: gear_ratio: expected a number other than 0, received 0")
+        warms = found.thermal and motor.thermal_resistance is not None and motor.thermal_time_constant is not None
+        return {
+            "resistance": motor.resistance,
+            "torque_constant": motor.torque_constant,
+            "rotor_inertia": motor.rotor_inertia,
+            "inductance": motor.inductance if found.inductance else 0.0,
+            "back_emf_constant": motor.back_emf_constant or motor.torque_constant,
+            "gear_ratio": ratio,
+            "is_motor": True,
+            "efficiency": found.gear_efficiency,
+            "motor_damping": found.motor_damping,
+            "voltage_limit": found.voltage_limit or motor.nominal_voltage,
+            "current_limit": found.current_limit or np.inf,
+            "torque_limit": found.torque_limit or np.inf,
+            "thermal_resistance": motor.thermal_resistance if warms else 0.0,
+            "thermal_time_constant": motor.thermal_time_constant if warms else 1.0,
+            "ambient_temperature": found.ambient_temperature,
+        }
+
+
+_IDEAL: dict[str, Any] = {
+    "resistance": 1.0, "torque_constant": 1.0, "rotor_inertia": 0.0, "inductance": 0.0, "back_emf_constant": 1.0,
+    "gear_ratio": 1.0, "is_motor": False, "efficiency": 1.0, "motor_damping": 0.0, "voltage_limit": np.inf,
+    "current_limit": np.inf, "torque_limit": np.inf, "thermal_resistance": 0.0, "thermal_time_constant": 1.0,
+    "ambient_temperature": AMBIENT_TEMPERATURE,
+}
+"""An ideal source of effort; of a motor's figures it has some that harm nothing."""

@@ -1,0 +1,68 @@
+"""Motors by name: config/motors/ has a file for each, with the figures of its data sheet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from robodyn_ros.actuation.sections import figure, read_yaml, section
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError
+from robodyn_ros.resources import share_directory
+
+
+@dataclass(frozen=True)
+class MotorFigures:
+    """Figures of a DC motor, or of a brushless one with its commutation seen as one, in SI units.
+
+    Attributes:
+        name: Manufacturer and type.
+        source: Where the figures are from.
+        nominal_voltage: [V].
+        resistance: R_M, between the terminals [ohm].
+        torque_constant: K_M [N m/A].
+        rotor_inertia: J_M [kg m^2].
+        inductance: L_M, between the terminals [H].
+        back_emf_constant: K_e; None for K_M [V s/rad].
+        continuous_current: The greatest that the motor bears for ever [A].
+        thermal_resistance: From winding to ambient: winding to housing and housing to ambient [K/W].
+        thermal_time_constant: Of the winding [s].
+        winding_temperature_limit: [degrees Celsius].
+    """
+
+    name: str
+    source: str
+    nominal_voltage: float = figure(above=True)
+    resistance: float = figure(above=True)
+    torque_constant: float = figure(above=True)
+    rotor_inertia: float = figure()
+    inductance: float = figure(0.0)
+    back_emf_constant: float | None = figure(None)
+    continuous_current: float | None = figure(None, above=True)
+    thermal_resistance: float | None = figure(None, above=True)
+    thermal_time_constant: float | None = figure(None, above=True)
+    winding_temperature_limit: float | None = figure(None)
+
+
+def motor_names() -> tuple[str, ...]:
+    """Names of the motors in the catalogue, sorted."""
+    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+
+
+def load_motor(name: str) -> MotorFigures:
+    """The figures of a motor.
+
+    Args:
+        name: Name in the catalogue, or path of a file like those in config/motors/.
+
+    Raises:
+        InputError: There is no such motor, or its file is not as expected.
+    """
+    path = _folder() / f"{name}.yaml" if name in motor_names() else Path(name).expanduser()
+    if not path.is_file():
+        raise InputError(f"unknown motor '{name}': {suggest(name, motor_names())}")
+    return section(MotorFigures, str(path), read_yaml(path))
+
+
+def _folder() -> Path:
+    return share_directory() / "config" / "motors"

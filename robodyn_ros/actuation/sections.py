@@ -1,0 +1,109 @@
+"""Sections of YAML files as dataclasses: every key checked against the fields, every figure against its range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError
+
+T = TypeVar("T")
+
+_KEY = "robodyn_ros.actuation"
+
+
+@dataclass(frozen=True)
+class _Range:
+    """What a figure has to be."""
+
+    least: float
+    open: bool
+    most: float
+
+    def holds(self, value: float) -> bool:
+        return (value > self.least if self.open else value >= self.least) and value <= self.most
+
+    def __str__(self) -> str:
+        lower = f"a number {'above' if self.open else 'not below'} {self.least:g}"
+        if self.least == -np.inf:
+            lower = "a number"
+        return lower + (f" and up to {self.most:g}" if self.most < np.inf else "")
+
+
+def figure(default: Any = MISSING, *, least: float = 0.0, above: bool = False, most: float = np.inf) -> Any:
+    """A dataclass field that is a number in a range; a default of None may stay None.
+
+    Args:
+        default: Its value where the file has none; without, the file must have one.
+        least: Lowest value.
+        above: Whether the lowest value itself is too low.
+        most: Greatest value.
+    """
+    return field(default=default, metadata={_KEY: _Range(least, above, most)})
+
+
+def read_yaml(path: Path) -> Any:
+    """What a YAML file holds.
+
+    Raises:
+        InputError: The file cannot be read, or is no YAML.
+    """
+    import yaml  # costs 20 ms, and most robots need none
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: expected a readable YAML file, received: {error}") from error
+
+
+def section(kind: type[T], where: str, values: Any) -> T:
+    """A dataclass from a section of a file.
+
+    Args:
+        kind: A dataclass.
+        where: Where the section is, for messages.
+        values: What the file has there: a mapping by field name; None for an empty section.
+
+    Raises:
+        InputError: It is no mapping, a key is unknown or missing, or a value does not fit its field.
+    """
+    if values is None:
+        values = {}
+    if not isinstance(values, Mapping):
+        raise InputError(f"{where}: expected keys and values, received {values!r}")
+    known = {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]  # a dataclass, as documented
+    for key in values:
+        if key not in known:
+            raise InputError(f"{where}: unknown key '{key}', {suggest(str(key), known)}")
+    missing = [name for name, entry in known.items() if entry.default is MISSING and name not in values]
+    if missing:
+        raise InputError(f"{where}: expected {', '.join(known)}; missing: {', '.join(missing)}")
+    return kind(**{key: _value(f"{where}: {key}", known[key], value) for key, value in values.items()})
+
+
+def _value(where: str, entry: Field[Any], value: Any) -> Any:
+    limits = entry.metadata.get(_KEY)
+    if value is None and entry.default is None:
+        return None
+    if limits is not None:
+        return _number(where, limits, value)
+    if isinstance(entry.default, bool) and not isinstance(value, bool):
+        raise InputError(f"{where}: expected true or false, received {value!r}")
+    return value
+
+
+def _number(where: str, limits: _Range, value: Any) -> float:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(value)  # also of text, as which YAML reads 2e-3
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: expected {limits}, received {value!r}") from None
+    if not np.isfinite(number) or not limits.holds(number):
+        raise InputError(f"{where}: expected {limits}, received {value!r}")
+    return number

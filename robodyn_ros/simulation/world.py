@@ -1,0 +1,87 @@
+"""What the simulated robot has that its controllers may not know of: a payload, other masses, another gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.description.model import Inertia, RobotModel, suggest
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_floats
+
+
+def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), rotational: ArrayLike | None = None,
+                 link: str | None = None) -> RobotModel:
+    """The robot with a rigid body welded to a link.
+
+    Args:
+        model: The robot.
+        mass: Mass of the body [kg].
+        com: Its centre of mass in the link's frame, shape (3,) [m].
+        rotational: Its rotational inertia about its centre of mass, in the link's axes, shape (3, 3) [kg m^2]; None: a
+            point mass.
+        link: Name of the link; None: the tip link.
+
+    Raises:
+        InputError: No link has that name, or it does not move; the mass is negative; a shape is wrong or a number not
+            finite; or the rotational inertia is not symmetric and positive.
+    """
+    frame = model.frame(model.tip_link if link is None else link)
+    if frame.joint < 0:
+        raise InputError(f"payload: link '{frame.name}' of '{model.name}' does not move, so that it can carry any; "
+                         "name another link")
+    if not 0.0 <= mass < np.inf:
+        raise InputError(f"payload of '{model.name}': expected a mass not below 0 [kg], received {mass}")
+    tensor = np.zeros((3, 3)) if rotational is None else as_floats(rotational, (3, 3), "payload: rotational inertia")
+    if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max(initial=0.0) or np.linalg.eigvalsh(tensor)[0] < 0.0:
+        raise InputError(f"payload: expected a symmetric rotational inertia without negative principal moments, "
+                         f"received {tensor.tolist()}")
+    body = Inertia(float(mass), as_floats(com, (3,), "payload: centre of mass"), tensor)
+    return _with_inertias(model, {frame.joint: model.joints[frame.joint].inertia
+                                  + body.transformed(frame.pose_link_frame)})
+
+
+def with_mass_error(model: RobotModel, percent: float | Mapping[str, float]) -> RobotModel:
+    """The robot with links that are heavier or lighter than its description says, their inertias in proportion.
+
+    Args:
+        model: The robot.
+        percent: How much heavier, for all links; or by name of the joint that moves the link [%].
+
+    Raises:
+        InputError: No joint has that name, or an error is not above -100 %.
+    """
+    names = [joint.name for joint in model.joints]
+    by_joint = percent if isinstance(percent, Mapping) else dict.fromkeys(names, percent)
+    changed = {}
+    for name, value in by_joint.items():
+        if name not in names:
+            raise InputError(f"mass error: robot '{model.name}' has no moving joint '{name}': {suggest(name, names)}")
+        if not -100.0 < value < np.inf:
+            raise InputError(f"mass error of joint '{name}': expected more than -100 %, received {value}")
+        index, factor = names.index(name), 1.0 + value / 100.0
+        inertia = model.joints[index].inertia
+        changed[index] = Inertia(factor * inertia.mass, inertia.com, factor * inertia.rotational)
+    return _with_inertias(model, changed)
+
+
+def with_gravity(model: RobotModel, gravity: Sequence[float] | ArrayLike) -> RobotModel:
+    """The robot elsewhere, or mounted otherwise.
+
+    Args:
+        model: The robot.
+        gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
+
+    Raises:
+        InputError: It is not three finite numbers.
+    """
+    return replace(model, gravity=as_floats(gravity, (3,), "gravity"))
+
+
+def _with_inertias(model: RobotModel, inertias: Mapping[int, Inertia]) -> RobotModel:
+    joints = tuple(replace(joint, inertia=inertias.get(index, joint.inertia))
+                   for index, joint in enumerate(model.joints))
+    return replace(model, joints=joints, description="")  # the URDF does not tell of this robot any more

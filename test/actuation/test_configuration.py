@@ -1,0 +1,122 @@
+"""Settings from YAML: what they make of a robot, and what is said of mistakes in them."""
+
+import numpy as np
+import pytest
+import yaml
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.motor_catalogue import load_motor, motor_names
+from robodyn_ros.resources import config_file, robot_file
+
+MODEL = Robot.from_urdf(robot_file("planar_2r")).model
+OWN_MOTOR = {"nominal_voltage": 12, "resistance": 2, "torque_constant": "5e-2", "rotor_inertia": 1e-5}
+
+
+def settings(text):
+    return HardwareSettings.from_mapping(yaml.safe_load(text), "test.yaml")
+
+
+@pytest.mark.parametrize("name", motor_names())
+def test_catalogue_is_consistent(name):
+    """No figure is off by a power of 10: heat, currents, time constants and speed are those of such motors."""
+    motor = load_motor(name)
+    assert motor.source and motor.name
+    warming = motor.thermal_resistance * 1.4 * motor.resistance * motor.continuous_current**2  # hot copper
+    assert 40.0 < warming < 180.0
+    stall = motor.nominal_voltage / motor.resistance
+    assert 2.0 < stall / motor.continuous_current < 30.0
+    mechanical = motor.rotor_inertia * motor.resistance / motor.torque_constant**2
+    assert 2e-3 < mechanical < 2e-2
+    assert 1e-5 < motor.inductance / motor.resistance < 1e-3
+    no_load = motor.nominal_voltage / motor.torque_constant * 60 / (2 * np.pi)
+    assert 3000 < no_load < 14000  # rpm
+
+
+def test_shipped_example_holds_its_robot():
+    found = HardwareSettings.from_yaml(config_file("hardware_dc_motors.yaml"))
+    actuators, friction = found.joint_actuators(MODEL), found.joint_friction(MODEL)
+    assert actuators.is_motor.all() and actuators.has_inductance.all() and actuators.has_heat.all()
+    currents = [load_motor(found.actuators[name].motor).continuous_current for name in MODEL.joint_names]
+    needed = np.abs(Robot(MODEL).dynamics(compiled=False).gravity(np.zeros(2)))
+    continuous = actuators.efficiency * actuators.effort_per_current * currents
+    np.testing.assert_allclose(needed, [18.6, 3.9], atol=0.1)  # as the file says
+    np.testing.assert_allclose(continuous, [29.9, 6.6], atol=0.05)
+    assert (continuous > needed).all()
+    np.testing.assert_array_equal(friction.static, [0.9, 0.2])
+
+
+def test_joints_without_settings_are_ideal_and_rub_as_described():
+    found = settings("joints: {joint2: {actuator: {motor: maxon_re40_148877, gear_ratio: -43}}}")
+    actuators = found.joint_actuators(MODEL)
+    assert actuators.is_motor.tolist() == [False, True]
+    assert actuators.motors.gear.ratio.tolist() == [1.0, -43.0]
+    assert actuators.voltage_limit.tolist() == [np.inf, 48.0]
+    assert actuators.current_limit.tolist() == [np.inf, np.inf]
+    friction = found.joint_friction(MODEL)
+    np.testing.assert_array_equal(friction.coulomb, MODEL.friction)
+    np.testing.assert_array_equal(friction.viscous, MODEL.damping)
+
+
+def test_motors_of_ones_own_and_transmissions_of_the_description():
+    text = robot_file("planar_2r").read_text().replace("</robot>", """<transmission name="t">
+      <type>transmission_interface/SimpleTransmission</type><joint name="joint1"/>
+      <actuator name="a"><mechanicalReduction>75</mechanicalReduction></actuator></transmission></robot>""")
+    model = Robot.from_urdf(text).model
+    found = HardwareSettings.from_mapping({"joints": {"joint1": {"actuator": {
+        "motor": OWN_MOTOR, "inductance": False, "thermal": False, "torque_limit": 0.4}}}})
+    actuators = found.joint_actuators(model)
+    assert actuators.motors.gear.ratio[0] == 75.0
+    assert actuators.motors.motor.torque_constant[0] == 0.05
+    assert actuators.greatest_current[0] == pytest.approx(8.0)
+    assert not actuators.has_inductance.any() and not actuators.has_heat.any()
+
+
+def test_inductance_and_heat_can_be_left_out():
+    found = settings("joints: {joint1: {actuator: {motor: maxon_re30_310009, inductance: false, thermal: false}}}")
+    actuators = found.joint_actuators(MODEL)
+    assert actuators.is_motor[0] and not actuators.has_inductance.any() and not actuators.has_heat.any()
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("[]", "test.yaml: expected the key 'joints'"),
+    ("{joints: {}, more: 1}", "expected the key 'joints'"),
+    ("joints: {joint1: 7}", "joint 'joint1': expected keys and values, received 7"),
+    ("joints: {joint1: {actuators: {}}}", "joint 'joint1': unknown key 'actuators', did you mean 'actuator'"),
+    ("joints: {joint1: {actuator: {}}}", "joint 'joint1': actuator: .*missing: motor"),
+    ("joints: {joint1: {actuator: {motor: x, gear_efficiency: 1.2}}}",
+     "actuator: gear_efficiency: expected a number above 0 and up to 1, received 1.2"),
+    ("joints: {joint1: {actuator: {motor: x, voltage_limit: none}}}",
+     "voltage_limit: expected a number above 0, received 'none'"),
+    ("joints: {joint1: {actuator: {motor: x, current_limit: .nan}}}", "current_limit: expected a number above 0"),
+    ("joints: {joint1: {actuator: {motor: x, thermal: 1}}}", "thermal: expected true or false, received 1"),
+    ("joints: {joint1: {friction: {coulomb: -1}}}", "friction: coulomb: expected a number not below 0, received -1"),
+    ("joints: {joint1: {friction: {viscous: true}}}", "viscous: expected a number not below 0, received True"),
+])
+def test_mistakes_in_a_file_are_named(text, message):
+    with pytest.raises(InputError, match=message):
+        settings(text)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("joints: {joint9: {friction: {coulomb: 1}}}", "test.yaml: robot 'planar_2r' has no moving joint 'joint9'"),
+    ("joints: {joint9: {actuator: {motor: maxon_re40_148877}}}", "has no moving joint 'joint9'"),
+    ("joints: {joint1: {actuator: {motor: maxon_re40}}}", "unknown motor 'maxon_re40': did you mean 'maxon_re40_148"),
+    ("joints: {joint1: {actuator: {motor: {resistance: 1}}}}", "motor: .*missing: nominal_voltage, torque_constant"),
+    ("joints: {joint1: {actuator: {motor: maxon_re40_148877, gear_ratio: 0}}}", "gear_ratio: expected a number other"),
+    ("joints: {joint1: {friction: {coulomb: 1, static: 0.5}}}", "static: expected a number not below the Coulomb fric"),
+])
+def test_settings_that_do_not_fit_the_robot_are_named(text, message):
+    found = settings(text)
+    with pytest.raises(InputError, match=message):
+        found.joint_actuators(MODEL)
+        found.joint_friction(MODEL)
+
+
+def test_unreadable_files_are_named(tmp_path):
+    with pytest.raises(InputError, match="expected a readable YAML file, received: .*No such file"):
+        HardwareSettings.from_yaml(tmp_path / "none.yaml")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("joints: {")
+    with pytest.raises(InputError, match="broken.yaml: expected a readable YAML file"):
+        HardwareSettings.from_yaml(broken)
