@@ -71,7 +71,7 @@ class Robot:
         strict: bool = False,
         gravity: Sequence[float] | Array = STANDARD_GRAVITY,
     ) -> Robot:
-        """The robot of a table of modified Denavit-Hartenberg parameters, [Yamamoto] 1.6.
+        """The robot of a table of modified Denavit-Hartenberg parameters, [Yamamoto] (1.17), (1.18).
 
         Args:
             table: A ``DHTable``; or only its rows, each a ``DHRow``, a mapping of its attributes, or a, alpha, d,
@@ -131,7 +131,7 @@ class Robot:
     def inverse_kinematics(
         self, target: ArrayLike, q_start: ArrayLike | None = None, **options: Any
     ) -> InverseKinematicsResult:
-        """Joint positions that bring a link to a pose, by Newton's method, [Yamamoto] 1.9.
+        """Joint positions that bring a link to a pose, by Newton's method, [Yamamoto] (1.21) to (1.23).
 
         Args:
             target: Pose wanted, in the base frame, shape (4, 4) [m]; or a position alone, shape (3,) [m].

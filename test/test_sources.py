@@ -1,9 +1,14 @@
-"""docs/sources.md and docs/errata.md hold together with the code: keys resolve, functions and tests exist."""
+"""docs/sources.md and docs/errata.md hold together with texts and code.
+
+Keys resolve, no equation is missing, and the functions and tests named exist and cite what they are named for.
+"""
 
 import ast
 import importlib
+import inspect
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,11 +19,108 @@ KEYS = set(re.findall(r"^- \*\*\[(\w+)\]\*\*", SOURCES, re.MULTILINE))
 CITATION = re.compile(r"\[([A-Z][a-z][A-Za-z]+)\](?!\()")
 """A key, not the text of a link nor a unit such as [N m] or [Hz]."""
 
+EQUATIONS = {
+    "Yamamoto": {"1": (1, 37), "2": (1, 7), "3": (1, 47), "4": (11, 40), "5": (1, 4), "6": (1, 46),
+                 "B": (1, 13), "C": (1, 16), "D": (1, 15), "E": (1, 10), "F": (1, 16), "H": (1, 4)},
+    "LagrangeNotes": {"": (27, 50)},
+    "ManipulatorNotes": {"4.3": (1, 8)},
+    "LynchPark": {"9": (3, 99)},
+}
+"""Of each text the numbers of the equations, or of sections, by chapter: first and last."""
+
+RANGE = re.compile(r"\((?:(\d|[A-H])\.)?(\d+)\)(?:(?: to |–|-)\((?:\1\.)?(\d+)\))?")
+"""As (9.53), or (9.53)-(9.57), or (27) where the text has no chapters."""
+
+SECTION = re.compile(r"\b(4\.3)\.(\d)()")
+"""Of [ManipulatorNotes], whose equations have no numbers."""
+
+
+class Row(NamedTuple):
+    """Of a table: the cells by the heading of their column, and the key of the text that the table is about."""
+
+    key: str
+    cells: dict[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.key} {next(iter(self.cells.values()))}"
+
+
+def rows(document):
+    """All rows of the tables in a document."""
+    found, key, heading = [], "", []
+    for line in document.splitlines():
+        if line.startswith("#"):
+            key, heading = line.strip("# []"), []
+        elif line.startswith("|") and not heading:
+            heading = [cell.strip() for cell in line.strip("|").split("|")]
+        elif line.startswith("|") and "---" not in line:
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line[1:-1])]
+            found.append(Row(key, dict(zip(heading, cells, strict=True))))
+        elif not line.startswith("|"):
+            heading = []
+    return found
+
+
+ROWS = rows(SOURCES)
+MISPRINTS = rows(ERRATA)
+
+
+def numbers(text, key):
+    """What a text of ours cites of one source: pairs of chapter and number, ranges written out."""
+    found = set()
+    for chapter, first, last in (SECTION if key == "ManipulatorNotes" else RANGE).findall(text):
+        if chapter in EQUATIONS[key]:
+            found |= {(chapter, number) for number in range(int(first), int(last or first) + 1)}
+    return found
+
 
 def docstrings(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     return [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, documented)]
+
+
+def resolve(name):
+    """The objects on the way to a dotted name below ``robodyn_ros``, module first."""
+    if name.startswith("Robot"):
+        name = name.replace("Robot.dynamics()", "dynamics.evaluator.Dynamics").replace("Robot.", "robot.Robot.")
+    module, attributes = "robodyn_ros", name.split(".")
+    while attributes and (ROOT / module.replace(".", "/")).is_dir():
+        module += "." + attributes.pop(0)
+    way = [importlib.import_module(module)]
+    for attribute in attributes:
+        if not hasattr(way[-1], attribute) and attribute in getattr(way[-1], "__annotations__", {}):
+            return way  # a field of a class
+        way.append(getattr(way[-1], attribute))
+    return way
+
+
+def functions(cell):
+    """What a cell names: one way of objects for each name; one without dots is beside, or in, the one before.
+
+    What it names after "with" only has to exist.
+    """
+    cell, _, used = cell.partition(" with ")
+    for name in re.findall(r"`(\w+\.[\w.]+)`", used):
+        resolve(name)
+    ways = []
+    for name in re.findall(r"`([\w.()]+)`", cell):
+        if "." in name:
+            ways.append(resolve(name))
+        else:
+            owner = next((owner for owner in reversed(ways[-1]) if hasattr(owner, name)), None) if ways else None
+            assert owner is not None, f"`{name}` follows no name that it belongs to"
+            ways.append([*ways[-1][: ways[-1].index(owner) + 1], getattr(owner, name)])
+    return ways
+
+
+def named_tests(cell):
+    """Files and names of the tests that a cell names."""
+    found, file = [], None
+    for path, name in re.findall(r"`([\w/.]*)::(\w+)`", cell):
+        file = path or file
+        found.append((file, name))
+    return found
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("robodyn_ros/*/")), ids=lambda path: path.name)
@@ -31,30 +133,48 @@ def test_cited_keys_are_in_the_bibliography(path):
 
 
 def test_the_bibliography_names_the_texts():
-    assert {"LynchPark", "Yamamoto", "LagrangeNotes", "ManipulatorNotes", "Properties"} <= KEYS
+    assert {*EQUATIONS, "Properties"} <= KEYS
     assert set(CITATION.findall(ERRATA)) <= KEYS
+    assert {row.key for row in MISPRINTS} <= KEYS
 
 
-def test_functions_of_the_tables_exist():
-    rows = [line.split("|") for line in SOURCES.splitlines() if line.startswith("|")]
-    named = {name for row in rows for name in re.findall(r"`((?:\w+\.)+\w+)`", row[3])}
-    assert len(named) > 10
-    for name in named:
-        module, attributes = "robodyn_ros", name.split(".")
-        while (ROOT / module.replace(".", "/")).is_dir():
-            module += "." + attributes.pop(0)
-        found = importlib.import_module(module)
-        for attribute in attributes:
-            found = getattr(found, attribute)
-        assert callable(found), name
+def test_no_property_is_missing():
+    assert [row.cells["property"] for row in ROWS if row.key == "Properties"] == ["1", "2", "3"]
 
 
-def test_tests_of_the_errata_exist():
-    for file in re.findall(r"`(test/[\w/]+\.py)`", ERRATA):
-        assert (ROOT / file).is_file(), file
-    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "test").rglob("test_*.py"))
-    named = re.findall(r"`(test_\w+)(…?)`", ERRATA)
+@pytest.mark.parametrize("key", EQUATIONS)
+def test_no_equation_is_missing(key):
+    listed = set().union(*(numbers(next(iter(row.cells.values())), key) for row in ROWS if row.key == key))
+    for chapter, (first, last) in EQUATIONS[key].items():
+        missing = sorted({(chapter, number) for number in range(first, last + 1)} - listed)
+        assert not missing, f"docs/sources.md does not say where these of [{key}] are: {missing}"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_functions_and_tests_of_a_row_exist(row):
+    ways = functions(row.cells["function"])
+    assert ways or re.match(r"NumPy|arrays|not a function of its own", row.cells["function"])
+    assert row.cells["tested against"]
+    named = named_tests(row.cells["test"])
     assert named
-    for name, shortened in named:
-        rest = r"\w+" if shortened else ""
-        assert re.search(rf"def {name}{rest}\(", tests), name
+    for file, name in named:
+        text = (ROOT / "test" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^def {name}\(", text, re.MULTILINE), f"test/{file} has no {name}"
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.key in EQUATIONS], ids=str)
+def test_docstrings_cite_the_equations_of_their_row(row):
+    wanted = numbers(next(iter(row.cells.values())), row.key)
+    for way in functions(row.cells["function"]) if wanted else []:
+        texts = [inspect.getdoc(step) or "" for step in way]
+        cited = set().union(*(numbers(text, row.key) for text in texts if f"[{row.key}]" in "".join(texts)))
+        assert cited & wanted, f"{way[-1]} cites {sorted(cited)}"
+
+
+@pytest.mark.parametrize("row", MISPRINTS, ids=str)
+def test_tests_of_the_errata_exist(row):
+    named = named_tests(row.cells["test"])
+    assert named
+    for file, name in named:
+        text = (ROOT / "test" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^def {name}\(", text, re.MULTILINE), f"test/{file} has no {name}"

@@ -1,4 +1,4 @@
-"""The Lyapunov function of PD control with gravity compensation, [Yamamoto] 6.6 and appendix H.
+"""The Lyapunov function of PD control with gravity compensation, [Yamamoto] 6.6, and as (H.2) and (H.3) ask.
 
 As functions of the state, of single ones with ``robot.dynamics()``, of many with ``robot.dynamics().batch``.
 """

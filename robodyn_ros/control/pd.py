@@ -31,7 +31,7 @@ class PDParameters(Parameters):
 class PD(Law):
     """tau = K_p (q_d - q) + K_v (v_d - v), each joint on its own, without a model of the robot.
 
-    [Yamamoto] (6.18), misprinted there with q - q_d (see docs/errata_control.md), as a torque. The book regulates to a
+    [Yamamoto] (6.18), misprinted there with q - q_d (see docs/errata.md), as a torque. The book regulates to a
     resting q_d, so that its -K_v v is K_v (v_d - v) with v_d = 0; on a moving reference the latter does not brake
     the motion asked for. Gravity leaves an offset, (6.27): here e = K_p^-1 g(q).
     """

@@ -65,9 +65,9 @@ class PIDParameters(PDParameters):
 class PID(Law):
     """tau = K_p e + K_v e' + K_i (integral of e), e = q_d - q, each joint on its own, without a model of the robot.
 
-    [Yamamoto] (6.28), misprinted there with q - q_d (see docs/errata_control.md), as a torque, and with K_v acting on
-    e' as in `PD`. Stable gains leave no offset under gravity, (6.33); `steady_state.closed_loop_poles` tells whether
-    they are stable.
+    [Yamamoto] (6.28) as a torque, and with K_v acting on e' as in `PD`. The book has q - q_d for q_d - q there and
+    before (6.29), and has lost K_i in (6.32): see docs/errata.md, which also says what (6.27) to (6.33) presume. Stable
+    gains leave no offset under gravity, (6.33); `steady_state.closed_loop_poles` tells whether they are stable.
 
     Anti-windup by conditional integration: the integral grows in a direction only as far as the whole effort stays
     within the limit there. It shrinks freely, and is never reset.

@@ -37,7 +37,7 @@ class RestPosition(NamedTuple):
 
 
 def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
-    """C = dg/dq, [Yamamoto] before (6.25), exactly; symmetric, since g is itself the slope of the potential energy.
+    """C = dg/dq of [Yamamoto] (6.24), exactly; symmetric, since g is itself the slope of the potential energy.
 
     Args:
         robot: The robot.

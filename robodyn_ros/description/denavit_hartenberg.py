@@ -113,7 +113,9 @@ def load_dh(
     strict: bool = False,
     gravity: Sequence[float] | Array = STANDARD_GRAVITY,
 ) -> RobotModel:
-    """Builds a robot from a table of modified Denavit-Hartenberg parameters.
+    """Builds a robot from a table of modified Denavit-Hartenberg parameters, [Yamamoto] (1.18) of (1.17).
+
+    Each link's frame is the book's, so that its origin in the frame before is (4.40).
 
     Args:
         table: A table; or only its rows, each a ``DHRow``, a mapping of its attributes, or a, alpha, d, theta of a

@@ -21,6 +21,8 @@ from robodyn_ros.kinematics.twists import ad, adjoint, exponential, homogeneous,
 class StackedDynamics(NamedTuple):
     """A robot of m moving links and n degrees of freedom in one position. The book has m = n.
 
+    The coefficients of [LynchPark] (9.72) to (9.74), whose solutions (9.77) to (9.79) are its methods.
+
     Where joints share a degree of freedom, column j of A has the twists of them all, each times its multiplier.
 
     Attributes:

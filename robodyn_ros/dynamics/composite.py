@@ -54,7 +54,10 @@ class Composite(NamedTuple):
         )
 
     def momentum(self, twist: Array) -> Array:
-        """G V = (I w + h × v, m v - h × w), shape (6,): momentum at a twist, or wrench at an acceleration."""
+        """G V = (I w + h × v, m v - h × w), shape (6,): momentum at a twist, or wrench at an acceleration.
+
+        [LynchPark] (9.25), about the frame's origin.
+        """
         angular, linear = twist[:3], twist[3:]
         return np.concatenate(
             [self.rotational @ angular + cross(self.first, linear), self.mass * linear - cross(self.first, angular)]

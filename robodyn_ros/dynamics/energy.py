@@ -14,8 +14,9 @@ from robodyn_ros.kinematics.twists import cross
 
 
 def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
-    """T = sum over links of m v_c^T v_c / 2 + w^T I w / 2: [LagrangeNotes] (34), [Yamamoto] (3.3), (3.35).
+    """T = sum over links of m v_c^T v_c / 2 + w^T I w / 2: [LagrangeNotes] (29) to (34).
 
+    [Yamamoto] (3.3), (3.34), (3.35); [ManipulatorNotes] 4.3.2; [LynchPark] (9.10), body by body (9.24).
     Twists go from link to link as in [LynchPark] (9.54); a product of M(q) with v, [LagrangeNotes] (36), is more work.
 
     Args:
@@ -36,7 +37,9 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def potential_energy(model: RobotModel, q: Array) -> Array:
-    """U = -sum of m g^T p_c over the links: [LagrangeNotes] (38), [Yamamoto] (3.26), [ManipulatorNotes] 4.3.8.
+    """U = -sum of m g^T p_c over the links: [LagrangeNotes] (38), [ManipulatorNotes] 4.3.8.
+
+    [Yamamoto] (3.26); (3.39) and (3.41), whose sign is misprinted. In [LynchPark] (9.9) it is what L subtracts.
 
     0 where the centre of mass is as high as the base's origin.
 

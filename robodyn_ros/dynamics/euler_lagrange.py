@@ -11,6 +11,8 @@ from robodyn_ros.description.model import Array
 def euler_lagrange_force(lagrangian: Callable[[Array, Array], Array], q: Array, v: Array, a: Array) -> Array:
     """The generalised force f = d/dt dL/dv - dL/dq, [LynchPark] (9.3), (9.8), (9.11).
 
+    Of a particle with the L of (9.5) it is (9.6); with that of (9.7) the worked example of 9.1.1.
+
     The time derivative by the chain rule: d/dt dL/dv = (d^2L/dv dv) a + (d^2L/dv dq) v. With L = K - P of a robot, f is
     what inverse dynamics gives, (9.9)-(9.12), after more work: here L alone says what moves.
 

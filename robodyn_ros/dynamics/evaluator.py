@@ -167,7 +167,7 @@ class DynamicsFunctions(ABC):
         return self._call("bias", q, v)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Kinetic energy v^T M(q) v / 2, [LagrangeNotes] (36).
+        """Kinetic energy v^T M(q) v / 2, [LagrangeNotes] (34), (36).
 
         Args:
             q: Joint positions, shape (n,) [rad or m].

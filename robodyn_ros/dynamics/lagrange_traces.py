@@ -127,7 +127,7 @@ def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
 def lagrange_equation(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
     """tau_i = d/dt (dK/dv_i) - dK/dq_i + dP/dq_i, shape (n,) [N m or N]. [Yamamoto] (3.1), (3.2).
 
-    Term by term as the book derives it, before (3.28) gathers them.
+    Also [LagrangeNotes] (27), (28). Term by term as [Yamamoto] derives it, before (3.28) gathers them.
 
     Args:
         model: The robot.

@@ -20,7 +20,7 @@ def inverse_dynamics(
     wrench_tip: Array | None = None,
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
-    """The efforts that give the robot an acceleration: tau = M(q) a + c(q, v) + g(q) + J^T F_tip.
+    """The efforts that give the robot an acceleration: tau = M(q) a + c(q, v) + g(q) + J^T F_tip, (9.81).
 
     The recursion of [LynchPark] (9.53)-(9.57). Four things are wider than in the book:
 

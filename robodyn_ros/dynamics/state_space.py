@@ -49,7 +49,9 @@ def state_derivative(model: RobotModel, x: Array, tau: Array) -> Array:
 
 
 def runge_kutta_step(derivative: Derivative, time: Any, x: NDArray[Any], step: Any) -> NDArray[Any]:
-    """One step of the classical Runge-Kutta method, of order 4, [HairerLubichWanner] II.1: the book's 5.2 names it.
+    """One step of the classical Runge-Kutta method, of order 4, [HairerLubichWanner] II.1.
+
+    [Yamamoto] names it after (5.4).
 
     Args:
         derivative: f(time, x).
@@ -69,6 +71,8 @@ def runge_kutta_step(derivative: Derivative, time: Any, x: NDArray[Any], step: A
 
 def runge_kutta(derivative: Derivative, x_start: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
     """The solution of x' = f(time, x) at given times, one ``runge_kutta_step`` from each to the next.
+
+    With f of [Yamamoto] (5.4) it is the robot's motion.
 
     Args:
         derivative: f(time, x).

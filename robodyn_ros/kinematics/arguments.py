@@ -62,7 +62,7 @@ def is_traced(*arrays: NDArray[Any]) -> bool:
 
 
 def as_rotation(value: ArrayLike, name: str, tolerance: float = 1e-6) -> NDArray[np.float64]:
-    """Return ``value`` as a float rotation matrix, shape (3, 3).
+    """Return ``value`` as a float rotation matrix, shape (3, 3), which has [Yamamoto] (1.3): R^-1 = R^T.
 
     Raises:
         InputError: The shape differs, or the matrix is not orthonormal and right-handed within ``tolerance``.

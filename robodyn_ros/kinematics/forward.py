@@ -40,7 +40,9 @@ def joint_poses(model: RobotModel, q: Array) -> list[Array]:
 
 
 def link_poses(model: RobotModel, q: Array) -> list[Array]:
-    """Pose of each moving link in the base frame.
+    """Pose of each moving link in the base frame: [LynchPark] (9.36) to (9.38), a product of (9.35) from link to link.
+
+    What [Yamamoto] (1.18) does with (1.17); a point of a link, (1.19), is this times its position in the link frame.
 
     Args:
         model: The robot.
@@ -56,7 +58,7 @@ def link_poses(model: RobotModel, q: Array) -> list[Array]:
 
 
 def forward_kinematics(model: RobotModel, q: Array, link: str | None = None) -> Array:
-    """Pose of a named link in the base frame.
+    """Pose of a named link in the base frame, [LynchPark] (9.37), [Yamamoto] (1.18).
 
     Args:
         model: The robot.

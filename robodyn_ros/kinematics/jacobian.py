@@ -47,6 +47,8 @@ def geometric_jacobian(model: RobotModel, q: Array, link: str | None = None) -> 
 def body_jacobians(model: RobotModel, q: Array) -> list[Array]:
     """J_ib of every moving link, V_i = J_ib v in link frame i: [LynchPark] (9.46) column by column.
 
+    What the mass matrix of (9.59) to (9.61) is made of.
+
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].

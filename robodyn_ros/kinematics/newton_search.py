@@ -1,4 +1,7 @@
-"""Newton's method for joint positions, damped and within limits: one attempt from one start ([Yamamoto] 1.9)."""
+"""Newton's method for joint positions, damped and within limits: one attempt from one start.
+
+[Yamamoto] (1.20) to (1.23), steps 1 to 5.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Home(NamedTuple):
 
 
 def home(model: RobotModel, at_centers_of_mass: bool = False) -> Home:
-    """The zero position.
+    """The zero position: M_i and S_i of [LynchPark] (9.37).
 
     Args:
         model: The robot.

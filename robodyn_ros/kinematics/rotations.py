@@ -95,7 +95,7 @@ def rotate_about_axis(vector: ArrayLike, axis: ArrayLike, angle: Any) -> NDArray
 
 
 def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
-    """Axis times angle of a rotation matrix, shape (3,) [rad]; the inverse of (B.12) by SciPy.
+    """Axis times angle of a rotation matrix, shape (3,) [rad]; the inverse of [Yamamoto] (B.12) by SciPy.
 
     Args:
         rotation: Rotation matrix, shape (3, 3), floats.
@@ -110,7 +110,7 @@ def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
 
 
 def axis_angle_from_rotation(rotation: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    """Axis and angle of a rotation matrix.
+    """Axis and angle of a rotation matrix: [Yamamoto] (B.12) the other way, by SciPy.
 
     The negative axis with the negative angle is the same rotation; the one with an angle between 0 and pi is given.
     Two cases leave a choice: without any rotation the axis is taken as (0, 0, 1); at exactly half a turn axis and

@@ -134,7 +134,7 @@ def inverse_pose(pose_a_b: Array) -> Array:
 
 
 def exponential(twist: Array, theta: Any) -> Array:
-    """e^{[A] theta}: the displacement along a joint's twist, by Rodrigues' formula.
+    """e^{[A] theta} of [LynchPark] (9.35), (9.53): the displacement along a joint's twist, by Rodrigues' formula.
 
     Its terms are gathered by 1, cos and sin, so that an axis along x, y or z leaves no arithmetic behind.
 

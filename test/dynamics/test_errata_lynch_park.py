@@ -8,6 +8,7 @@ from pin_reference import PinReference, random_state
 from planar_2r import GRAVITY, LENGTHS, MASSES, planar_2r
 
 from robodyn_ros.description.model import Inertia
+from robodyn_ros.dynamics.energy import kinetic_energy
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from robodyn_ros.dynamics.newton_euler import gravity, inverse_dynamics
 from robodyn_ros.kinematics.forward import forward_kinematics, joint_poses, joint_twist, link_poses
@@ -51,6 +52,18 @@ def test_9_1_1_planar_2r():
     assert differ(second(printed_coriolis, +1), truth[1])
     assert differ(second(coriolis, -1), truth[1])
     assert second(coriolis, +1) == pytest.approx(truth[1], rel=1e-12)
+
+
+def test_9_1_1_the_mass_belongs_to_all_of_the_kinetic_energy():
+    (m1, m2), (l1, l2) = MASSES, LENGTHS
+    q, v = np.array([[0.4, -1.1], [0.7, 2.0]])
+    c2 = np.cos(q[1])
+    truth = kinetic_energy(planar_2r(), q, v)
+    first = m1 * l1**2 * v[0] ** 2 / 2
+    own = (l1**2 + 2 * l1 * l2 * c2 + l2**2) * v[0] ** 2
+    rest = 2 * (l2**2 + l1 * l2 * c2) * v[0] * v[1] + l2**2 * v[1] ** 2
+    assert differ(first + (m2 * own + rest) / 2, truth)
+    assert first + m2 * (own + rest) / 2 == pytest.approx(truth, rel=1e-12)
 
 
 def test_9_35_and_9_51_joint_twists_are_in_the_links_own_frame(robot):

@@ -1,4 +1,4 @@
-"""Misprints that docs/errata_newton_euler.md lists: as printed they fail, as corrected they hold."""
+"""Misprints that docs/errata.md lists: as printed they fail, as corrected they hold."""
 
 import numpy as np
 import pytest

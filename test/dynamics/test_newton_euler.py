@@ -17,6 +17,12 @@ def check(reference, seed):
     assert relative_error(inverse_dynamics(robot, q, v, a), reference.inverse_dynamics(q, v, a), size) < 1e-9
     assert relative_error(bias(robot, q, v), reference.bias(q, v), size) < 1e-9
     assert relative_error(gravity(robot, q), reference.gravity(q), size) < 1e-9
+    wrenches, expected = {}, reference.inverse_dynamics(q, v, a)
+    for link, wrench in zip(robot.frames, np.random.default_rng(seed).normal(size=(len(robot.frames), 6)), strict=True):
+        wrenches[link] = wrench  # exerted by the robot, in link axes
+        in_base_axes = np.kron(np.eye(2), reference.forward_kinematics(q, link)[:3, :3]) @ wrench
+        expected = expected + reference.wrench_effort(q, np.roll(in_base_axes, 3), link)
+    assert relative_error(inverse_dynamics(robot, q, v, a, wrenches=wrenches), expected, size) < 1e-9
 
 
 @SHIPPED
