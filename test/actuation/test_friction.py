@@ -1,0 +1,65 @@
+"""Friction by hand, its limits, and its figures' checks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation import Friction
+from robodyn_ros.compile import compile_function
+from robodyn_ros.resources import robot_file
+
+STRIBECK = Friction(viscous=[0.5, 0.1], coulomb=[2.0, 1.0], static=[3.0, 1.0], stribeck_velocity=[0.1, 0.2])
+
+
+def test_level_falls_from_breakaway_to_coulomb_friction():
+    v = np.array([0.0, 0.0])
+    np.testing.assert_array_equal(STRIBECK.level(v), [3.0, 1.0])
+    np.testing.assert_allclose(STRIBECK.level(np.array([0.1, 0.1])), [2.0 + np.exp(-1.0), 1.0], rtol=1e-15)
+    np.testing.assert_allclose(STRIBECK.level(np.array([10.0, -10.0])), [2.0, 1.0], rtol=1e-15)
+
+
+@given(st.floats(-5.0, 5.0), st.floats(-5.0, 5.0))
+def test_level_is_even_and_falls_with_the_speed(one, other):
+    slow, fast = sorted(np.abs([one, other]))
+    level = STRIBECK.level(np.array([slow, one]))[0]
+    assert 2.0 <= STRIBECK.level(np.array([fast, one]))[0] <= level <= 3.0
+    assert STRIBECK.level(np.array([-slow, one]))[0] == level
+
+
+def test_level_can_be_compiled_and_costs_nothing_without_stribeck():
+    compiled = compile_function(STRIBECK.level, {"v": (2,)})
+    v = np.array([0.05, 0.3])
+    np.testing.assert_allclose(compiled(v), STRIBECK.level(v), rtol=1e-15)
+    plain = compile_function(Friction([0.0, 0.0], [1.0, 2.0]).level, {"v": (2,)})
+    assert plain.tape.operation_count == 0
+    np.testing.assert_array_equal(plain(v), [1.0, 2.0])
+
+
+def test_friction_of_a_description():
+    model = Robot.from_urdf(robot_file("arm7")).model
+    friction = Friction.of_model(model)
+    np.testing.assert_array_equal(friction.viscous, model.damping)
+    np.testing.assert_array_equal(friction.coulomb, model.friction)
+    np.testing.assert_array_equal(friction.static, model.friction)
+
+
+def test_scaled_friction_is_more_of_the_same():
+    scaled, v = STRIBECK.scaled([1.2, 0.0]), np.array([0.03, 0.03])
+    np.testing.assert_allclose(scaled.level(v), STRIBECK.level(v) * [1.2, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(scaled.viscous, [0.6, 0.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Friction(-1.0, 0.0), "Friction.viscous: expected numbers that are not negative"),
+    (lambda: Friction(0.0, 1.0, 0.5), "Friction.static: expected breakaway friction not below the Coulomb friction"),
+    (lambda: Friction(0.0, 1.0, stribeck_velocity=0.0), "stribeck_velocity: expected positive numbers"),
+    (lambda: Friction([1.0, 2.0], [1.0, 2.0, 3.0]), "expected single numbers or as many everywhere"),
+    (lambda: Friction(np.nan, 0.0), "expected a finite number"),
+    (lambda: STRIBECK.scaled([1.0, 2.0, 3.0]), "expected 1 or 2 factors, received 3"),
+    (lambda: STRIBECK.scaled(-1.0), "factor: expected numbers that are not negative"),
+])
+def test_impossible_friction_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
