@@ -1,6 +1,7 @@
 """The batch form of a kernel: arrays of samples in and out, with SIMD lanes and threads."""
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,14 @@ from robodyn_ros.compile.arguments import in_order, real_array, shape_error
 from robodyn_ros.compile.batch_text import batch_module
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.samples import checked_threads, element_distances, share_samples
-from robodyn_ros.compile.tape import Tape
+from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
+
+STREAMED = 8 * 2**20
+"""Bytes from which results go around the caches, which would not hold them until they are read."""
+
+LINE = 64
+"""Bytes in a line of the cache."""
 
 
 class Batch:
@@ -26,9 +33,11 @@ class Batch:
         self._tape, self._name, self._width = tape, name, host().lanes
         text, vectors = batch_module(tape, self._width, host().fused)
         self._block_size = vectors * self._width
-        self._code = Code(compile_module(text), ("batch",), {})
+        self._code = Code(compile_module(text), ("batch", "batch_streaming"), {})
         word, address = ctypes.c_int64, ctypes.c_void_p
-        self._function = self._code.function("batch", None, word, word, address, address)
+        self._plain, self._streaming = (
+            self._code.function(name, None, word, word, address, address) for name in ("batch", "batch_streaming")
+        )
 
     def __call__(
         self, arrays: tuple[Any, ...], named: dict[str, Any], threads: int, out: NDArray[np.float64] | None
@@ -62,7 +71,7 @@ class Batch:
     def _result(self, samples: int, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
         shape = (samples, *self._tape.output_shape)
         if out is None:
-            return np.empty(shape, np.float64)
+            return _empty(shape)
         if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.dtype.isnative:
             raise InputError(f"{self._name}: out: expected a float64 array, received {type(out).__name__}")
         if out.shape != shape:
@@ -80,8 +89,19 @@ class Batch:
             for word in (array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data)
         ]
         layout = np.array(words, dtype=np.int64)
+        function = self._streaming if arrays[-1].nbytes >= STREAMED else self._plain
 
         def compute(first: int, last: int, memory: int) -> None:
-            self._function(first, last, layout.ctypes.data, memory)
+            function(first, last, layout.ctypes.data, memory)
 
         share_samples(len(arrays[-1]), self._width, threads, self._block_size, compute)
+
+
+def _empty(shape: Shape) -> NDArray[np.float64]:
+    """A new array; if it is large, from an address where lines of the cache begin, as streaming needs it."""
+    size = math.prod(shape)
+    if 8 * size < STREAMED:
+        return np.empty(shape, np.float64)
+    memory = np.empty(size + LINE // 8 - 1, np.float64)
+    start = -memory.ctypes.data % LINE // 8
+    return memory[start : start + size].reshape(shape)

@@ -2,18 +2,19 @@
 
 import math
 
-from robodyn_ros.compile.layout_text import layout_functions
+from robodyn_ros.compile.layout_text import layout_functions, streaming_function
 from robodyn_ros.compile.lowering import DECLARATIONS, Helpers, Memory, Place, lower
 from robodyn_ros.compile.tape import Tape
 from robodyn_ros.compile.trigonometry import float_type
 
 
 def batch_module(tape: Tape, width: int, fused: bool) -> tuple[str, int]:
-    """A module with ``void @batch(first row, last row + 1, arrays, block)``.
+    """A module with ``void @batch(first row, last row + 1, arrays, block)`` and ``@batch_streaming`` likewise.
 
     ``arrays`` holds for each input and then for the result three words: the address of row 0, the distance of rows in
     bytes, and the address of a table with the distance of each element from its row's first in bytes, or 0 where they
-    simply follow each other. ``block`` is working memory, aligned to a vector.
+    simply follow each other. ``block`` is working memory, aligned to a vector. The streaming form is for results that
+    the caches have no room for.
 
     Args:
         tape: What to compute.
@@ -25,7 +26,6 @@ def batch_module(tape: Tape, width: int, fused: bool) -> tuple[str, int]:
     """
     helpers = Helpers(width, width, fused)
     attributes = helpers.attributes
-    kind = float_type(width)
     sizes = [math.prod(shape) for shape in [*tape.inputs.values(), tape.output_shape]]
     starts = [0]  # of each array's section in the block, which holds whole squares
     for size in sizes:
@@ -36,17 +36,31 @@ def batch_module(tape: Tape, width: int, fused: bool) -> tuple[str, int]:
     inputs = [place for section in places[:-1] for place in section]
     memory = Memory(("block",), inputs, places[-1], Place("block", starts[-1]), 8 * width)
     lowered = lower(tape, memory, helpers)
-    result = len(tape.inputs)
+    aside = starts[-1] + lowered.between_count
     lines = [
         DECLARATIONS,
         helpers.text(),
         lowered.functions,
         layout_functions(width, attributes),
+        streaming_function(width, attributes),
         f"define internal void @block(ptr noalias %block) noinline {attributes} {{",
         lowered.body,
         "  ret void",
         "}",
-        f"define void @batch(i64 %first, i64 %end, ptr noalias %arrays, ptr noalias %block) {attributes} {{",
+        *_loop(sizes, starts, aside, width, attributes, streaming=False),
+        *_loop(sizes, starts, aside, width, attributes, streaming=True),
+    ]
+    return "\n".join([*lines, ""]), aside + starts[-1] - starts[-2]
+
+
+def _loop(
+    sizes: list[int], starts: list[int], aside: int, width: int, attributes: str, *, streaming: bool
+) -> list[str]:
+    """The function that goes through the samples block by block."""
+    kind, result = float_type(width), len(sizes) - 1
+    name, unpack, more = ("batch_streaming", "stream", ", ptr %aside") if streaming else ("batch", "unpack", "")
+    return [
+        f"define void @{name}(i64 %first, i64 %end, ptr noalias %arrays, ptr noalias %block) {attributes} {{",
         "start:",
         "  %some = icmp slt i64 %first, %end",
         "  br i1 %some, label %loop, label %done",
@@ -57,23 +71,23 @@ def batch_module(tape: Tape, width: int, fused: bool) -> tuple[str, int]:
         *(
             line
             for number in range(result)
-            for line in _layout_call("pack", number, sizes[number], starts[number], kind)
+            for line in _layout_call("pack", "", number, sizes[number], starts[number], kind)
         ),
         "  call void @block(ptr %block)",
-        *_layout_call("unpack", result, sizes[result], starts[result], kind),
+        f"  %aside = getelementptr {kind}, ptr %block, i64 {aside}",
+        *_layout_call(unpack, more, result, sizes[result], starts[result], kind),
         f"  %next = add i64 %row, {width}",
         "  %more = icmp slt i64 %next, %end",
         "  br i1 %more, label %loop, label %done",
         "done:",
+        *(["  fence seq_cst"] if streaming else []),
         "  ret void",
         "}",
-        "",
     ]
-    return "\n".join(lines), starts[-1] + lowered.between_count
 
 
-def _layout_call(function: str, number: int, size: int, start: int, kind: str) -> list[str]:
-    """Lay out the rows of an array from ``%row`` on."""
+def _layout_call(function: str, more: str, number: int, size: int, start: int, kind: str) -> list[str]:
+    """Lay out the rows of an array from ``%row`` on, by a function that may take more arguments."""
     lines = []
     for word, (name, word_kind) in enumerate((("base", "ptr"), ("distance", "i64"), ("table", "ptr"))):
         lines.append(f"  %{name}{number}_at = getelementptr i64, ptr %arrays, i64 {3 * number + word}")
@@ -84,5 +98,5 @@ def _layout_call(function: str, number: int, size: int, start: int, kind: str) -
         f"  %from{number} = getelementptr i8, ptr %base{number}, i64 %away{number}",
         f"  %section{number} = getelementptr {kind}, ptr %block, i64 {start}",
         f"  call void @{function}(ptr %from{number}, i64 %distance{number}, ptr %table{number}, i64 %rows, i64 {size}, "
-        f"ptr %section{number})",
+        f"ptr %section{number}{more})",
     ]

@@ -5,6 +5,10 @@ for any strides, so that arrays in C and Fortran order, views and single columns
 ways: rows whose elements follow each other are transposed in registers, a square of ``width`` by ``width`` at a time;
 columns whose elements follow each other are read and written as vectors; everything else, and the last, incomplete
 block, goes number by number.
+
+Results too many for the caches go around them: a processor that stores part of a line reads the line first, and what it
+reads and later writes back takes longer than computing it. Whole lines can be stored without; so a block's rows are
+first put together aside.
 """
 
 from robodyn_ros.compile.trigonometry import float_type
@@ -25,6 +29,55 @@ def layout_functions(width: int, attributes: str) -> str:
         [_skip(attributes), _transpose(width, attributes)]
         + [_layout(name, width, attributes) for name in ("pack", "unpack")]
     )
+
+
+def streaming_function(width: int, attributes: str) -> str:
+    """``void @stream(rows, distance of rows, table, row count, column count, vectors, aside)``, which is `unpack`.
+
+    Rows that follow each other from a whole vector's address are stored around the caches, all else as `unpack` does.
+    ``aside`` has room for the block's rows.
+
+    Args:
+        width: Samples in a block.
+        attributes: LLVM's function attributes.
+    """
+    kind = float_type(width)
+    parameters = "ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors, ptr %aside"
+    return f"""define internal void @stream({parameters}) noinline {attributes} {{
+start:
+  %complete = icmp eq i64 %count, {width}
+  %followed = icmp eq ptr %table, null
+  %length = mul i64 %columns, 8
+  %adjacent = icmp eq i64 %distance, %length
+  %address = ptrtoint ptr %rows to i64
+  %beyond = and i64 %address, {8 * width - 1}
+  %aligned = icmp eq i64 %beyond, 0
+  %some = icmp sgt i64 %columns, 0
+  %streams1 = and i1 %complete, %followed
+  %streams2 = and i1 %adjacent, %aligned
+  %streams3 = and i1 %streams1, %streams2
+  %streams = and i1 %streams3, %some
+  br i1 %streams, label %together, label %plain
+plain:
+  call void @unpack(ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors)
+  ret void
+together:
+  call void @unpack(ptr %aside, i64 %distance, ptr null, i64 {width}, i64 %columns, ptr %vectors)
+  br label %line
+line:
+  %l = phi i64 [0, %together], [%l_next, %line]
+  %source = getelementptr {kind}, ptr %aside, i64 %l
+  %target = getelementptr {kind}, ptr %rows, i64 %l
+  %value = load {kind}, ptr %source, align {8 * width}
+  store {kind} %value, ptr %target, align {8 * width}, !nontemporal !2
+  %l_next = add i64 %l, 1
+  %more = icmp slt i64 %l_next, %columns
+  br i1 %more, label %line, label %done
+done:
+  ret void
+}}
+!2 = !{{i32 1}}
+"""
 
 
 def _layout(name: str, width: int, attributes: str) -> str:

@@ -3,7 +3,7 @@ import threading
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import batch_text, compile_function
+from robodyn_ros.compile import batch, batch_text, compile_function
 from robodyn_ros.compile.batch import Batch
 from robodyn_ros.compile.machine import host
 from robodyn_ros.errors import InputError
@@ -66,6 +66,37 @@ def test_any_layout(kernel, layout, count):
     samples = arrays(count)
     result = kernel.batch(*map(LAYOUTS[layout], samples))
     np.testing.assert_array_equal(result, kernel.batch(*samples))
+
+
+@pytest.fixture
+def streaming(monkeypatch):
+    """Results of any size go around the caches."""
+    monkeypatch.setattr(batch, "STREAMED", 0)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_that_go_around_the_caches(kernel, count, threads, streaming):
+    samples = arrays(count)
+    result = kernel.batch(*samples, threads=threads)
+    assert result.ctypes.data % batch.LINE == 0 or count == 0
+    np.testing.assert_allclose(result, reference(samples), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("layout", ["Fortran order", "views with distances", "rows apart", "8 bytes on"])
+def test_results_that_go_around_the_caches_in_an_array_of_the_callers(kernel, layout, streaming):
+    samples = arrays(21)
+    nothing = np.full((21, 2, 4), np.nan)
+    out = np.full(1 + nothing.size, np.nan)[1:].reshape(nothing.shape) if layout == "8 bytes on" else (
+        LAYOUTS[layout](nothing))
+    assert kernel.batch(*samples, out=out) is out
+    np.testing.assert_array_equal(out, kernel.batch(*samples))
+
+
+def test_large_results_go_around_the_caches():
+    kernel = compile_function(lambda x: np.outer(x, x), {"x": (7,)})
+    x = np.random.default_rng(0).normal(size=(batch.STREAMED // (8 * 49) + 5, 7))
+    np.testing.assert_array_equal(kernel.batch(x), np.einsum("ki,kj->kij", x, x))
 
 
 def test_one_sample_for_all_by_broadcasting(kernel):
