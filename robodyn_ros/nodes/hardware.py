@@ -79,9 +79,8 @@ class HardwareNode(RobodynNode):
     def _sensors(self, value: Callable[[str], Any]) -> Sensors | None:
         """What is seen of the joints; arguments as for :func:`live_settings`."""
         how = sensing(value)
-        if how.exact:
-            return None
-        return Sensors(how, len(self._joints), self._period / NANOSECONDS, self._random)
+        sensors = Sensors(how, len(self._joints), self._period / NANOSECONDS, self._random)
+        return None if how.exact else sensors
 
     def _on_change(self, changed: Mapping[str, Any]) -> None:
         def value(name: str) -> Any:

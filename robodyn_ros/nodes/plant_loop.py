@@ -365,7 +365,7 @@ class PlantLoop:
             "time fallen behind [s]": self.pace.dropped / NANOSECONDS,
             "periods without a new command": self._commands.missed, "pushed links": len(self.wrenches),
             "saturated joints": ", ".join(saturated(self._joints.names, plant.actuator_state)) or "none",
-            **{f"{name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},
+            **{f"energy: {name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},
         }
 
 

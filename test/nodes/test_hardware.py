@@ -279,6 +279,29 @@ def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(reque
             again.stop()
 
 
+# --- several robots
+
+
+def test_robots_in_namespaces_do_not_hear_each_other():
+    settings = {"command_timeout": 0.0}
+    with hardware("left", **settings) as left, hardware("right", robot="scara", **settings) as right, \
+            Peer("left") as left_peer, Peer("right") as right_peer:
+        left_peer.command(NAMES, [1.5, 2.5])
+        left_peer.next_state(lambda state: list(state.effort) == [1.5, 2.5], "the command on the left")
+        state = right_peer.next_state()
+        assert list(state.name) == ["joint1", "joint2", "joint3", "joint4"]
+        assert list(state.velocity) == [0.0] * 4
+        right_peer.command([], [0.25, 0.0, 0.0, 0.0])
+        right_peer.next_state(lambda state: state.effort[0] == 0.25, "the command on the right")
+        assert left_peer.service(SetBool, "pause", data=True).success
+        before = stamp(right_peer.next_state())
+        right_peer.next_state(lambda state: stamp(state) > before + 5 * PERIOD, "time going on, on the right")
+        assert list(left_peer.next_state().effort) == [1.5, 2.5]
+        left.stop()
+        right_peer.next_state()
+        right.stop()
+
+
 # --- start
 
 
