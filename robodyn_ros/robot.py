@@ -13,8 +13,11 @@ from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics.evaluator import Dynamics
 
 if TYPE_CHECKING:
+    from robodyn_ros.control.controller import Controller
+    from robodyn_ros.control.reference import Trajectory
     from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable
     from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult
+    from robodyn_ros.simulation.score import Rollout
 
 
 class Robot:
@@ -148,6 +151,34 @@ class Robot:
         from robodyn_ros.kinematics.inverse_kinematics import inverse_kinematics
 
         return inverse_kinematics(self.model, self.dynamics(), target, q_start, **options)
+
+    def rollout(
+        self,
+        controller: str | Controller,
+        trajectory: Trajectory | None = None,
+        duration: float | None = None,
+        **options: Any,
+    ) -> Rollout:
+        """Simulate this robot under a control law, both compiled as one.
+
+        Args:
+            controller: Name of a law as the registry has it, or the law itself.
+            trajectory: What to follow; None: hold the start.
+            duration: How long [s]; None: until the trajectory ends.
+            **options: As for :func:`robodyn_ros.simulation.rollout.rollout`: ``parameters`` of the law, control
+                ``period``, ``step``, ``actuators``, ``friction``, ``q`` and ``v`` at the start.
+
+        Returns:
+            Positions, velocities, efforts and reference at every tick, and how well the robot did.
+
+        Raises:
+            InputError: Something does not fit together.
+            PluginError: No controller is called so.
+            SimulationError: The state became infinite or NaN.
+        """
+        from robodyn_ros.simulation.rollout import rollout  # the one room above that this door leads to
+
+        return rollout(self, controller, trajectory, duration, **options)
 
     def __repr__(self) -> str:
         return f"<Robot {self.name!r}: {self.n} joints, tip {self.tip_link!r}>"

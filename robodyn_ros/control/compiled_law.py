@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,10 +53,21 @@ class PackedParameters:
         return dataclasses.replace(self._parameters, **changed)
 
 
-def compile_law(
-    law: Law, packed: PackedParameters, state: State, reference: Any, memory: Array
-) -> Callable[..., Array]:
-    """Trace a law with the dynamics of its robot and compile it.
+class TraceableLaw(NamedTuple):
+    """A law as a function of arrays.
+
+    Attributes:
+        function: Of time and period, shape (2,), of the other arrays of the state, of those of the reference, of the
+            parameters' numbers, shape (p,), and of the memory; to efforts, shape (n,), and memory, shape (m,).
+        shapes: Of its arguments, by name, in their order.
+    """
+
+    function: Callable[..., tuple[Any, Any]]
+    shapes: dict[str, tuple[int, ...]]
+
+
+def traceable(law: Law, packed: PackedParameters, state: State, reference: Any, memory: Array) -> TraceableLaw:
+    """A law with the dynamics of its robot, to be traced.
 
     Args:
         law: The law.
@@ -64,28 +75,43 @@ def compile_law(
         state: A measurement, for the shapes of its arrays.
         reference: A reference, for the shapes of its arrays; None if the law follows none.
         memory: A memory, for its shape (m,).
-
-    Returns:
-        A function of time and period, shape (2,), of the other arrays of the state, of those of the reference, of the
-        parameters' numbers, shape (p,), and of the memory; to efforts and memory, shape (n + m,).
-
-    Raises:
-        CompileError: The law does what cannot be compiled, such as to branch on a value.
-        Exception: Whatever else the law raises when traced.
     """
     fields = () if reference is None else reference._fields
-    shapes = {"clock": (2,)}
+    shapes: dict[str, tuple[int, ...]] = {"clock": (2,)}
     shapes |= {name: np.shape(getattr(state, name)) for name in state._fields[2:]}
     shapes |= {f"reference.{name}": np.shape(getattr(reference, name)) for name in fields}
     shapes |= {"parameters": packed.values.shape, "memory": memory.shape}
     last = len(state._fields)
     dynamics = Textbook(law.robot.model)
 
-    def answer(*arrays: Array) -> Array:
+    def answer(*arrays: Array) -> tuple[Any, Any]:
         (time, period), values, remembered = arrays[0], arrays[-2], arrays[-1]
         measured = type(state)(time, period, *arrays[1 : last - 1])
         wanted = None if reference is None else type(reference)(*arrays[last - 1 : -2])
         effort, kept = law.law(dynamics, packed.unpack(values), measured, wanted, remembered)
-        return np.concatenate([np.asarray(effort), np.asarray(kept)])
+        return np.asarray(effort), np.asarray(kept)
 
-    return compile_function(answer, shapes, name=type(law).__name__).call
+    return TraceableLaw(answer, shapes)
+
+
+def compile_law(
+    law: Law, packed: PackedParameters, state: State, reference: Any, memory: Array
+) -> Callable[..., Array]:
+    """Trace a law with the dynamics of its robot and compile it.
+
+    Args:
+        law: As for `traceable`, and so are the others.
+        packed: Its parameters.
+        state: A measurement.
+        reference: A reference.
+        memory: A memory.
+
+    Returns:
+        What `TraceableLaw.function` is, efforts and memory in one array of shape (n + m,).
+
+    Raises:
+        CompileError: The law does what cannot be compiled, such as to branch on a value.
+        Exception: Whatever else the law raises when traced.
+    """
+    function, shapes = traceable(law, packed, state, reference, memory)
+    return compile_function(lambda *arrays: np.concatenate(function(*arrays)), shapes, name=type(law).__name__).call

@@ -110,12 +110,8 @@ class Plant:
     def __init__(self, robot: Robot, step: float = 0.001, position: ArrayLike | None = None, compiled: bool = True, *,
                  actuators: JointActuators | None = None, friction: Friction | None = None,
                  integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9) -> None:
-        description = robot.model
         self.robot = robot
-        self.model = model = PlantModel(
-            description, JointActuators.ideal(robot.n) if actuators is None else actuators,
-            Friction.of_model(description) if friction is None else friction, step,
-            integrator)  # type: ignore[arg-type]  # a name will do
+        self.model = model = PlantModel.of_description(robot.model, step, actuators, friction, integrator)
         self.step = step
         self.joint_names = robot.joint_names
         self.steps = 0

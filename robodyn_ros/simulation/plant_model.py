@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -116,6 +117,26 @@ class PlantModel:
                              f"{self.integrator!r}")
         object.__setattr__(self, "integrator", Integrator(self.integrator))
         self._check_electrical_time_constants()
+
+    @classmethod
+    def of_description(cls, model: RobotModel, step: float = 0.001, actuators: JointActuators | None = None,
+                       friction: Friction | None = None,
+                       integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> Self:
+        """A description with what it leaves open.
+
+        Args:
+            model: The robot.
+            step: h [s].
+            actuators: One for each joint; None: ideal sources of effort.
+            friction: Of the joints; None: that of the description.
+            integrator: The method, or its name.
+
+        Raises:
+            InputError: As in the class.
+        """
+        return cls(model, JointActuators.ideal(model.n) if actuators is None else actuators,
+                   Friction.of_model(model) if friction is None else friction, step,
+                   integrator)  # type: ignore[arg-type]  # a name will do
 
     def _check_electrical_time_constants(self) -> None:
         stable = {Integrator.EXPLICIT_EULER: 2.0, Integrator.RUNGE_KUTTA: 2.785}.get(self.integrator)

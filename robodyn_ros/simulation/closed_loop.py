@@ -1,0 +1,113 @@
+"""A control law and the robot that it controls as one program: what is compiled for rollouts.
+
+At each tick of the controller, the law sees the joints as they are measured, answers with efforts, and the plant goes
+on by some steps under these, as in the loop of the nodes in lockstep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.actuation.joint_actuators import within
+from robodyn_ros.compile import Compute, Procedure, Read, Record, Repeat, compile_procedure, equal, maximum, where
+from robodyn_ros.compile.program import Statement
+from robodyn_ros.control.compiled_law import PackedParameters, traceable
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.dynamics.textbook import Textbook
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_step import plant_program
+
+SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square")
+"""Over the ticks, sums of squares or largest magnitudes: of the tracking error, the effort, and its changes."""
+
+RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort", "error": "error"}
+"""Variables that are recorded at every tick, and the names of their records."""
+
+
+def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, reference: Any,
+                          recorded: bool) -> Procedure:
+    """Compile a closed loop.
+
+    Its inputs are ``state``, shape (len(Row), n), ``parameters``, shape (p,), and ``memory`` of the law, shape (m,).
+    Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape (2,); ``noises`` of the
+    measured positions and velocities, shape (2, n); and ``references.<field>`` for each field of the reference. Its
+    outputs are ``state`` and `SUMS`.
+
+    Args:
+        law: The law.
+        packed: Its parameters; only those that are ``fixed`` are built in.
+        plant: The robot.
+        steps: Steps of the plant in a control period.
+        reference: Any reference, for the shapes of its arrays; None if the law follows none.
+        recorded: Whether what `RECORDS` names is recorded.
+
+    Raises:
+        CompileError: The law does what cannot be compiled, such as to branch on a value.
+    """
+    n = plant.n
+    rest = State(0.0, 0.0, np.zeros(n), np.zeros(n))
+    answer, shapes = traceable(law, packed, rest, reference, law.initial_memory(rest))
+    fields = [name for name in shapes if name.startswith("reference.")]
+    tracking_error = tracking_error_function(plant.model, reference)
+    error_shape = np.shape(tracking_error(rest.q, *(np.zeros(shapes[name]) for name in fields)))
+
+    variables, plant_step = plant_program(plant)
+    variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
+    variables |= {"error": error_shape}
+    variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,)), strict=True))
+
+    def respond(effort: NDArray[Any], *arrays: NDArray[Any]) -> tuple[Any, ...]:
+        asked, memory = answer(*arrays)
+        effort_now = within(asked, plant.model.effort_limit)
+        is_first = equal(arrays[0][1], 0.0)
+        command = np.stack([effort_now if row is Command.EFFORT else np.zeros(n) for row in Command])
+        return command, effort_now, where(is_first, 0.0, effort_now - effort), memory
+
+    tick: list[Statement] = [
+        Read("clock", "clocks"),
+        Read("noise", "noises"),
+        *(Read(name, name.replace("reference.", "references.", 1)) for name in fields),
+        Compute(_measure, ("state", "noise"), ("true_q", "true_v", "q", "v")),
+        Compute(respond, ("effort", *shapes), ("command", "effort", "change", "memory")),
+        Compute(tracking_error, ("true_q", *fields), "error"),
+        Compute(_add_up, ("error", "effort", "change", *SUMS), SUMS),
+        *(Record(variable, record) for variable, record in RECORDS.items() if recorded),
+        Repeat(steps, plant_step),
+    ]
+    return compile_procedure(variables, [Repeat("ticks", tick)], ("state", "parameters", "memory"), ("state", *SUMS),
+                             name=f"rollout of {type(law).__name__}")
+
+
+def tracking_error_function(model: RobotModel, reference: Any) -> Callable[..., Any]:
+    """What a rollout takes for the tracking error, as a function of q and the fields of the reference.
+
+    Args:
+        model: The robot.
+        reference: Any reference of the law.
+
+    Returns:
+        q_d - q, shape (n,) [rad or m]; for a pose of the tip link that of its position in the base frame, shape (3,)
+        [m]; nothing, shape (0,), for a law that follows no reference.
+    """
+    if reference is None:
+        return lambda q: np.zeros(0)
+    if isinstance(reference, JointReference):
+        return lambda q, *fields: type(reference)(*fields).q - q
+    dynamics = Textbook(model)
+    return lambda q, *fields: type(reference)(*fields).position - dynamics.forward_kinematics(q)[:3, 3]
+
+
+def _measure(state: NDArray[Any], noise: NDArray[Any]) -> tuple[Any, ...]:
+    q, v = state[Row.POSITION], state[Row.VELOCITY]
+    return q, v, q + noise[0], v + noise[1]
+
+
+def _add_up(error: NDArray[Any], effort: NDArray[Any], change: NDArray[Any], *sums: NDArray[Any]) -> tuple[Any, ...]:
+    error_square, error_worst, effort_square, effort_worst, change_square = sums
+    return (error_square + error * error, maximum(error_worst, abs(error)), effort_square + effort * effort,
+            maximum(effort_worst, abs(effort)), change_square + change * change)

@@ -1,0 +1,205 @@
+"""Rollouts: a control law on a simulated robot, thousands of ticks in one call, and thousands of robots at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.compile import Procedure
+from robodyn_ros.control.compiled_law import PackedParameters
+from robodyn_ros.control.controller import Controller, Law, State
+from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.reference import SOURCES, Trajectory
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
+from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
+from robodyn_ros.simulation.scenario import NANOSECOND, Scenario, checked_start
+from robodyn_ros.simulation.score import Rollout, Score
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+class ClosedLoop:
+    """A control law and its robot, compiled as one; once for any number of rollouts.
+
+    Ticks, references and limits are those of the nodes in lockstep: `run` gives what the graph would.
+
+    Args:
+        law: The law, with the parameters that it has where none are given.
+        plant: The simulated robot; None: `PlantModel.of_description` with steps of 1 ms.
+        period: Control period, a multiple of the plant's step [s].
+
+    Raises:
+        InputError: The controller is no law, the period does not fit, or the plant's integrator has no compiled form.
+    """
+
+    def __init__(self, law: Controller, plant: PlantModel | None = None, period: float = 0.002) -> None:
+        if not isinstance(law, Law):
+            raise InputError(f"rollout: expected a law, a controller that is a pure function and can be compiled, "
+                             f"received {type(law).__name__}")
+        self.law, self.robot = law, law.robot
+        self.plant = PlantModel.of_description(self.robot.model) if plant is None else plant
+        if self.plant.integrator is Integrator.ADAPTIVE:
+            raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
+        self._period, self._steps = _control_period(period, self.plant.step)
+        self._packed = PackedParameters(law.parameters)
+        self._procedure = cache(self._make_procedure)
+
+    def scenario(self, trajectories: Sequence[Trajectory] = (), duration: float | None = None,
+                 **options: Any) -> Scenario:
+        """Sample what the robot is to do.
+
+        Args:
+            trajectories: What to follow; the start is held before, the last point after.
+            duration: How long [s]; None: until the last trajectory ends.
+            **options: As for `Scenario.sample`: ``q``, ``v``, noise, ``seed``.
+
+        Raises:
+            InputError: As there.
+        """
+        return Scenario.sample(self.robot, self.law.follows, self._period, trajectories, duration, **options)
+
+    def run(self, scenario: Scenario, parameters: Parameters | None = None, compiled: bool = True) -> Rollout:
+        """Simulate one robot.
+
+        Args:
+            scenario: What it is to do.
+            parameters: Of the law; None: those that it has.
+            compiled: False: run law and plant as they stand in the book, the reference for what is compiled.
+
+        Raises:
+            SimulationError: The state became infinite or NaN.
+        """
+        reference, ticks = scenario.references, len(scenario.clocks)
+        procedure = self._procedure(True)
+        given = self._arguments(scenario) | {"parameters": self.packed(parameters)}
+        results = procedure(**given) if compiled else procedure.interpret(**given)
+        score = _score(results, ticks)
+        if not (np.isfinite(score.q).all() and np.isfinite(score.v).all()):
+            finite = np.isfinite(results["q"]).all(axis=1)
+            time = scenario.clocks[int(np.argmin(finite)) if not finite.all() else -1, 0]
+            raise SimulationError(f"rollout of '{self.robot.name}' under {type(self.law).__name__} diverged at about "
+                                  f"{time:g} s; use other gains or a smaller step (now {self.plant.step} s)")
+        units = tuple("m" if joint.kind == "prismatic" else "rad" for joint in self.robot.model.leaders)
+        recorded = {name: results[name] for name in RECORDS.values()}
+        return Rollout(joint_names=self.robot.joint_names, units=units, controller=type(self.law).__name__,
+                       time=scenario.clocks[:, 0], reference=reference, score=score, **recorded)
+
+    def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
+               q: ArrayLike | None = None, threads: int = 1) -> Score:
+        """Simulate many robots at once; one that diverges has NaN or infinity in its score.
+
+        Args:
+            scenario: What all of them are to do.
+            parameters: Of the law, one for each robot, or their numbers as `packed` gives them, shape (N, p); None:
+                those that the law has, for all.
+            q: Joint positions at the start, shape (N, n) [rad or m]; None: the scenario's, for all.
+            threads: Threads that share the robots.
+
+        Raises:
+            InputError: Neither parameters nor positions say how many robots there are, or their numbers differ.
+        """
+        given = self._arguments(scenario)
+        if parameters is None:
+            given["parameters"] = self._packed.values
+        elif isinstance(parameters, np.ndarray):
+            given["parameters"] = parameters
+        else:
+            numbers = [self.packed(one) for one in parameters]
+            given["parameters"] = np.array(numbers).reshape(-1, self._packed.values.size)
+        if q is not None:
+            starts = np.array([checked_start(self.robot, one) for one in np.asarray(q)]).reshape(-1, self.robot.n)
+            given["state"] = np.repeat(given["state"][None], len(starts), axis=0)
+            given["state"][:, Row.POSITION] = starts
+            given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(
+                len(starts), *given["memory"].shape)
+        procedure = self._procedure(False)
+        return _score(procedure.batch(threads=threads, **given), len(scenario.clocks))
+
+    def packed(self, parameters: Parameters | None = None) -> Array:
+        """The numbers of parameters of the law, shape (p,).
+
+        Args:
+            parameters: None: those that the law has.
+
+        Raises:
+            InputError: A parameter that is built in differs from the law's, or a value does not fit.
+        """
+        if parameters is None:
+            return self._packed.values
+        packed = PackedParameters(parameters.for_robot(self.robot))
+        if type(parameters) is not self.law.Parameters or packed.fixed != self._packed.fixed:
+            raise InputError(f"rollout: expected {self.law.Parameters.__name__} that differ from the law's in numbers "
+                             "only; make another ClosedLoop for others")
+        return packed.values
+
+    def _arguments(self, scenario: Scenario) -> dict[str, Any]:
+        given = {"state": self.plant.state(scenario.q, scenario.v), "memory": self._memory(scenario.q, scenario.v),
+                 "clocks": scenario.clocks, "noises": scenario.noises, "ticks": len(scenario.clocks)}
+        if scenario.references is not None:
+            given |= {f"references.{name}": array for name, array in scenario.references._asdict().items()}
+        return given
+
+    def _memory(self, q: Array, v: Array) -> Array:
+        return self.law.initial_memory(State(0.0, 0.0, q, v))
+
+    def _make_procedure(self, recorded: bool) -> Procedure:
+        kind = self.law.follows
+        reference = None if kind is None else SOURCES[kind](self.robot, default_position(self.robot)).sample(0.0)
+        return closed_loop_procedure(self.law, self._packed, self.plant, self._steps, reference, recorded)
+
+
+def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
+            duration: float | None = None, *, parameters: Parameters | None = None, period: float = 0.002,
+            step: float = 0.001, actuators: JointActuators | None = None, friction: Friction | None = None,
+            q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
+    """Simulate a robot under a control law; `ClosedLoop` does the same many times for the price of one compilation.
+
+    Args:
+        robot: The robot.
+        controller: Name of a law as the registry has it, or the law itself.
+        trajectory: What to follow; None: hold the start.
+        duration: How long [s]; None: until the trajectory ends.
+        parameters: Of the law; None: the defaults, or those that the law has.
+        period: Control period, a multiple of the step [s].
+        step: Time step of the plant [s].
+        actuators: One for each joint; None: ideal sources of effort.
+        friction: Of the joints; None: that of the robot's description.
+        q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
+        v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
+
+    Raises:
+        InputError: Something does not fit together.
+        PluginError: No controller is called so.
+        SimulationError: The state became infinite or NaN.
+    """
+    law = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
+    loop = ClosedLoop(law, PlantModel.of_description(robot.model, step, actuators, friction), period)
+    scenario = loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v)
+    return loop.run(scenario, parameters)
+
+
+def _control_period(period: float, step: float) -> tuple[int, int]:
+    """The control period [ns] and the steps in it."""
+    steps, rest = divmod(round(period / NANOSECOND) if 0.0 < period < np.inf else 0, max(1, round(step / NANOSECOND)))
+    if rest or not steps:
+        raise InputError(f"rollout: expected a control period of a whole number of steps of {step} s, received "
+                         f"{period} s")
+    return round(period / NANOSECOND), steps
+
+
+def _score(results: dict[str, Array], ticks: int) -> Score:
+    error_square, error_worst, effort_square, effort_worst, change_square = (results[name] for name in SUMS)
+    state = results["state"]
+    return Score(np.sqrt(error_square / ticks), error_worst, np.sqrt(effort_square / ticks), effort_worst,
+                 np.sqrt(change_square / max(1, ticks - 1)), state[..., Row.POSITION, :], state[..., Row.VELOCITY, :])

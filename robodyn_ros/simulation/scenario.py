@@ -1,0 +1,125 @@
+"""What a robot is to do in a rollout: start, reference and noise of the measurement, sampled at every tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.reference import SOURCES, Trajectory
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.simulation.plant import default_position
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+NANOSECOND = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """What a robot is to do, sampled at K ticks.
+
+    Attributes:
+        clocks: Time and period of each tick, shape (K, 2) [s].
+        references: The reference at each tick, of the class that the law follows, each array with an axis of K ticks
+            before its own; None if it follows none.
+        noises: Added to the measured positions and velocities, shape (K, 2, n).
+        q: Joint positions at the start, shape (n,) [rad or m].
+        v: Joint velocities at the start, shape (n,) [rad/s or m/s].
+    """
+
+    clocks: Array
+    references: Any
+    noises: Array
+    q: Array
+    v: Array
+
+    @classmethod
+    def sample(cls, robot: Robot, follows: type | None, period: int, trajectories: Sequence[Trajectory] = (),
+               duration: float | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
+               position_noise: ArrayLike = 0.0, velocity_noise: ArrayLike = 0.0, seed: int = 0) -> Scenario:
+        """Sample a scenario that starts at time 0.
+
+        Args:
+            robot: The robot.
+            follows: Class of the references that its controller follows; None if it follows none.
+            period: Control period [ns].
+            trajectories: What to follow; the start is held before, the last point after.
+            duration: How long [s]; None: until the last trajectory ends.
+            q: Joint positions at the start, shape (n,) [rad or m]; None: where the first trajectory begins, or
+                else `default_position`.
+            v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
+            position_noise: Standard deviation of what is added to measured positions, a number or shape (n,) [rad or
+                m].
+            velocity_noise: Likewise for velocities [rad/s or m/s].
+            seed: Of the noise.
+
+        Raises:
+            InputError: A trajectory is of another class than the controller follows, the time is less than a period,
+                nothing says how long, a shape is wrong, or the start is beyond the limits.
+        """
+        for trajectory in trajectories:
+            if trajectory.kind is not follows:
+                followed = "no reference" if follows is None else f"a {follows.__name__}"
+                raise InputError(f"rollout: the controller follows {followed}, received a trajectory of "
+                                 f"{trajectory.kind.__name__}")
+        if duration is None:
+            if not trajectories:
+                raise InputError("rollout: expected a duration, or a trajectory to follow until its end")
+            duration = max(trajectory.end_time for trajectory in trajectories)
+        ticks = round(duration / (period * NANOSECOND)) if np.isfinite(duration) else 0
+        if ticks < 1:
+            raise InputError(f"rollout: expected a duration of a control period or more, received {duration} s")
+        clocks = np.zeros((ticks, 2))
+        clocks[:, 0] = np.arange(ticks) * period * NANOSECOND
+        clocks[1:, 1] = period * NANOSECOND
+        ordered = sorted(trajectories, key=lambda one: one.start_time)
+        if q is None:
+            begins = ordered and follows is JointReference
+            q = ordered[0].sample(max(0.0, ordered[0].start_time)).q if begins else default_position(robot)
+        start = checked_start(robot, q)
+        velocity = _vector(robot, "velocities at the start", np.zeros(robot.n) if v is None else v)
+        deviation = np.stack([_vector(robot, "position_noise", np.zeros(robot.n) + np.asarray(position_noise)),
+                              _vector(robot, "velocity_noise", np.zeros(robot.n) + np.asarray(velocity_noise))])
+        noises = np.random.default_rng(seed).normal(size=(ticks, 2, robot.n)) * deviation
+        references = _references(robot, follows, ordered, clocks[:, 0], start)
+        return cls(clocks, references, noises, start, velocity)
+
+
+def checked_start(robot: Robot, q: ArrayLike) -> Array:
+    """Joint positions to start from, shape (n,) [rad or m].
+
+    Raises:
+        InputError: The shape is wrong or a position beyond the limits.
+    """
+    array = _vector(robot, "positions at the start", q)
+    lower, upper = robot.model.position_lower, robot.model.position_upper
+    for name, value, low, high in zip(robot.joint_names, array, lower, upper, strict=True):
+        if not low <= value <= high:
+            raise InputError(f"rollout: position of joint '{name}' at the start: expected {low:g} to {high:g}, its "
+                             f"limits, received {value:g}")
+    return array
+
+
+def _vector(robot: Robot, what: str, values: ArrayLike) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (robot.n,) or not np.isfinite(array).all():
+        raise InputError(f"rollout: {what}: expected {robot.n} finite numbers, received {array.tolist()}")
+    return array
+
+
+def _references(robot: Robot, follows: type | None, trajectories: Sequence[Trajectory], times: Array, q: Array) -> Any:
+    """The references at some times, each of their arrays with an axis of times before its own."""
+    if follows is None:
+        return None
+    source = SOURCES[follows](robot, q)
+    for trajectory in trajectories:
+        source.follow(trajectory)
+    rows = [source.sample(time) for time in times.tolist()]
+    return follows(*(np.stack(field) for field in zip(*rows, strict=True)))

@@ -1,0 +1,266 @@
+"""Rollouts against the loop of controller and plant, tick by tick, and against themselves in other forms."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.control import CartesianReference, Controller, JointReference, Law, State
+from robodyn_ros.control.loop import ControlLoop, Plugin
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.trajectory import JointTrajectory, Points
+from robodyn_ros.description.model import Limits
+from robodyn_ros.errors import SimulationError
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant, default_position
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.rollout import ClosedLoop, rollout
+
+
+def robot_called(name):
+    return Robot.from_urdf(robot_file(name))
+
+
+def motion(robot, end=0.6, amplitude=0.3, start_time=0.1):
+    """There and back, out of step with each other."""
+    q, rest = default_position(robot), np.zeros(robot.n)
+    swing = amplitude * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
+    points = Points.checked([0.4 * end, 0.7 * end, end], [q + swing, q - 0.5 * swing, q])
+    return JointTrajectory(JointReference(q, rest, rest), start_time, points)
+
+
+def rubbing(robot, friction):
+    return Robot(replace(robot.model, joints=tuple(replace(j, friction=friction) for j in robot.model.joints)))
+
+
+def tick_by_tick(robot, law, trajectory, ticks, period, step, **options):
+    """What the nodes do in lockstep: the plant's state to the control loop, its effort to the plant."""
+    failures = []
+    plant = Plant(robot, step, **options)
+    safe = Plugin("damping", make_controller("damping", robot))
+    loop = ControlLoop(robot, Plugin("law", law), safe, 1.0, lambda *what: failures.append(what), failures.append)
+    nanoseconds = round(period * 1e9)
+    nothing, rows = np.zeros(robot.n), []
+    for k in range(ticks):
+        if k == 0:
+            loop.tick(0, plant.q, plant.v)
+            loop._source.follow(trajectory)
+        tick = loop.tick(k * nanoseconds, plant.q, plant.v)
+        rows.append((plant.q, plant.v, tick.effort, tick.reference.q))
+        plant.advance(Drive(tick.effort, nothing, nothing), round(period / step))
+    assert not failures
+    return plant, [np.array(column) for column in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["pd", "pid", "computed_torque"])
+def test_what_the_graph_does_in_lockstep(name):
+    robot = rubbing(robot_called("arm6"), 0.4)
+    trajectory = motion(robot)
+    result = robot.rollout(name, trajectory, period=0.004, step=0.002)
+    plant, (q, v, effort, reference) = tick_by_tick(
+        robot, make_controller(name, robot), trajectory, len(result.time), 0.004, 0.002)
+    assert len(result.time) == round(trajectory.end_time / 0.004)
+    for ours, theirs in ((result.q, q), (result.v, v), (result.effort, effort), (result.score.q, plant.q),
+                         (result.score.v, plant.v)):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(result.reference.q, reference)
+
+
+def test_with_motors_and_limits():
+    robot = robot_called("arm7")
+    model = replace(robot.model, joints=tuple(
+        replace(joint, limits=replace(joint.limits, effort=15.0)) for joint in robot.model.joints))
+    robot = Robot(model)
+    motors = DCMotor(np.full(7, 0.1), np.full(7, 1.2), np.full(7, 2e-5), inductance=np.full(7, 1e-3))
+    actuators = JointActuators(Actuators(motors, GearTrain(np.full(7, 50.0))), current_limit=4.0, efficiency=0.9)
+    trajectory = motion(robot, amplitude=0.8)
+    result = rollout(robot, "pd", trajectory, actuators=actuators)
+    _, (q, _, effort, _) = tick_by_tick(robot, make_controller("pd", robot), trajectory, len(result.time), 0.002, 0.001,
+                                        actuators=actuators)
+    np.testing.assert_allclose(result.q, q, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(result.effort, effort, rtol=1e-9, atol=1e-9)
+    assert (np.abs(result.effort) <= 15.0).all()
+    assert (np.abs(result.effort) == 15.0).any()
+
+
+def test_compiled_equals_the_textbook_over_a_second():
+    robot = rubbing(robot_called("planar_2r"), 0.3)
+    loop = ClosedLoop(make_controller("pid", robot), PlantModel.of_description(robot.model, 0.002), 0.004)
+    scenario = loop.scenario([motion(robot, end=0.9, amplitude=1.0)], 1.0, velocity_noise=0.01)
+    compiled, textbook = loop.run(scenario), loop.run(scenario, compiled=False)
+    for name in ("q", "v", "effort", "error"):
+        np.testing.assert_allclose(getattr(compiled, name), getattr(textbook, name), rtol=1e-9, atol=1e-9, err_msg=name)
+    for ours, theirs in zip(compiled.score, textbook.score, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    robot = rubbing(robot_called("arm6"), 0.2)
+    loop = ClosedLoop(make_controller("computed_torque", robot))
+    return loop, loop.scenario([motion(robot, end=0.3, amplitude=0.03)])
+
+
+def varied(loop, count, seed=1):
+    """Parameters with other gains."""
+    rng = np.random.default_rng(seed)
+    own = loop.law.parameters
+    return [replace(own, p=own.p * rng.uniform(0.3, 2.0, 6), d=own.d * rng.uniform(0.5, 1.2, 6)) for _ in range(count)]
+
+
+def test_many_robots_do_what_each_does_alone(arm):
+    loop, scenario = arm
+    parameters = varied(loop, 11)
+    together = loop.scores(scenario, parameters)
+    assert together.rms_error.shape == (11, 6)
+    for i, one in enumerate(parameters):
+        alone = loop.run(scenario, one).score
+        for name, ours in together._asdict().items():
+            np.testing.assert_allclose(ours[i], getattr(alone, name), rtol=1e-8, atol=1e-10, err_msg=name)
+
+
+def test_same_inputs_give_the_same_bits(arm):
+    loop, scenario = arm
+    parameters = varied(loop, 21)
+    numbers = np.array([loop.packed(one) for one in parameters])
+    first = loop.scores(scenario, parameters)
+    for again in (loop.scores(scenario, parameters), loop.scores(scenario, numbers, threads=2)):
+        for ours, theirs in zip(first, again, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(loop.run(scenario).q, loop.run(scenario).q)
+
+
+def test_different_starts(arm):
+    loop, scenario = arm
+    starts = scenario.q + np.random.default_rng(2).uniform(-0.1, 0.1, (5, 6))
+    together = loop.scores(scenario, q=starts)
+    for i, start in enumerate(starts):
+        np.testing.assert_allclose(together.q[i], loop.run(replace(scenario, q=start)).score.q, atol=1e-10)
+
+
+def test_score_is_that_of_the_record(arm):
+    loop, scenario = arm
+    result = loop.run(scenario)
+    error = result.reference.q - result.q
+    np.testing.assert_array_equal(result.error, error)
+    np.testing.assert_allclose(result.score.rms_error, np.sqrt(np.mean(error**2, axis=0)))
+    np.testing.assert_array_equal(result.score.worst_error, np.abs(error).max(axis=0))
+    np.testing.assert_allclose(result.score.rms_effort, np.sqrt(np.mean(result.effort**2, axis=0)))
+    np.testing.assert_array_equal(result.score.worst_effort, np.abs(result.effort).max(axis=0))
+    changes = np.diff(result.effort, axis=0)
+    np.testing.assert_allclose(result.score.rms_effort_change, np.sqrt(np.mean(changes**2, axis=0)))
+    assert "ComputedTorque" in result.tracking().table()
+
+
+def test_the_law_sees_noise_and_the_score_does_not(arm):
+    loop, scenario = arm
+    noisy = [loop.scenario([motion(loop.robot, end=0.3, amplitude=0.03)], position_noise=1e-4, velocity_noise=0.02,
+                           seed=seed) for seed in (1, 1, 2)]
+    assert np.std(noisy[0].noises[:, 0]) == pytest.approx(1e-4, rel=0.1)
+    assert np.std(noisy[0].noises[:, 1]) == pytest.approx(0.02, rel=0.1)
+    one, same, other = (loop.run(each) for each in noisy)
+    np.testing.assert_array_equal(one.q, same.q)
+    assert not np.array_equal(one.q, other.q)
+    np.testing.assert_array_equal(one.error, one.reference.q - one.q)
+    q, v = scenario.q + noisy[0].noises[0, 0], scenario.v + noisy[0].noises[0, 1]
+    reference = JointReference(*(array[0] for array in scenario.references))
+    effort, _ = loop.law.law(loop.law.dynamics, loop.law.parameters, State(0.0, 0.0, q, v), reference, np.zeros(0))
+    np.testing.assert_allclose(one.effort[0], effort, rtol=1e-10)
+
+
+def test_stops_hold():
+    robot = robot_called("arm6")
+    loop, upper = ClosedLoop(make_controller("pd", robot)), robot.model.position_upper
+    scenario = loop.scenario([], 0.3, q=upper - 0.01, v=np.full(6, 2.0))
+    scenario = replace(scenario, references=scenario.references._replace(q=scenario.references.q + 0.5))
+    result = loop.run(scenario)
+    assert (result.q <= upper + 1e-12).all()
+    np.testing.assert_allclose(result.score.q, upper, atol=0.02)
+
+
+def test_a_law_without_reference_needs_a_duration():
+    robot = robot_called("scara")
+    result = robot.rollout("damping", duration=0.2, v=np.full(robot.n, 0.1))
+    assert result.reference is None
+    assert result.error.shape == (100, 0)
+    assert np.abs(result.score.v[:2]).max() < 0.1
+    with pytest.raises(InputError, match="expected a law that follows joint references"):
+        result.tracking()
+
+
+class Spring(Law):
+    """Pulls the tip to a point."""
+
+    follows = CartesianReference
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        """As in `Law`."""
+        error = reference.position - dynamics.forward_kinematics(state.q)[:3, 3]
+        pull = 400.0 * dynamics.jacobian(state.q)[:3].T @ error
+        return dynamics.gravity(state.q) + dynamics.mass_matrix(state.q) @ (pull - 20.0 * state.v), memory
+
+
+def test_a_law_that_follows_poses():
+    robot = robot_called("arm6")
+    loop = ClosedLoop(Spring(robot))
+    start = default_position(robot) + 0.2
+    scenario = loop.scenario([], 0.4, q=start)
+    shifted = scenario.references._replace(position=scenario.references.position + np.array([0.0, 0.02, -0.02]))
+    result = loop.run(replace(scenario, references=shifted))
+    tip = np.array([robot.dynamics().forward_kinematics(q)[:3, 3] for q in result.q])
+    np.testing.assert_allclose(result.error, shifted.position - tip, atol=1e-12)
+    assert np.linalg.norm(result.error[-1]) < 0.5 * np.linalg.norm(result.error[0])
+    assert result.score.rms_error.shape == (3,)
+
+
+def test_what_diverges_is_said():
+    robot = robot_called("arm6")
+    parameters = make_controller("computed_torque", robot).parameters
+    wild = replace(parameters, d=np.full(6, 1e200))
+    endless = Robot(replace(robot.model, joints=tuple(replace(j, limits=Limits()) for j in robot.model.joints)))
+    with pytest.raises(SimulationError, match=r"rollout of 'arm6' under ComputedTorque diverged at about \S+ s; use"):
+        endless.rollout("computed_torque", duration=0.1, parameters=wild, v=np.ones(6))
+    loop = ClosedLoop(make_controller("computed_torque", endless))
+    scores = loop.scores(loop.scenario([], 0.1, v=np.ones(6)), [loop.law.parameters, wild])
+    assert np.isfinite(scores.rms_error[0]).all()
+    assert not np.isfinite(scores.q[1]).all()
+
+
+class Plain(Controller):
+    def update(self, state, reference):
+        return np.zeros(len(state.q))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r, t: rollout(r, Plain(r), t), "expected a law, a controller that is a pure function"),
+        (lambda r, t: rollout(r, "pd", t, period=0.0015), "control period of a whole number of steps of 0.001 s"),
+        (lambda r, t: rollout(r, "pd", t, period=np.nan), "control period of a whole number of steps"),
+        (lambda r, t: rollout(r, "pd"), "expected a duration, or a trajectory to follow"),
+        (lambda r, t: rollout(r, "pd", t, duration=0.0), "expected a duration of a control period or more"),
+        (lambda r, t: rollout(r, "damping", t), "follows no reference, received a trajectory of JointReference"),
+        (lambda r, t: rollout(r, "pd", t, q=[0.0]), "positions at the start: expected 2 finite numbers"),
+        (lambda r, t: rollout(r, "pd", t, q=[9.0, 0.0]), "position of joint '.*' at the start: expected .* its limits"),
+        (lambda r, t: rollout(r, "pd", t, v=[np.nan, 0.0]), "velocities at the start: expected 2 finite numbers"),
+        (lambda r, t: ClosedLoop(make_controller("pd", r)).scores(
+            ClosedLoop(make_controller("pd", r)).scenario([t])), "expected an axis of samples"),
+        (lambda r, t: ClosedLoop(make_controller("pd", r)).packed(make_controller("pid", r).parameters),
+         "expected PDParameters that differ from the law's in numbers only"),
+        (lambda r, t: ClosedLoop(make_controller("pd", r), PlantModel.of_description(r.model, integrator="adaptive")),
+         "expected an integrator of fixed steps, received adaptive"),
+    ],
+)
+def test_what_does_not_fit_is_said(call, message):
+    robot = robot_called("planar_2r")
+    robot = Robot(replace(robot.model, joints=tuple(
+        replace(joint, limits=replace(joint.limits, lower=-3.0, upper=3.0)) for joint in robot.model.joints)))
+    with pytest.raises(InputError, match=message):
+        call(robot, motion(robot))
