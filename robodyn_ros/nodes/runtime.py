@@ -169,8 +169,9 @@ class ControlPath:
             The message, or None after the timeout, a message of a further topic, a call, :meth:`wake` or a stop.
         """
         self._wait(timeout, for_message=True)
-        if self._further:
-            self.handle_further()
+        for place, further in enumerate(self._further, start=1):
+            if self._wait_set.is_ready("subscription", place):
+                further.handle_all()
         return self.take()
 
     def sleep(self, timeout: float | None = None) -> None:
