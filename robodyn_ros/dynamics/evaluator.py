@@ -303,10 +303,14 @@ class DynamicsFunctions(ABC):
         Raises:
             InputError: As for :meth:`forward_dynamics`.
         """
-        if not self._kernels.compiled or solution_is_short(self._kernels.model):
+        if self._one_kernel_for_derivatives():
             return self._call("forward_dynamics_derivatives", q, v, tau, wrench_tip=wrench_tip, wrenches=wrenches)
         a = self.forward_dynamics(q, v, tau, wrench_tip, wrenches)
         return forward_dynamics_derivatives_by_lapack(self.inverse_dynamics_derivatives(q, v, a, wrench_tip, wrenches))
+
+    def _one_kernel_for_derivatives(self) -> bool:
+        """Whether the forward dynamics' derivatives are one function, and not several steps."""
+        return not self._kernels.compiled or solution_is_short(self._kernels.model)
 
     def linearization(
         self,
@@ -414,12 +418,34 @@ class BatchDynamics(DynamicsFunctions):
         threads: How many threads share the samples; 1 unless set.
     """
 
-    def __init__(self, kernels: Kernels) -> None:
+    def __init__(self, kernels: Kernels, threads: int = 1, out: Array | None = None) -> None:
         super().__init__(kernels)
-        self.threads = 1
+        self.threads = threads
+        self._out = out
+
+    def into(self, out: Array) -> BatchDynamics:
+        """The same functions, that write their results to an array instead of a new one.
+
+        New arrays of many megabytes are memory that the system must empty first, which may take longer than to compute
+        what goes there.
+
+        Args:
+            out: float64 array of the result's shape, in any layout.
+
+        Returns:
+            ``dyn.batch.into(out).gravity(q)`` returns ``out``.
+        """
+        return BatchDynamics(self._kernels, self.threads, out)
+
+    def forward_dynamics_derivatives(self, *arrays: Any, **options: Any) -> Array:
+        """See :meth:`DynamicsFunctions.forward_dynamics_derivatives`."""
+        if self._out is None or self._one_kernel_for_derivatives():
+            return super().forward_dynamics_derivatives(*arrays, **options)
+        self._out[...] = BatchDynamics(self._kernels, self.threads).forward_dynamics_derivatives(*arrays, **options)
+        return self._out
 
     def _run(self, kernel: Kernel | TextbookKernel, arrays: tuple[ArrayLike, ...]) -> Array:
-        return kernel.batch(*arrays, threads=self.threads)
+        return kernel.batch(*arrays, threads=self.threads, out=self._out)
 
 
 class Dynamics(DynamicsFunctions):

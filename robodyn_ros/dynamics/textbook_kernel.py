@@ -34,20 +34,31 @@ class TextbookKernel:
         """
         return self._function(*self._checked(arrays, named, ()))
 
-    def batch(self, *arrays: Any, threads: int = 1, **named: Any) -> Array:
+    def batch(self, *arrays: Any, threads: int = 1, out: Array | None = None, **named: Any) -> Array:
         """The function of every sample.
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
             threads: For likeness with ``compile.Kernel`` alone; Python computes one sample after the other.
+            out: Array to write to, of the result's shape.
             **named: Inputs by name instead of position.
 
         Returns:
-            Shape (N, *the function's output shape).
+            Shape (N, *the function's output shape); ``out`` if it was given.
 
         Raises:
-            InputError: As for a single call, or the numbers of samples differ.
+            InputError: As for a single call, or the numbers of samples differ, or ``out`` has another shape.
         """
+        result = self._computed(arrays, named)
+        if out is None:
+            return result
+        if out.shape != result.shape:
+            raise shape_error(self.name, "out", result.shape, out.shape)
+        out[...] = result
+        return out
+
+    def _computed(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Array:
+        """The results of all samples."""
         checked = self._checked(arrays, named, ("N",))
         if len({len(array) for array in checked}) != 1:
             lengths = ", ".join(f"{len(array)} in {name}" for name, array in zip(self._inputs, checked, strict=True))

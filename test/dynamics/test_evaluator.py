@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import kernels
+from robodyn_ros.dynamics import evaluator, kernels
 from robodyn_ros.dynamics.evaluator import BatchDynamics, Dynamics, DynamicsFunctions
 from robodyn_ros.errors import InputError
 
@@ -257,3 +257,23 @@ def test_threads_share_a_batch(compiled):
     alone = batch.mass_matrix(q)
     batch.threads = 3
     np.testing.assert_array_equal(batch.mass_matrix(q), alone)
+
+
+def test_results_go_into_an_array_of_the_callers(dyn):
+    arrays = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 7))
+    for name, count in FUNCTIONS.items():
+        expected = getattr(dyn.batch, name)(*arrays[:count])
+        out = np.full_like(expected, np.nan)
+        assert getattr(dyn.batch.into(out), name)(*arrays[:count]) is out
+        np.testing.assert_array_equal(out, expected)
+    with pytest.raises(InputError, match=r"gravity.*out.*\(5, 7\).*\(5, 6\)"):
+        dyn.batch.into(np.empty((5, 6))).gravity(arrays[0])
+
+
+def test_large_robots_derivatives_go_into_an_array_of_the_callers(monkeypatch):
+    batch = Dynamics(PinReference("planar_2r").robot).batch
+    arrays = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 2))
+    monkeypatch.setattr(evaluator, "solution_is_short", lambda model: False)
+    out = np.full((5, 3, 2, 2), np.nan)
+    assert batch.into(out).forward_dynamics_derivatives(*arrays) is out
+    np.testing.assert_array_equal(out, batch.forward_dynamics_derivatives(*arrays))
