@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import registry
 from robodyn_ros.control.controller import Law
 from robodyn_ros.control.loop import ControlLoop, Plugin, Tick
 from robodyn_ros.control.rehearsal import rehearse
-from robodyn_ros.control.trajectory_limits import excessive_speeds
-from robodyn_ros.errors import PluginError, RobodynError
+from robodyn_ros.errors import PluginError
+from robodyn_ros.nodes.controller_action import TrajectoryActionServer
 from robodyn_ros.nodes.controller_parameters import ControllerParameters
+from robodyn_ros.nodes.controller_references import References
 from robodyn_ros.nodes.controller_state import ControllerStatePublisher
-from robodyn_ros.nodes.controller_trajectory import plan
 from robodyn_ros.nodes.messages import JointOrder, MessageError, to_field, to_nanoseconds
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.runtime import CONTROL_QOS, ControlPath, RobodynNode, run_node
@@ -50,9 +49,7 @@ PARAMETERS = (
 STARTUP_SECONDS = 5.0
 """How much longer than usual the first joint state may take before its absence is a problem."""
 
-BROKEN, REJECTED_STATES, REJECTED_TRAJECTORIES, DROPPED = (
-    "broken plugins", "rejected joint states", "rejected trajectories", "dropped controllers"
-)
+BROKEN, REJECTED_STATES, DROPPED = "broken plugins", "rejected joint states", "dropped controllers"
 
 
 class ControllerNode(RobodynNode):
@@ -82,7 +79,8 @@ class ControllerNode(RobodynNode):
         self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
         self._states = ControllerStatePublisher(self, self._robot.joint_names, self.parameters["state_publish_rate"])
         self._path = self.add_control_path(ControlPath(self, JointState, "joint_states", self._run))
-        self.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10)
+        self._references = References(self, self._robot, self._joints, self._loop, self._path)
+        self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
 
@@ -102,6 +100,7 @@ class ControllerNode(RobodynNode):
                 silent = True
                 text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
                 self.diagnostics.raise_condition("silence", text)
+                self._references.abort(text)
 
     def _on_joint_state(self, message: JointState) -> None:
         joints, names = self._joints, message.name
@@ -120,12 +119,15 @@ class ControllerNode(RobodynNode):
         if tick.saturated:
             self._saturated += 1
         self._states.publish(stamp, message.header, self._loop.active.name, tick)
+        if self._references.goal is not None:
+            self._references.watch(stamp, tick)
 
     def _on_failure(self, name: str, reason: str) -> None:
         self.diagnostics.count(DROPPED)
         successor = self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
         self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {reason}", error=True)
+        self._references.interrupt(f"controller '{name}' {outcome}")
         if name != successor and self.executor is not None:
             self.executor.create_task(self._reflect_active)
 
@@ -133,6 +135,7 @@ class ControllerNode(RobodynNode):
         lost = ", the trajectory under way is dropped" if self._loop.moving() else ""
         self.get_logger().warning(f"new start from the current state{lost}: {reason}")
         self.diagnostics.count("new starts")
+        self._references.interrupt(f"new start from the current state: {reason}")
 
     # On the executor's thread.
 
@@ -157,6 +160,8 @@ class ControllerNode(RobodynNode):
             if successor is not None:
                 self.diagnostics.clear_condition("dropped", f"'{name}' replaces the controller that was dropped")
                 self._loop.swap(successor)
+                if not self._loop.moving():
+                    self._references.interrupt(f"controller '{name}' was put in force and holds the current state")
 
         self._path.call(put_in_force)
         self._plugin_parameters.store(gains)
@@ -178,29 +183,13 @@ class ControllerNode(RobodynNode):
         if isinstance(plugin.controller, Law) and plugin.controller.obstacle:
             self.get_logger().info(f"controller '{plugin.name}' runs uncompiled: {plugin.controller.obstacle}")
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        try:
-            if message.points:
-                self._follow(message)
-            else:
-                self._path.call(self._loop.stop)
-                self.get_logger().info("empty trajectory: holding the current state")
-        except RobodynError as error:
-            self.diagnostics.problem(REJECTED_TRAJECTORIES, f"rejected a trajectory: {error}")
-
-    def _follow(self, message: JointTrajectory) -> None:
-        stamp = to_nanoseconds(message.header.stamp) or None
-        begin = self._path.call(lambda: self._loop.beginning(stamp))
-        trajectory = plan(message, self._joints, self._robot.model, begin)
-        for text in excessive_speeds(self._robot.model, trajectory):
-            self.get_logger().warning(f"trajectory: {text}")
-        self._path.call(lambda: self._loop.follow(trajectory, on_arrival=stamp is None))
-        self.get_logger().info(
-            f"following a trajectory: {len(message.points)} points, {trajectory.end_time - begin.start_time:.6g} s"
-        )
-
     def _values(self) -> dict[str, object]:
-        return {"controller": self._loop.active.name, "saturated commands": self._saturated}
+        return {"controller": self._loop.active.name, "saturated commands": self._saturated, **self._action.values()}
+
+    def stop(self) -> None:
+        """Stop the control path, and tell who sent the goal under way."""
+        super().stop()
+        self._action.close(self.executor)
 
 
 def main(args: Sequence[str] | None = None) -> int:

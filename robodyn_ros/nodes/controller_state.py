@@ -10,6 +10,7 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
+from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.loop import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.messages import NANOSECONDS, to_field
@@ -54,14 +55,15 @@ class ControllerStatePublisher:
         message = ControllerState(
             header=header, controller=controller, joint_names=self._joint_names, output=to_field(tick.effort)
         )
-        message.feedback = _point(state.q, state.v)
-        if reference is not None:
-            message.reference = _point(reference.q, reference.v, reference.a)
-            message.error = _point(reference.q - state.q, reference.v - state.v)
+        message.feedback = state_point(state.q, state.v)
+        if isinstance(reference, JointReference):
+            message.reference = state_point(reference.q, reference.v, reference.a)
+            message.error = state_point(reference.q - state.q, reference.v - state.v)
         self._publisher.publish(message)
 
 
-def _point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPoint:
+def state_point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPoint:
+    """A point of a trajectory message: positions, velocities and, if there are any, accelerations, shape (n,)."""
     point = JointTrajectoryPoint(positions=to_field(q), velocities=to_field(v))
     if a is not None:
         point.accelerations = to_field(a)

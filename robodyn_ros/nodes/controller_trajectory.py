@@ -11,7 +11,7 @@ from robodyn_ros.control.trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectory_limits import check_positions
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder
+from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError
 
 TOPIC = "joint_trajectory"
 
@@ -46,7 +46,7 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
         InputError: Names, lengths, values or times do not fit; the message says which, where.
     """
     if not message.joint_names:
-        raise InputError(f"{TOPIC}: expected joint_names, received none")
+        raise MessageError("missing joint", f"{TOPIC}: expected joint_names, received none")
     named = joints.columns(message.joint_names, TOPIC)
     rest = np.zeros(len(joints))
     free = np.zeros(len(joints))

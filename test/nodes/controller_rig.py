@@ -1,0 +1,114 @@
+"""For tests of the controller node: it and the hardware node in lockstep, and what they publish."""
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from ros_process import RosProcess
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_interfaces.msg import ControllerState
+
+NAMES = ["joint1", "joint2"]
+SERVICES = {GetParameters: "get_parameters", SetParametersAtomically: "set_parameters_atomically"}
+
+
+def trajectory(times, positions, names=NAMES, **fields):
+    points = [
+        JointTrajectoryPoint(
+            positions=[float(x) for x in row], time_from_start=Duration(sec=int(t // 1), nanosec=round(t % 1 * 1e9))
+        )
+        for t, row in zip(times, positions, strict=True)
+    ]
+    for name, rows in fields.items():
+        for point, row in zip(points, rows, strict=True):
+            setattr(point, name, row)
+    return JointTrajectory(joint_names=list(names), points=points)
+
+
+class Rig:
+    """Hardware and controller, and what they publish."""
+
+    def __init__(self, ros, robot, namespace):
+        self.ros, self.namespace = ros, namespace
+        self.settings = {
+            "hardware": {"robot": robot, "time_mode": "lockstep"},
+            "controller": {"robot": robot, "controller": "computed_torque", "state_publish_rate": 50.0},
+        }
+        self.nodes = {}
+        self.states = ros.record(ControllerState, f"{namespace}/controller/controller_state", 100)
+        self.diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
+        self.publisher = ros.publisher(JointTrajectory, f"{namespace}/controller/joint_trajectory", matched=0)
+
+    def __enter__(self):
+        for name in self.settings:
+            self.start(name)
+        self.ros.wait_for(self.publisher.get_subscription_count, "the controller's subscription")
+        self.next()
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes.values():
+            node.__exit__()
+
+    def restart_controller(self):
+        """Kill the controller and start it again; until it answers, the graph may still show the one that is dead."""
+        self.nodes["controller"].kill()
+        self.start("controller")
+
+        def is_heard():
+            self.publisher.publish(JointTrajectory())
+            return "empty trajectory" in self.nodes["controller"].output()
+
+        def answers():
+            try:
+                for kind, name in SERVICES.items():
+                    self.ros.call(kind, f"{self.namespace}/controller/{name}", timeout=1.0)
+            except AssertionError:
+                return False
+            return True
+
+        self.ros.wait_for(is_heard, "the restarted controller's subscription")
+        self.ros.wait_for(answers, "the restarted controller's services")
+
+    def start(self, name):
+        self.nodes[name] = RosProcess(name, self.settings[name], self.namespace)
+
+    def next(self, what="a controller state", condition=lambda state: True):
+        """The next state that is published and fits."""
+        seen = len(self.states)
+        return self.ros.wait_for(lambda: next(filter(condition, self.states[seen:]), None), what)
+
+    def hold_at(self, controller, q):
+        """Put a controller in force and let it bring the robot to rest somewhere."""
+        self.set(controller=controller)
+        self.publisher.publish(trajectory([1.0], [q]))
+        self.next("the goal", lambda s: np.allclose(s.reference.positions, q, atol=1e-9)
+                  and np.abs(s.feedback.velocities).max() < 0.01 and s.controller == controller)
+
+    def set(self, **values):
+        result = self.ros.set_parameters(f"{self.namespace}/controller", values)
+        assert result.successful, result.reason
+
+    def refuse(self, **values):
+        result = self.ros.set_parameters(f"{self.namespace}/controller", values)
+        assert not result.successful
+        return result.reason
+
+    def get(self, *names):
+        values = self.ros.call(GetParameters, f"{self.namespace}/controller/get_parameters", names=names).values
+        return [{2: v.integer_value, 3: v.double_value, 4: v.string_value}[v.type] for v in values]
+
+    def status(self, condition):
+        """The next diagnostic status of the controller that fits, with its values as a dict."""
+        seen = len(self.diagnostics)
+
+        def find():
+            for array in self.diagnostics[seen:]:
+                for status in array.status:
+                    values = {pair.key: pair.value for pair in status.values}
+                    if status.name == f"{self.namespace}/controller" and condition(status, values):
+                        return status, values
+            return None
+
+        return self.ros.wait_for(find, "a diagnostic status that fits")
