@@ -21,7 +21,7 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.values import per_actuator, require
-from robodyn_ros.compile import clip, less, where
+from robodyn_ros.compile import clip, less, less_equal, where
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
@@ -313,7 +313,7 @@ class JointActuators:
         drop = motor.resistance * current + self.back_emf(v)
         rate = (voltage - drop) / np.where(states, motor.inductance, 1.0)
         limit = self.greatest_current
-        outward = where(less(limit, current), 1.0, where(less(current, -limit), -1.0, 0.0))
+        outward = where(less_equal(limit, current), 1.0, where(less_equal(current, -limit), -1.0, 0.0))
         held = where(less(0.0, outward * rate), 0.0, rate)
         return np.where(states, np.where(np.isfinite(limit), held, rate), 0.0)
 

@@ -78,7 +78,7 @@ def _pose_after_free_step(plant: PlantModel, state: NDArray[Any], command: NDArr
 
 def _first_choice(posed: Problem, state: NDArray[Any]) -> tuple[Any, ...]:
     """The pieces of the step before, and that no round has been done."""
-    return admissible(state[Row.PIECE], posed.friction), state[Row.SATURATION], np.float64(0.0)
+    return admissible(state[Row.PIECE], posed), state[Row.SATURATION], np.float64(0.0)
 
 
 def _round(plant: PlantModel, *values: Any) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ STEP = 1e-3
 def solve(limits, problem, piece=None, saturation=None):
     """The rounds as the plant does them: velocity, impulse, piece, saturation."""
     n = len(problem.momentum)
-    piece = admissible(np.full(n, STICKING) if piece is None else np.array(piece), problem.friction)
+    piece = admissible(np.full(n, STICKING) if piece is None else np.array(piece), problem)
     saturation = np.zeros(n) if saturation is None else saturation
     for number in range(most_rounds(n)):
         velocity, impulse, piece, saturation, moved = one_round(limits, problem, piece, saturation, float(number))
@@ -55,8 +55,7 @@ def problems(draw, motors=True):
     drive = np.where(motor, momentum * rng.normal(size=n), 0.0)
     drive_damping = np.where(motor, matrix.diagonal() * 10.0 ** rng.uniform(-2, 3, n), 0.0)
     limit = np.where(motor & (rng.random(n) < 0.7), np.abs(drive) * rng.uniform(0.2, 1.5, n) + 1e-9, np.inf)
-    piece = np.clip(rng.integers(LOWER, UPPER + 1, n), np.where(np.isinf(slowest), NEGATIVE, 0),
-                    np.where(np.isinf(fastest), POSITIVE, UPPER))  # no stop: nothing at it
+    piece = rng.integers(LOWER, UPPER + 1, n)
     saturation = np.where(np.isinf(limit), 0.0, rng.integers(-1, 2, n))
     return (Limits(STEP * slowest, STEP * fastest, limit),
             Problem(matrix, momentum, friction, slowest, fastest, drive, drive_damping), piece, saturation)
@@ -100,7 +99,7 @@ def test_solution_is_that_of_the_reference_with_branches(problem):
         return np.stack([STEP * velocity, velocity, posed.matrix @ velocity - posed.momentum])
 
     reference = JointConstraints(limits.lower, limits.upper, STEP)
-    reference.pieces[:] = [int(number) for number in piece]
+    reference.pieces[:] = [int(number) for number in admissible(piece, posed)]
     position, velocity, impulse = reference.solve(evaluate, zero, posed.friction.tolist())
     found = solve(limits, posed, piece)
     size = np.abs(velocity).max() + np.abs(posed.momentum).max()
@@ -166,7 +165,7 @@ def test_rounds_can_be_compiled():
     statements = [RepeatWhile("moved", most_rounds(n), [
         Compute(step, (*inputs, "number"), (*outputs, "moved", "number"))])]
     procedure = compile_procedure(shapes, statements, inputs, outputs)
-    values = posed._asdict() | {"piece": admissible(piece, posed.friction), "saturation": saturation}
+    values = posed._asdict() | {"piece": admissible(piece, posed), "saturation": saturation}
     compiled, textbook = procedure(**values), procedure.interpret(**values)
     expected = solve(limits, posed, piece, saturation)
     for name, value in zip(outputs, expected, strict=True):
