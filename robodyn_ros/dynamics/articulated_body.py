@@ -12,6 +12,7 @@ from robodyn_ros.description.model import Array, Joint, RobotModel, skew
 from robodyn_ros.dynamics.composite import Composite, mirrored
 from robodyn_ros.dynamics.newton_euler import add_exerted_wrenches, body_wrench
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
 from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child, wrench_in_parent
 
@@ -92,6 +93,7 @@ class ArticulatedInertia(NamedTuple):
         return ArticulatedInertia(mirrored(rotational), moved, mass)
 
 
+@checks_joint_arrays
 def articulated_body_forward_dynamics(
     model: RobotModel,
     q: Array,
@@ -118,8 +120,8 @@ def articulated_body_forward_dynamics(
         Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
     Raises:
-        InputError: Joints share a degree of freedom (mimic joints); a joint moves no inertia; or no link has a name of
-            ``wrenches``.
+        InputError: An array has another shape; joints share a degree of freedom (mimic joints); a joint moves
+            no inertia; or no link has a name of ``wrenches``.
     """
     joints = model.joints
     if len(joints) != model.n:

@@ -8,6 +8,7 @@ import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.composite import Composite
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_twist, link_poses
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_parent
 
@@ -67,6 +68,7 @@ class JointMotion(NamedTuple):
     body: CompositeMotion
 
 
+@checks_joint_arrays
 def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
     """How each joint, and the composite body behind it, moves.
 
@@ -77,6 +79,9 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
 
     Returns:
         In the order of ``model.joints``.
+
+    Raises:
+        InputError: An array has another shape.
     """
     joints = model.joints
     motions: list[JointMotion] = []
@@ -92,6 +97,7 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
     return motions
 
 
+@checks_joint_arrays
 def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
     """C(q, v) of Christoffel symbols [LynchPark] (9.87), in O(n depth) as [EcheandiaWensing] do it.
 
@@ -111,6 +117,9 @@ def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
 
     Returns:
         Shape (n, n); C v is the Coriolis and centrifugal effort, and dM/dt - 2 C is skew-symmetric.
+
+    Raises:
+        InputError: An array has another shape.
     """
     joints, motions = model.joints, joint_motions(model, q, v)
     matrix = np.zeros((model.n, model.n), dtype=np.result_type(q, v, float))

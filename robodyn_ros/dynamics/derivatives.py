@@ -8,11 +8,13 @@ from robodyn_ros.compile import derivative_at
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.coriolis import JointMotion, joint_motions
 from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 from robodyn_ros.kinematics.twists import ad_transpose, lie_bracket
 
 
+@checks_joint_arrays
 def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
     """Derivatives of tau(q, v, a) with respect to q, v and a, in O(n depth): [SinghRussellWensing].
 
@@ -33,6 +35,9 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
 
     Returns:
         dtau/dq, dtau/dv and dtau/da, stacked, shape (3, n, n); element [., i, j] is that of tau_i.
+
+    Raises:
+        InputError: An array has another shape.
     """
     joints, motions = model.joints, joint_motions(model, q, v)
     base_acceleration = np.concatenate([np.zeros(3), -model.gravity])

@@ -17,6 +17,7 @@ from robodyn_ros.dynamics import articulated_body, derivatives, newton_euler, ta
 from robodyn_ros.dynamics import forward_dynamics as mass_matrix_form
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 from robodyn_ros.kinematics.jacobian_derivative import geometric_jacobian_derivative
@@ -32,6 +33,7 @@ def inverse_dynamics(
     return newton_euler.inverse_dynamics(model, q, v, a, None, _exerted(model, q, wrench_tip, wrenches))
 
 
+@checks_joint_arrays
 def forward_dynamics(
     model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
 ) -> Array:
@@ -53,6 +55,7 @@ def inverse_dynamics_derivatives(
     return result
 
 
+@checks_joint_arrays
 def forward_dynamics_derivatives(
     model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
 ) -> Array:

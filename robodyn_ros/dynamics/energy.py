@@ -9,10 +9,12 @@ import numpy as np
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.newton_euler import link_motions
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, link_poses
 from robodyn_ros.kinematics.twists import cross
 
 
+@checks_joint_arrays
 def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
     """T = sum over links of m v_c^T v_c / 2 + w^T I w / 2: [LagrangeNotes] (29) to (34).
 
@@ -26,6 +28,9 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
 
     Returns:
         A number, shape () [J].
+
+    Raises:
+        InputError: An array has another shape.
     """
     energy: Any = np.float64(0.0)
     motions = link_motions(model, joint_poses(model, q), v, np.zeros(model.n), np.zeros(6))

@@ -10,8 +10,10 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 
 
+@checks_joint_arrays
 def forward_dynamics(
     model: RobotModel,
     q: Array,
@@ -35,8 +37,8 @@ def forward_dynamics(
         Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
     Raises:
-        InputError: A joint moves no inertia, so that no effort determines its acceleration; or no link has a name of
-            ``wrenches``.
+        InputError: An array has another shape; a joint moves no inertia, so that no effort determines its
+            acceleration; or no link has a name of ``wrenches``.
     """
     efforts_at_rest = inverse_dynamics(model, q, v, np.zeros(model.n), wrench_tip, wrenches)
     return solve_mass(mass_matrix(model, q), tau - efforts_at_rest)

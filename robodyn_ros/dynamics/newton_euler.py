@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, Inertia, RobotModel
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, wrench_in_parent
 
 
+@checks_joint_arrays
 def inverse_dynamics(
     model: RobotModel,
     q: Array,
@@ -46,7 +48,7 @@ def inverse_dynamics(
         Joint efforts, shape (n,) [N m or N].
 
     Raises:
-        InputError: No link has a name of ``wrenches``.
+        InputError: An array has another shape; or no link has a name of ``wrenches``.
     """
     joints = model.joints
     poses = joint_poses(model, q)  # (9.53)
@@ -150,6 +152,7 @@ def body_wrench(inertia: Inertia, twist: Array, acceleration: Array) -> Array:
     return np.concatenate([moment + cross(inertia.com, force), force])
 
 
+@checks_joint_arrays
 def bias(model: RobotModel, q: Array, v: Array) -> Array:
     """b(q, v) = c(q, v) + g(q) of [LynchPark] (9.1): inverse dynamics at no acceleration (9.5).
 
@@ -160,6 +163,9 @@ def bias(model: RobotModel, q: Array, v: Array) -> Array:
 
     Returns:
         Joint efforts, shape (n,) [N m or N].
+
+    Raises:
+        InputError: An array has another shape.
     """
     return inverse_dynamics(model, q, v, np.zeros(model.n))
 

@@ -17,7 +17,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.christoffel import coriolis_matrix
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.lagrange_jacobians import mass_matrix_rate
-from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.kinematics.arguments import as_array, checks_joint_arrays
 
 
 def gathered_coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[Any]:
@@ -68,6 +68,7 @@ def skew_symmetry_defect(mass_rate: ArrayLike, coriolis: ArrayLike) -> NDArray[A
     return difference + difference.T
 
 
+@checks_joint_arrays
 def kinetic_energy_rate(model: RobotModel, q: Array, v: Array, a: Array) -> Any:
     """dT/dt = v^T M a + v^T (dM/dt) v / 2, a number [W]: [LagrangeNotes] (47).
 

@@ -11,7 +11,7 @@ from robodyn_ros.description.model import Array, Inertia, RobotModel, skew
 from robodyn_ros.dynamics.composite import Composite
 from robodyn_ros.dynamics.newton_euler import link_motions
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_floats
+from robodyn_ros.kinematics.arguments import as_floats, checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import cross
@@ -66,6 +66,7 @@ def with_inertial_parameters(model: RobotModel, parameters: ArrayLike) -> RobotM
     return dataclasses.replace(model, joints=tuple(joints))
 
 
+@checks_joint_arrays
 def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
     """Y(q, v, a) with Y pi = tau of inverse dynamics: what identification and adaptive control start from.
 
@@ -80,6 +81,9 @@ def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
 
     Returns:
         Shape (n, 10 * number of moving links), columns as in ``inertial_parameters``.
+
+    Raises:
+        InputError: An array has another shape.
     """
     base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
     motions = link_motions(model, joint_poses(model, q), v, a, base_acceleration)

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.errors import InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+JOINT_ARRAYS = ("q", "v", "a", "tau")
+"""What functions of a robot call their arrays of shape (n,)."""
+
+
+def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function of a ``model`` refuse ``JOINT_ARRAYS`` and a ``wrench_tip`` of a wrong shape, and say which.
+
+    Too short an array would fail far from its cause, too long a one would not fail at all. Numbers are not looked at:
+    NaN passes through the formulas.
+    """
+    names = list(inspect.signature(function).parameters)
+    places = [(names.index(name), name) for name in (*JOINT_ARRAYS, "wrench_tip") if name in names]
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        model: Any = args[0] if args else kwargs.get("model")
+        for place, name in places:
+            value: Any = args[place] if place < len(args) else kwargs.get(name)
+            if value is not None and model is not None:
+                _check_shape(value, (6,) if name == "wrench_tip" else (model.n,), name)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
@@ -21,6 +51,18 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
     Raises:
         InputError: The shape differs, an element is no number, or a number is NaN or infinite.
     """
+    array = _check_shape(value, shape, name)
+    if array.dtype == object:
+        return array
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name}: expected real numbers, received elements of type {array.dtype}")
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: expected finite numbers, received {array.tolist()}")
+    return array
+
+
+def _check_shape(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError:  # nested sequences of unequal length
@@ -29,13 +71,6 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
         want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
     ):
         raise InputError(f"{name}: expected an array of shape {_text(shape)}, received shape {array.shape}")
-    if array.dtype == object:
-        return array
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"{name}: expected real numbers, received elements of type {array.dtype}")
-    array = array.astype(np.float64, copy=False)
-    if not np.isfinite(array).all():
-        raise InputError(f"{name}: expected finite numbers, received {array.tolist()}")
     return array
 
 

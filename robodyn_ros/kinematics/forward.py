@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array, Joint, RobotModel
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.twists import exponential
 
 
@@ -23,6 +24,7 @@ def joint_twist(joint: Joint) -> Array:
     return np.concatenate([zero, joint.axis] if joint.kind == "prismatic" else [joint.axis, zero])
 
 
+@checks_joint_arrays
 def joint_poses(model: RobotModel, q: Array) -> list[Array]:
     """T_{parent,i} = M_{parent,i} e^{[A_i] theta_i} of every joint, [LynchPark] (9.53).
 
@@ -32,6 +34,9 @@ def joint_poses(model: RobotModel, q: Array) -> list[Array]:
 
     Returns:
         Pose of each link frame in its parent's link frame, in the order of ``model.joints``, each of shape (4, 4).
+
+    Raises:
+        InputError: An array has another shape.
     """
     return [
         joint.pose_parent_link @ exponential(joint_twist(joint), joint.multiplier * q[joint.dof] + joint.offset)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import link_poses, path_to
 from robodyn_ros.kinematics.twists import cross
 
 
+@checks_joint_arrays
 def geometric_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str | None = None) -> Array:
     """J_omega' of a link's angular velocity and of its origin's linear velocity, both in base axes.
 
@@ -25,7 +27,7 @@ def geometric_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: s
         Shape (6, n), angular rows first.
 
     Raises:
-        InputError: No link has that name.
+        InputError: An array has another shape; or no link has that name.
     """
     frame = model.frame(model.tip_link if link is None else link)
     derivative = np.zeros((6, model.n), dtype=np.result_type(q, v, float))

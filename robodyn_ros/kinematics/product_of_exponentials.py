@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.kinematics.arguments import as_array, checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_twist, path_to
 from robodyn_ros.kinematics.twists import exponential, homogeneous, inverse_pose, twist_in_child, twist_in_parent
 
@@ -61,12 +61,16 @@ def home(model: RobotModel, at_centers_of_mass: bool = False) -> Home:
     return Home(poses, screws)
 
 
+@checks_joint_arrays
 def joint_positions(model: RobotModel, q: Array) -> list[Array]:
     """theta_i of every joint, mimic joints included, in the order of ``model.joints``.
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
+
+    Raises:
+        InputError: An array has another shape.
     """
     return [joint.multiplier * q[joint.dof] + joint.offset for joint in model.joints]
 

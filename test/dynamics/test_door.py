@@ -1,10 +1,15 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from pin_reference import SEEDS, PinReference, random_state
 from random_robots import urdf_robots
 
 from robodyn_ros.dynamics import door, newton_euler
+from robodyn_ros.dynamics import forward_dynamics as rigid_bodies
+from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics
 from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics.kernels import FUNCTIONS
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 
 
@@ -28,3 +33,21 @@ def test_the_tip_wrench_works_through_the_jacobian(urdf, seed):
     np.testing.assert_allclose(pushed, tau - effort, rtol=1e-9, atol=1e-9)
     acceleration = door.forward_dynamics(robot, q, v, tau, wrench_tip)
     np.testing.assert_allclose(mass_matrix(robot, q) @ (acceleration - a), effort, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_textbook_names_arrays_of_another_shape(name):
+    robot = PinReference("arm6").robot
+    function, arguments = FUNCTIONS[name]
+    for wrong in arguments:
+        for length in (5, 7):
+            arrays = {argument: np.full(length if argument == wrong else 6, 0.3) for argument in arguments}
+            with pytest.raises(InputError, match=rf"{wrong}: expected .*\(6,\), received shape \({length},\)"):
+                function(robot, *arrays.values())
+
+
+def test_the_textbook_names_a_wrench_of_another_shape():
+    robot, zero = PinReference("arm6").robot, np.zeros(6)
+    for function in (newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics, articulated_body_forward_dynamics):
+        with pytest.raises(InputError, match=r"wrench_tip: expected an array of shape \(6,\), received shape \(3,\)"):
+            function(robot, zero, zero, zero, wrench_tip=np.zeros(3))
