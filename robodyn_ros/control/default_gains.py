@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,25 @@ SATURATION_ERROR = 0.1
 LEAST_DAMPING_RATIO = 0.4
 """Of a joint at its largest inertia, if its smallest one forbids more damping."""
 
+TASK_FREQUENCY = 150.0
+"""Of the lightest motion of the tip link under springs there [rad/s]."""
+
 _SAMPLES = 64
 _MARGIN = 0.4  # share of the stability limit, T lambda_max(M^-1 D) = 2, that is used
+
+
+class TaskGains(NamedTuple):
+    """Gains of a law in the hand's coordinates.
+
+    Attributes:
+        translation: Stiffness of translations [N/m].
+        rotation: Stiffness of rotations [N m/rad].
+        damping: At the joints, shape (n,) [N m s/rad or N s/m].
+    """
+
+    translation: float
+    rotation: float
+    damping: Array
 
 
 @lru_cache(maxsize=8)
@@ -65,9 +82,37 @@ def damping(robot: Robot) -> Array:
     return joint_gains(robot)[1]
 
 
-def _mass_matrices(robot: Robot) -> Array:
+@lru_cache(maxsize=8)
+def task_gains(robot: Robot) -> TaskGains:
+    """Stiffness along and about the hand's axes, and damping at the joints, as high as the robot's inertias allow.
+
+    A spring k at the tip link makes the lightest motion there, of apparent mass 1 / max eig(J M^-1 J^T), oscillate
+    fastest: that at `TASK_FREQUENCY` gives k, half of it for translation and half for rotation, at most what spends a
+    joint's effort limit on an error of 0.1 m (rad). Each joint is damped critically for the stiffness it feels, the
+    diagonal of J^T K J, but never beyond what is stable (see `joint_gains`).
+    """
+    q = sampled_positions(robot)
+    jacobians, mass_matrices = robot.dynamics().batch.jacobian(q), _mass_matrices(robot)
+    inverses = np.linalg.inv(mass_matrices)
+    parts = []
+    for part in (jacobians[:, :3], jacobians[:, 3:]):
+        mobility = np.linalg.eigvalsh(part @ inverses @ np.swapaxes(part, 1, 2))[:, -1].max()
+        lever = np.linalg.norm(part, axis=1).max(axis=0)
+        with np.errstate(divide="ignore"):
+            saturating = float(np.min(robot.model.effort_limit / (SATURATION_ERROR * lever)))
+        parts.append(min(0.5 * TASK_FREQUENCY**2 / float(mobility), saturating) if mobility > 0.0 else 0.0)
+    felt = parts[0] * (jacobians[:, :3] ** 2).sum(axis=1) + parts[1] * (jacobians[:, 3:] ** 2).sum(axis=1)
+    critical = 2.0 * np.sqrt(felt * np.diagonal(mass_matrices, axis1=1, axis2=2)).max(axis=0)
+    return TaskGains(parts[0], parts[1], np.minimum(critical, damping(robot)))
+
+
+def sampled_positions(robot: Robot) -> Array:
+    """Random joint positions within the limits, always the same, shape (64, n) [rad or m]."""
     model = robot.model
     lower, upper = np.maximum(model.position_lower, -np.pi), np.minimum(model.position_upper, np.pi)
     rng = np.random.default_rng(0)
-    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (_SAMPLES, robot.n))
-    return robot.dynamics().batch.mass_matrix(q)
+    return rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (_SAMPLES, robot.n))
+
+
+def _mass_matrices(robot: Robot) -> Array:
+    return robot.dynamics().batch.mass_matrix(sampled_positions(robot))

@@ -1,0 +1,115 @@
+"""Axes that robots have, pose errors, and inverses near singular positions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plant_motion import BENT
+from scipy.spatial.transform import Rotation
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.control import CartesianReference
+from robodyn_ros.control.workspace import (
+    WorkspaceParameters,
+    axis_rows,
+    by_part,
+    damped_inverse,
+    damped_task_inertia,
+    damping_near_singularity,
+    pose_error,
+    singular_manipulability,
+    task_axes,
+)
+from robodyn_ros.dynamics.task_space import task_space_inertia
+from robodyn_ros.resources import robot_file
+
+ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
+REST = np.zeros(6)
+
+
+def pose(rotation, position=(0.0, 0.0, 0.0)):
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation.as_matrix(), position
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("name", "axes"),
+    [("planar_2r", "x z"), ("scara", "x y z rz"), ("arm6", "x y z rx ry rz"), ("arm7", "x y z rx ry rz")],
+)
+def test_each_robot_has_the_axes_along_which_it_can_move(name, axes):
+    robot = ROBOTS[name]
+    assert task_axes(robot) == axes and WorkspaceParameters().for_robot(robot).axes == axes
+    jacobian = robot.dynamics().jacobian(np.array(BENT[name]))[axis_rows(axes)]
+    assert np.linalg.svd(jacobian, compute_uv=False)[-1] > 0.01
+    assert np.sqrt(np.linalg.det(jacobian @ jacobian.T)) > 3.0 * singular_manipulability(robot)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10**6), st.floats(0.0, np.pi - 1e-3))
+def test_the_rotation_error_is_the_slope_of_a_spring(seed, angle):
+    """Of 4 (1 - |w|), by differences as the hand turns; towards the reference by the shorter way."""
+    rng = np.random.default_rng(seed)
+    hand = Rotation.from_rotvec(rng.normal(size=3))
+    axis = rng.normal(size=3)
+    turn = Rotation.from_rotvec(angle * axis / np.linalg.norm(axis))
+    reference = CartesianReference(rng.normal(size=3), (turn * hand).as_quat() * rng.choice([-1, 1]), REST, REST)
+    error = pose_error(pose(hand, [1.0, 2.0, 3.0]), reference)
+    np.testing.assert_allclose(error[:3], reference.position - [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(error[3:], 2.0 * np.sin(angle / 2) * axis / np.linalg.norm(axis), atol=1e-9)
+
+    def spring(small):
+        return 4.0 * (1.0 - np.cos((turn * Rotation.from_rotvec(small).inv()).magnitude() / 2.0))
+
+    slope = [(spring(h) - spring(-h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(error[3:], -np.array(slope), atol=1e-7)
+
+
+def test_small_rotation_errors_are_rotation_vectors():
+    vector = np.array([1e-4, -2e-4, 3e-4])
+    reference = CartesianReference(np.zeros(3), Rotation.from_rotvec(vector).as_quat(), REST, REST)
+    np.testing.assert_allclose(pose_error(np.eye(4), reference)[3:], vector, rtol=1e-6)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(0, 3))
+def test_away_from_singular_positions_the_inverse_is_the_pseudo_inverse(seed, rows, more):
+    rng = np.random.default_rng(seed)
+    jacobian = rng.normal(size=(rows, rows + more))
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    singular, most = 0.5 * values.prod(), 0.3
+    assert damping_near_singularity(jacobian, singular, most) == 0.0
+    np.testing.assert_allclose(damped_inverse(jacobian, 0.0), np.linalg.pinv(jacobian), atol=1e-9 / values[-1] ** 2)
+    square = rng.normal(size=(rows + more,) * 2)
+    mass_matrix = square @ square.T + np.eye(rows + more)
+    mobility = jacobian @ np.linalg.solve(mass_matrix, jacobian.T)
+    np.testing.assert_allclose(damped_task_inertia(mobility, jacobian, 0.0), task_space_inertia(mass_matrix, jacobian),
+                               rtol=1e-6, atol=1e-9 / values[-1] ** 2)
+    damping = damping_near_singularity(jacobian, 2.0 * values.prod(), most)
+    assert damping == pytest.approx((0.5 * most) ** 2, rel=1e-6)
+    assert np.linalg.norm(damped_inverse(jacobian, damping), 2) <= 1.0 / (2.0 * np.sqrt(damping)) + 1e-9
+
+
+def test_at_a_singular_position_the_inverse_is_bounded():
+    robot = ROBOTS["planar_2r"]
+    jacobian = robot.dynamics().jacobian(np.array([0.4, 0.0]))[[0, 2]]
+    damping = damping_near_singularity(jacobian, singular_manipulability(robot), 0.1)
+    assert damping == pytest.approx(0.01, rel=1e-6)
+    assert np.linalg.norm(damped_inverse(jacobian, damping), 2) <= 5.0
+    mobility = jacobian @ np.linalg.solve(robot.dynamics().mass_matrix(np.array([0.4, 0.0])), jacobian.T)
+    assert np.isfinite(damped_task_inertia(mobility, jacobian, damping)).all()
+
+
+def test_gains_go_to_their_axes():
+    np.testing.assert_array_equal(by_part(axis_rows("rz x z"), 2.0, 7.0), [2.0, 2.0, 7.0])
+
+
+@pytest.mark.parametrize("axes", ["", "x x", "w", "x,y", "rx ry rotation"])
+def test_unknown_axes_are_refused(axes):
+    with pytest.raises(InputError, match="axes: expected some of x y z rx ry rz"):
+        WorkspaceParameters(axes=axes).for_robot(ROBOTS["arm6"])
+
+
+def test_more_axes_than_joints_are_refused():
+    with pytest.raises(InputError, match="at most 2, the number of joints"):
+        WorkspaceParameters(axes="x y z").for_robot(ROBOTS["planar_2r"])
