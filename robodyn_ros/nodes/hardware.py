@@ -16,14 +16,14 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, live_settings, sensing
+from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, live_settings, make_plant, sensing
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.parameters import Parameter, robot_source
 from robodyn_ros.nodes.plant_loop import PlantLoop, TimeMode
 from robodyn_ros.nodes.runtime import COMMAND_QOS, ControlPath, RobodynNode, run_node
 from robodyn_ros.nodes.state_outputs import StateOutputs
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.plant import Plant, default_position
+from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
 
 _STALL_SECONDS = 2.0
@@ -42,7 +42,7 @@ class HardwareNode(RobodynNode):
         parameters.declare(PARAMETERS)
         robot = Robot.from_urdf(robot_source(parameters))
         self._period, steps = control_period(parameters["update_rate"], parameters["step"])
-        plant = Plant(robot, parameters["step"], self._initial_position(robot))
+        plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
         outputs = StateOutputs(self, plant, self._period,
                                0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"])

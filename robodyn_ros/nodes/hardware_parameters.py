@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.messages import NANOSECONDS
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter
 from robodyn_ros.nodes.plant_loop import LiveSettings, TimeMode
+from robodyn_ros.resources import config_file
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
+from robodyn_ros.simulation.world import with_gravity, with_mass_error, with_payload
 
 _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 
@@ -23,6 +31,18 @@ PARAMETERS = (
               minimum=1e-6, maximum=0.1),
     Parameter("update_rate", 500, "Control periods, and so joint states, per simulated second [Hz]; a period is a "
               "whole number of steps.", read_only=True, minimum=1, maximum=10000),
+    Parameter("integrator", str(Integrator.SEMI_IMPLICIT_EULER), "How the equations of motion become steps; see "
+              "docs/hardware.md.", read_only=True, choices=tuple(map(str, Integrator))),
+    Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
+              "empty: ideal sources of effort, and the friction of the robot's description.", read_only=True),
+    Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2].", read_only=True),
+    Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", read_only=True, minimum=0.0),
+    Parameter("payload.center_of_mass", [0.0, 0.0, 0.0], "Where the payload's mass is, in the tip link's frame [m].",
+              read_only=True),
+    Parameter("model_error.mass", 0.0, "How much heavier the simulated links are than the robot's description says, "
+              "their inertias in proportion [%].", read_only=True, minimum=-99.0, maximum=1e4),
+    Parameter("model_error.friction", 0.0, "How much more the simulated joints rub than described [%].",
+              read_only=True, minimum=-100.0, maximum=1e4),
     Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
               "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
               "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
@@ -87,6 +107,35 @@ def sensing(value: Callable[[str], Any]) -> Sensing:
         velocity_filter=value("sensing.velocity_filter"),
         delay=value("sensing.delay"),
     )
+
+
+def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Plant:
+    """The simulated robot.
+
+    Args:
+        robot: As it is described.
+        value: Gives the value of a parameter.
+        position: Positions at the start, shape (n,) [rad or m].
+
+    Raises:
+        InputError: A file or a value cannot be used.
+    """
+    model = with_gravity(with_mass_error(robot.model, value("model_error.mass")), value("gravity"))
+    if value("payload.mass"):
+        model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
+    settings = HardwareSettings.from_yaml(_actuators_file(value("actuators"))) if value("actuators") else \
+        HardwareSettings()
+    return Plant(
+        Robot(model), value("step"), position,
+        actuators=settings.joint_actuators(model),
+        friction=settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
+        integrator=value("integrator"),
+    )
+
+
+def _actuators_file(name_or_path: str) -> Path:
+    path = Path(name_or_path).expanduser()
+    return path if path.suffix or path.is_file() else config_file(f"{name_or_path}.yaml")
 
 
 def control_period(update_rate: int, step: float) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.messages import NANOSECONDS, set_stamp, to_field
 from robodyn_ros.nodes.runtime import CONTROL_QOS
-from robodyn_ros.simulation.plant import ActuatorState, Plant
+from robodyn_ros.simulation.plant import Plant
 
 REPEAT_SECONDS = 0.1
 """How often the last state is published again while it stands still: paused, or waiting in lockstep."""
@@ -68,8 +68,7 @@ class StateOutputs:
         if tick >= self._next_actuators:
             # Keeps to the rate on average where it is no whole number of periods.
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
-            if self._actuator_states.get_subscription_count():
-                self._publish_actuators(self._plant.actuator_state)
+            self._publish_actuators()
         self._repeat_at = time.monotonic() + REPEAT_SECONDS
 
     def repeat(self) -> bool:
@@ -85,15 +84,19 @@ class StateOutputs:
         self._joint_states.publish(self._message)
         if self._clock is not None:
             self._publish_clock(self._clock)
+        if self._next_actuators < inf:
+            self._publish_actuators()
         return True
 
     def _publish_clock(self, clock: Publisher[Clock]) -> None:
         self._now.clock = self._message.header.stamp
         clock.publish(self._now)
 
-    def _publish_actuators(self, state: ActuatorState) -> None:
+    def _publish_actuators(self) -> None:
+        if not self._actuator_states.get_subscription_count():
+            return
         message = self._actuators
         message.header = self._message.header
-        for name, values in state._asdict().items():
+        for name, values in self._plant.actuator_state._asdict().items():
             setattr(message, name, values.tolist() if values.dtype == bool else to_field(values))
         self._actuator_states.publish(message)

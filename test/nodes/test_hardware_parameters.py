@@ -1,9 +1,12 @@
 """What the hardware node makes of its parameters."""
 
+import numpy as np
 import pytest
 
+from robodyn_ros import Robot
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, sensing
+from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, make_plant, sensing
+from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.sensing import Sensing, VelocitySource
 
 DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
@@ -39,3 +42,45 @@ def test_control_period(rate, step, expected):
 def test_impossible_control_period(rate, step, message):
     with pytest.raises(InputError, match=message):
         control_period(rate, step)
+
+
+def plant(**values):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    return robot, make_plant(robot, (DEFAULTS | values).get, np.zeros(2))
+
+
+def test_by_default_the_plant_is_the_robot_as_described():
+    robot, made = plant()
+    q, v = np.array([0.3, -0.4]), np.array([1.0, 2.0])
+    assert made.robot.dynamics().bias(q, v).tolist() == robot.dynamics().bias(q, v).tolist()
+    assert not made.model.actuators.is_motor.any()
+    assert made.model.integrator == "semi_implicit_euler"
+
+
+def test_gravity_payload_and_errors_reach_the_plant():
+    q = np.array([0.3, -0.4])
+    robot, made = plant(**{"gravity": [0.0, 0.0, -1.62], "payload.mass": 2.0, "payload.center_of_mass": [0.1, 0.0, 0.0],
+                           "model_error.mass": 20.0})
+    dynamics = robot.dynamics()
+    pose = dynamics.forward_kinematics(q)
+    arm = (pose[:3, 3] + pose[:3, :3] @ [0.1, 0.0, 0.0]) - pose[:3, 3]
+    lift = 2.0 * 1.62 * np.array([0.0, 0.0, 1.0])
+    wrench = np.concatenate([lift, np.cross(arm, lift)])
+    expected = 1.2 * 1.62 / 9.81 * dynamics.gravity(q) + dynamics.jacobian(q).T @ wrench
+    assert made.robot.dynamics().gravity(q) == pytest.approx(expected, rel=1e-9)
+
+
+def test_friction_error_scales_friction_of_the_actuators_file():
+    _, as_described = plant(actuators="hardware_dc_motors")
+    _, wrong = plant(**{"actuators": "hardware_dc_motors", "model_error.friction": -25.0})
+    assert as_described.model.actuators.is_motor.all()
+    assert as_described.model.friction.coulomb.min() > 0.0
+    for name in ("viscous", "coulomb", "static"):
+        assert getattr(wrong.model.friction, name) == pytest.approx(0.75 * getattr(as_described.model.friction, name))
+
+
+def test_actuators_file_may_be_a_path(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("joints: {joint2: {friction: {coulomb: 0.5}}}")
+    _, made = plant(actuators=str(path))
+    assert made.model.friction.coulomb.tolist() == [0.0, 0.5]
