@@ -11,6 +11,8 @@ SECTIONS = {
     "single_call": "bench.single_call:SINGLE_CALL",
     "derivatives": "bench.single_call:DERIVATIVES",
     "batch": "bench.batch:BATCH",
+    "plant": "bench.plant:PLANT",
+    "closed_loop": "bench.closed_loop:CLOSED_LOOP",
     "round_trips": "bench.round_trips:ROUND_TRIPS",
 }
 """Where each section is, in the order of the report; imported when it is run."""

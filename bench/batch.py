@@ -88,9 +88,9 @@ def rows() -> Iterator[list[str]]:
 BATCH = Section(
     "Batches",
     f"Time per state of {SAMPLES:,} states of arm7 in one call, against a Python loop over Pinocchio, on one core.\n"
-    "Results go into an array made before (`dyn.batch.into(out)`); with a new one for each call, the system has to empty its\n"
-    "memory, which for results of this size takes longer than computing them (next column). Then on two cores, also\n"
-    "against Pinocchio's own batches on two, where it has them.",
+    "Results go into an array made before (`dyn.batch.into(out)`); with a new one each time, the system has to empty\n"
+    "its memory, which for results of this size takes longer than computing them (next column). Then on two cores,\n"
+    "also against Pinocchio's own batches on two, where it has them.",
     ("function", "ours [ns]", "loop over Pinocchio [ns]", *RATIO_HEAD, "new array [ns]", "two cores [ns]",
      "to the loop", "Pinocchio's batch, two cores [ns]", "ours to it"),
     rows,

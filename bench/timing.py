@@ -42,6 +42,12 @@ def seconds_per_call(function: Callable[[], object], calls: int) -> float:
     return (time.perf_counter() - start) / calls
 
 
+def enough_calls(function: Callable[[], object], seconds: float) -> int:
+    """How often to call a function so that it takes some time [s]; at least once. The first calls warm it up."""
+    once = seconds_per_call(function, 1)
+    return 1 if once > seconds else max(1, int(seconds / seconds_per_call(function, 20)))
+
+
 def compare(ours: Callable[[], object], peer: Callable[[], object], repetitions: int = 31,
             seconds: float = 0.02) -> Comparison:
     """Time ``ours`` and ``peer`` alternately.
@@ -52,7 +58,7 @@ def compare(ours: Callable[[], object], peer: Callable[[], object], repetitions:
         repetitions: How often each is timed.
         seconds: How long one timing of either lasts, about [s].
     """
-    calls = [max(1, int(seconds / seconds_per_call(function, 20))) for function in (ours, peer)]
+    calls = [enough_calls(function, seconds) for function in (ours, peer)]
     times = np.array([[seconds_per_call(ours, calls[0]), seconds_per_call(peer, calls[1])]
                       for _ in range(repetitions)])
     return Comparison(times[:, 0], times[:, 1])

@@ -1,0 +1,44 @@
+"""MuJoCo's side: the same robot from the same description, its contacts and joint limits switched off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bench.robots import Pair
+
+
+class MujocoRobot:
+    """A robot in MuJoCo, stepped by its semi-implicit Euler method, which takes damping implicitly, as ours.
+
+    Args:
+        pair: The robot.
+        step: Time step [s].
+
+    Attributes:
+        model: MuJoCo's model.
+        data: Its state and working memory.
+    """
+
+    def __init__(self, pair: Pair, step: float) -> None:
+        import mujoco
+
+        self.model: Any = mujoco.MjModel.from_xml_string(pair.urdf)
+        self.model.opt.timestep = step
+        self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+        for flag in (mujoco.mjtDisableBit.mjDSBL_CONTACT, mujoco.mjtDisableBit.mjDSBL_LIMIT):
+            self.model.opt.disableflags |= flag
+        self.data: Any = mujoco.MjData(self.model)
+        names = [self.model.joint(number).name for number in range(self.model.njnt)]
+        if names != list(pair.robot.joint_names):
+            raise SystemExit(f"bench: MuJoCo orders the joints of '{pair.robot.name}' otherwise: {names}")
+
+    def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, steps: int) -> np.ndarray:
+        """Positions and velocities after some steps under constant efforts, shape (2, n)."""
+        import mujoco
+
+        data = self.data
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, v, effort
+        mujoco.mj_step(self.model, data, nstep=steps)
+        return np.array([data.qpos, data.qvel])

@@ -1,0 +1,137 @@
+"""Steps of the simulated robot, one robot and many, against MuJoCo's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from bench.mujoco_peer import MujocoRobot
+from bench.report import RATIO_HEAD, Section, ratio_cells
+from bench.robots import Pair
+from bench.timing import Comparison, compare
+from robodyn_ros.compile import compile_procedure
+from robodyn_ros.compile.program import Repeat
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_step import plant_program
+
+STEP = 0.001
+ROBOTS = 10_000
+START = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+DAMPING = 2.0
+
+
+def damped(urdf: str) -> str:
+    """The description with the same viscous friction in each joint, and no other."""
+    return re.sub("<dynamics [^>]*/>", f"<dynamics damping='{DAMPING}'/>", urdf)
+
+
+class Batch:
+    """Many robots of one kind, stepped together.
+
+    Args:
+        robot: The robot.
+        steps: Steps in a call.
+    """
+
+    def __init__(self, robot: Robot, steps: int) -> None:
+        self._model, self._steps = PlantModel.of_description(robot.model, STEP), steps
+        variables, statements = plant_program(self._model)
+        self._procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"),
+                                            ("state", "health"), name="plant")
+
+    def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, threads: int = 1) -> np.ndarray:
+        """Positions and velocities after the steps under constant efforts: arrays (N, n) in, (N, 2, n) out."""
+        state = np.zeros((len(q), len(Row), self._model.n))
+        state[:] = self._model.state(q[0], v[0])
+        state[:, Row.POSITION], state[:, Row.VELOCITY] = q, v
+        command = np.zeros((len(q), len(Command), self._model.n))
+        command[:, Command.EFFORT] = effort
+        result = self._procedure.batch(state=state, command=command, steps=self._steps, threads=threads)
+        return result["state"][:, [Row.POSITION, Row.VELOCITY]]
+
+
+def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
+    """Seconds per step of one robot that falls from rest, after checking that both end alike."""
+    plant, peer = Plant(pair.robot, STEP), MujocoRobot(pair, STEP)
+    rest, effort = np.zeros(pair.robot.n), pair.robot.dynamics().gravity(START) + 1.0
+    drive = Drive(effort, rest, rest)
+
+    def ours(steps: int = steps) -> np.ndarray:
+        plant.set_state(START, rest)
+        plant.advance(drive, steps)
+        return np.array([plant.q, plant.v])
+
+    np.testing.assert_allclose(ours(200), peer.run(START, rest, effort, 200), rtol=0.0, atol=1e-8)
+    times = compare(ours, partial(peer.run, START, rest, effort, steps), repetitions)
+    return Comparison(times.ours / steps, times.peer / steps)
+
+
+def many(pair: Pair, threads: int, robots: int = ROBOTS, steps: int = 100, repetitions: int = 5) -> Comparison:
+    """Seconds per robot and step of a batch, and of one of MuJoCo's robots."""
+    batch, peer = Batch(pair.robot, steps), MujocoRobot(pair, STEP)
+    rng = np.random.default_rng(0)
+    q, v = START + rng.uniform(-0.1, 0.1, (robots, pair.robot.n)), rng.uniform(-0.1, 0.1, (robots, pair.robot.n))
+    effort = pair.robot.dynamics().batch.gravity(q)
+    found = batch.run(q, v, effort, threads)
+    for number in (0, robots // 2, robots - 1):
+        np.testing.assert_allclose(found[number], peer.run(q[number], v[number], effort[number], steps), atol=1e-8)
+    times = compare(partial(batch.run, q, v, effort, threads), partial(peer.run, q[0], v[0], effort[0], steps),
+                    repetitions)
+    return Comparison(times.ours / (robots * steps), times.peer / steps)
+
+
+def rollout(pair: Pair, threads: int, robots: int = 1000, steps: int = 100, repetitions: int = 5) -> Comparison:
+    """Seconds per robot and step of a batch, and of `mujoco.rollout`, on as many threads."""
+    from mujoco.rollout import Rollout
+
+    batch, peer = Batch(pair.robot, steps), MujocoRobot(pair, STEP)
+    rng, rest = np.random.default_rng(0), np.zeros((robots, pair.robot.n))
+    q = START + rng.uniform(-0.1, 0.1, (robots, pair.robot.n))
+    import mujoco
+
+    states = []
+    for position in q:
+        peer.data.qpos[:], peer.data.qvel[:] = position, 0.0
+        state = np.zeros(mujoco.mj_stateSize(peer.model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        mujoco.mj_getState(peer.model, peer.data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        states.append(state)
+    data = [mujoco.MjData(peer.model) for _ in range(threads)]
+    with Rollout(nthread=threads) as pool:
+
+        def theirs() -> np.ndarray:
+            trajectory, _ = pool.rollout(peer.model, data, np.array(states), nstep=steps)
+            return trajectory[:, -1]
+
+        found, expected = batch.run(q, rest, rest, threads), theirs()
+        np.testing.assert_allclose(found.reshape(robots, -1), expected[:, 1:], atol=1e-8)
+        times = compare(partial(batch.run, q, rest, rest, threads), theirs, repetitions)
+    return Comparison(times.ours / (robots * steps), times.peer / (robots * steps))
+
+
+def rows() -> Iterator[list[str]]:
+    """One robot, and batches."""
+    pair = Pair(damped(Pair.shipped("arm7").urdf))
+    single = "`mj_step(nstep=…)`, one robot"
+    for what, peer, result, aim in (
+            ("one robot", single, one(pair), 1 / 5),
+            (f"{ROBOTS:,} robots, one core", single, many(pair, 1), 1 / 100),
+            (f"{ROBOTS:,} robots, two cores", single, many(pair, 2), 1 / 100),
+            ("1,000 robots, two cores", "`mujoco.rollout`, 1,000 robots, two threads", rollout(pair, 2), 1 / 5)):
+        ours, theirs = (np.median(times) * 1e9 for times in (result.ours, result.peer))
+        yield [what, peer, f"{ours:.0f}", f"{theirs:.0f}", *ratio_cells(result, aim)]
+
+
+PLANT = Section(
+    "Steps of the simulated robot",
+    "arm7 with viscous friction, by the semi-implicit Euler method with steps of 1 ms, damping implicit, under\n"
+    "constant efforts, in a compiled loop; time per robot and step. Ours looks at joint limits, dry friction and\n"
+    "effort limits, and sums energies; MuJoCo has neither contacts nor limits to look at.",
+    ("ours", "MuJoCo", "ours [ns]", "MuJoCo [ns]", *RATIO_HEAD),
+    rows,
+)
