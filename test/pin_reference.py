@@ -160,7 +160,8 @@ class PinReference:
         """Effort of a wrench (force, torque) that acts on a link about its origin, in base axes: J^T wrench, (n,)."""
         zero, position = np.zeros(self.model.nv), self.position(q)
         place = pin.SE3(np.eye(3), self.forward_kinematics(q, link)[:3, 3])
-        joint = self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)].parentJoint
+        carrier = self.robot.frame(link).joint
+        joint = 0 if carrier < 0 else self.model.getJointId(self.robot.joints[carrier].name)
         forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
         forces[joint] = self.data.oMi[joint].actInv(place.act(pin.Force(wrench)))
         pushed = pin.rnea(self.model, self.data, position, zero, zero, forces)
