@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 
 from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError
@@ -138,6 +140,34 @@ def make_parser() -> argparse.ArgumentParser:
     check.add_argument("--tip-link", help="link meant where none is named")
     check.set_defaults(run=run_check)
 
+    tune = commands.add_parser(
+        "tune",
+        help="search the gains of a control law by thousands of simulated motions",
+        description="Search the gains of a control law for a robot: thousands of simulated motions with other gains, "
+        "law and robot compiled as one. Writes a YAML file for 'robodyn simulate --params-file', and pictures.",
+    )
+    tune.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
+    tune.add_argument("--controller", default="computed_torque", help="law that follows joints (default: %(default)s)")
+    tune.add_argument("--gains", nargs="+", help="parameters to search (default: p, d, i, as far as the law has them)")
+    tune.add_argument("--output", type=Path, default=Path("tune_output"), help="folder (default: %(default)s)")
+    for name, default, what in (
+        ("generations", 60, "generations of the search"),
+        ("population", 128, "robots in a generation"),
+        ("seed", 0, "of search and noise"),
+        ("threads", len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(), "threads"),
+    ):
+        tune.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default: %(default)s)")
+    for name, number, what in (
+        ("span", 10.0, "factor by which each gain is varied either way"),
+        ("smoothness", 0.01, "tracking error [rad or m] worth efforts that change by their limits at each tick"),
+        ("period", 0.002, "control period [s]"),
+        ("step", 0.001, "step of the simulation [s]"),
+        ("position-noise", 1e-4, "standard deviation of measured positions [rad or m]"),
+        ("velocity-noise", 0.01, "standard deviation of measured velocities [rad/s or m/s]"),
+    ):
+        tune.add_argument(f"--{name}", type=float, default=number, help=f"{what} (default: %(default)s)")
+    tune.set_defaults(run=run_tune)
+
     cache = commands.add_parser("cache", help="compiled code kept on disk: where and how much, or remove it")
     cache.add_argument("action", choices=("info", "clear"), help="say what is kept, or remove it")
     cache.set_defaults(run=run_cache)
@@ -183,6 +213,18 @@ def run_check(options: argparse.Namespace) -> int:
     for warning in caught:
         print(f"warning: {warning.message}")
     return 0
+
+
+def run_tune(options: argparse.Namespace) -> int:
+    """Search gains, print and draw what was found, and write it into a file."""
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+    from robodyn_ros.simulation.tune_program import tune_robot
+
+    try:
+        return tune_robot(Robot.from_urdf(robot_file(options.robot)), options)
+    except OSError as error:
+        raise RobodynError(f"tune: {error}") from error
 
 
 def run_cache(options: argparse.Namespace) -> int:

@@ -30,6 +30,7 @@ from robodyn_ros.nodes.processes import NodeProcess
 from robodyn_ros.nodes.swap import check_swapped, swap_client, swap_request
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.progress import Progress
 from robodyn_ros.simulation.tracking import TrackingRecord
 
 ROBOT = "arm6"
@@ -123,7 +124,7 @@ class Demo:
         duration = SECONDS_PER_WAYPOINT * len(motion.points)
         states.clear()
         self.node.trajectory.publish(motion)
-        progress = Progress(duration)
+        progress = Progress(duration, "s", decimals=1)
         first = self.wait_for(lambda: states and states[0], "the controller's state", 5.0)
         start = seconds(first)
 
@@ -133,7 +134,8 @@ class Demo:
             return now >= moment
 
         self.wait_for(lambda: reached(duration / 2), "the first half of the motion", 5 * duration)
-        progress.note(f"set_parameters: controller := {CONTROLLERS[1]}")
+        progress.end()
+        print(f"set_parameters: controller := {CONTROLLERS[1]}", flush=True)
         self.swap(CONTROLLERS[1])
         self.wait_for(lambda: reached(duration + 0.2), "the second half of the motion", 5 * duration)
         progress.end()
@@ -142,40 +144,6 @@ class Demo:
             raise RobodynError("demo: the trajectory did not run to its end; the nodes printed:\n"
                                + "\n".join(process.output() for process in self.nodes))
         return record(robot, states)
-
-
-class Progress:
-    """A bar that is redrawn on a terminal, and a line every two seconds elsewhere.
-
-    Args:
-        duration: Length of the motion [s].
-    """
-
-    def __init__(self, duration: float) -> None:
-        self.duration = duration
-        self._terminal = sys.stdout.isatty()
-        self._shown = -np.inf
-
-    def show(self, now: float, controller: str) -> None:
-        """Show how far the motion is."""
-        interval = 0.1 if self._terminal else 2.0
-        if now - self._shown < interval:
-            return
-        self._shown = now
-        done = min(max(now / self.duration, 0.0), 1.0)
-        start, end = ("\r", "") if self._terminal else ("", "\n")
-        bar = "#" * round(30 * done)
-        print(f"{start}[{bar:<30}] {now:5.1f} of {self.duration:.0f} s  {controller:<16}", end=end, flush=True)
-
-    def note(self, text: str) -> None:
-        """Say something on a line of its own."""
-        self.end()
-        print(text, flush=True)
-
-    def end(self) -> None:
-        """Finish the line."""
-        if self._terminal:
-            print()
 
 
 def seconds(state: ControllerState) -> float:
