@@ -114,5 +114,5 @@ def mass_matrix_from_jacobians(model: RobotModel, q: Array) -> Array:
 
 
 def mirrored(matrix: Array) -> Array:
-    """A symmetric matrix from its upper triangle, so that the tape computes the lower one not again."""
+    """A symmetric matrix, shape (n, n), from its upper triangle, so that the tape computes the lower one not again."""
     return np.triu(matrix) + np.triu(matrix, 1).T

@@ -4,6 +4,8 @@ Inside, twists and wrenches have their angular part first and F_tip is what the 
 tip axes, as [LynchPark] has it. At the door, as at the ROS boundary (geometry_msgs), the linear part comes first, and
 ``wrench_tip`` is what the environment exerts on the robot, in base axes, about the tip link's origin. The effort it
 causes is ``jacobian(q).T @ wrench_tip``.
+
+The methods of ``Dynamics`` that have these functions' names say what they take, give and raise.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ Wrenches = Mapping[str, Array]
 """Wrenches as ``wrench_tip``, on other links, by their names: each in base axes about its link's origin."""
 
 
+@checks_joint_arrays
 def inverse_dynamics(
     model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
 ) -> Array:
@@ -44,6 +47,7 @@ def forward_dynamics(
     return mass_matrix_form.forward_dynamics(model, q, v, tau, None, exerted)
 
 
+@checks_joint_arrays
 def inverse_dynamics_derivatives(
     model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
 ) -> Array:

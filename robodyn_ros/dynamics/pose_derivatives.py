@@ -43,6 +43,9 @@ def differentiator(joint: Joint) -> Array:
     For the book's joints about or along z it has two entries, 1 and -1, or one; for any axis it is the 4×4 matrix of
     the joint's twist, [A_j] of [LynchPark] (9.40).
 
+    Args:
+        joint: Its kind and axis count.
+
     Returns:
         Shape (4, 4).
     """

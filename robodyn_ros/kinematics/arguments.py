@@ -20,20 +20,23 @@ JOINT_ARRAYS = ("q", "v", "a", "tau")
 
 
 def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function of a ``model`` refuse ``JOINT_ARRAYS`` and a ``wrench_tip`` of a wrong shape, and say which.
+    """Make a function of a ``model`` refuse ``JOINT_ARRAYS`` and wrenches of a wrong shape, and say which.
 
     Too short an array would fail far from its cause, too long a one would not fail at all. Numbers are not looked at:
     NaN passes through the formulas.
     """
     names = list(inspect.signature(function).parameters)
-    places = [(names.index(name), name) for name in (*JOINT_ARRAYS, "wrench_tip") if name in names]
+    places = [(names.index(name), name) for name in (*JOINT_ARRAYS, "wrench_tip", "wrenches") if name in names]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         model: Any = args[0] if args else kwargs.get("model")
         for place, name in places:
             value: Any = args[place] if place < len(args) else kwargs.get(name)
-            if value is not None and model is not None:
+            if name == "wrenches":
+                for link, wrench in (value or {}).items():
+                    _check_shape(wrench, (6,), f"wrenches[{link!r}]")
+            elif value is not None and model is not None:
                 _check_shape(value, (6,) if name == "wrench_tip" else (model.n,), name)
         return function(*args, **kwargs)
 

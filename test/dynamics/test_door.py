@@ -48,6 +48,10 @@ def test_the_textbook_names_arrays_of_another_shape(name):
 
 def test_the_textbook_names_a_wrench_of_another_shape():
     robot, zero = PinReference("arm6").robot, np.zeros(6)
-    for function in (newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics, articulated_body_forward_dynamics):
+    inside = (newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics, articulated_body_forward_dynamics)
+    at_the_door = (door.inverse_dynamics, door.forward_dynamics, door.inverse_dynamics_derivatives)
+    for function in (*inside, *at_the_door, door.forward_dynamics_derivatives):
         with pytest.raises(InputError, match=r"wrench_tip: expected an array of shape \(6,\), received shape \(3,\)"):
             function(robot, zero, zero, zero, wrench_tip=np.zeros(3))
+        with pytest.raises(InputError, match=r"wrenches\['tool0'\]: expected an array of shape \(6,\), .* \(4,\)"):
+            function(robot, zero, zero, zero, wrenches={"tool0": np.zeros(4)})
