@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from robodyn_ros.compile import where
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -27,12 +30,53 @@ def solve_mass(matrix: Array, right: Array) -> Array:
     Raises:
         InputError: M is singular by structure: a joint moves no inertia.
     """
-    return solve_positive_definite(
-        matrix,
-        right,
-        "the mass matrix is singular: joint {}, counted from 0, moves no inertia while the joints after it are free, "
-        "so that no effort determines its acceleration; give the links it carries an inertia",
-    )
+    return solve_positive_definite(matrix, right, _SINGULAR)
+
+
+def solve_mass_partly_given(
+    matrix: NDArray[Any], right: NDArray[Any], free: NDArray[Any], given: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Solution of the rows of M x = b whose unknown is free, the other unknowns being given.
+
+    The elimination of ``solve_mass``; a given unknown is put into the rows above instead of being eliminated.
+
+    Args:
+        matrix: M, symmetric and positive definite, shape (n, n).
+        right: b, shape (n,).
+        free: 1 where x is unknown, 0 where it is given, shape (n,); may be traced.
+        given: x where it is given, 0 elsewhere, shape (n,).
+
+    Returns:
+        x, shape (n,); and M x - b where x is given, 0 elsewhere, shape (n,).
+
+    Raises:
+        InputError: M is singular by structure: a joint moves no inertia.
+    """
+    n = len(right)
+    reduced, b = matrix.copy(), right.astype(np.result_type(matrix, right, free, given))
+    rows, x, residual = [np.zeros(0)] * n, b.copy(), b.copy()
+    for k in reversed(range(n)):
+        _check_pivot(reduced[k, k], k, _SINGULAR)
+        inverse_pivot = where(free[k], 1.0 / reduced[k, k], 0.0)
+        rows[k] = reduced[k, :k] * inverse_pivot
+        x[k] = b[k] * inverse_pivot + given[k]
+        reduced[:k, :k] = reduced[:k, :k] - np.outer(rows[k], reduced[k, :k])
+        b[:k] = b[:k] - reduced[k, :k] * x[k]
+    for k in range(n):
+        x[k] = x[k] - rows[k] @ x[:k]
+        residual[k] = where(free[k], 0.0, reduced[k, k] * x[k] + reduced[k, :k] @ x[:k] - b[k])
+    return x, residual
+
+
+_SINGULAR = (
+    "the mass matrix is singular: joint {}, counted from 0, moves no inertia while the joints after it are free, "
+    "so that no effort determines its acceleration; give the links it carries an inertia"
+)
+
+
+def _check_pivot(pivot: Any, k: int, singular: str) -> None:
+    if isinstance(pivot, Real) and pivot == 0.0:  # a number, not a traced value
+        raise InputError(singular.format(k))
 
 
 def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array:
@@ -54,8 +98,7 @@ def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array
     x = right.astype(np.result_type(matrix, right))
     inverse_pivots = []
     for k in reversed(range(n)):
-        if isinstance(lower[k, k], Real) and lower[k, k] == 0.0:  # a number, not a traced value
-            raise InputError(singular.format(k))
+        _check_pivot(lower[k, k], k, singular)
         inverse_pivot = 1.0 / lower[k, k]
         row = lower[k, :k] * inverse_pivot
         lower[:k, :k] = lower[:k, :k] - np.outer(row, lower[k, :k])

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip, equal, greater, less, maximum, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.factorization import solve_mass_partly_given
 
 LOWER, NEGATIVE, STICKING, POSITIVE, UPPER = range(5)
 
@@ -129,23 +129,24 @@ def one_round(limits: Limits, problem: Problem, piece: NDArray[Any], saturation:
     linear = np.where(limited, 1.0 - saturation * saturation, 1.0)
     matrix = problem.matrix + np.diag(linear * problem.drive_damping)
     drive = np.where(limited, where(linear, problem.drive, saturation * drive_limit), problem.drive)
-    momentum = problem.momentum + drive
+    now = _Pieces.of(limits, piece)
+    free = now.negative + now.positive
+    dry = where(now.negative, problem.friction, where(now.positive, -problem.friction, 0.0))
+    held = where(now.lower, problem.slowest, where(now.upper, problem.fastest, 0.0))
+    velocity, reaction = solve_mass_partly_given(matrix, problem.momentum + drive + dry, free, held)
+    impulse = dry + reaction
 
-    negative, positive = equal(piece, NEGATIVE), equal(piece, POSITIVE)
-    free = negative + positive
-    held = where(equal(piece, LOWER), problem.slowest, where(equal(piece, UPPER), problem.fastest, 0.0))
-    impulse = where(negative, problem.friction, where(positive, -problem.friction, 0.0))
-    right = free * (momentum + impulse - matrix @ held) + held
-    velocity = solve_mass(matrix * np.outer(free, free) + np.diag(1.0 - free), right)
-    impulse = matrix @ velocity - momentum
-
-    next_piece = _next_piece(limits, problem, piece, velocity, impulse)
     line = problem.drive - problem.drive_damping * velocity
     slack = _IMPULSE_TOLERANCE * drive_limit
     beyond = greater(line, drive_limit + slack) - less(line, -drive_limit - slack)
     within = less(saturation * line, drive_limit - slack)
-    next_saturation = np.where(limited, where(linear, beyond, where(within, 0.0, saturation)), 0.0)
-    return Round(velocity, impulse, *_chosen(piece, saturation, next_piece, next_saturation, number))
+    change = _choice(
+        np.concatenate([piece, saturation[limited]]),
+        np.concatenate([_next_piece(problem, piece, now, velocity, impulse),
+                        where(linear, beyond, where(within, 0.0, saturation))[limited]]), number)
+    next_saturation = np.zeros(len(piece), dtype=np.result_type(change.choice, float))
+    next_saturation[limited] = change.choice[len(piece):]
+    return Round(velocity, impulse, change.choice[:len(piece)], next_saturation, change.moved)
 
 
 def friction_part(problem: Problem, impulse: NDArray[Any]) -> NDArray[Any]:
@@ -153,37 +154,51 @@ def friction_part(problem: Problem, impulse: NDArray[Any]) -> NDArray[Any]:
     return clip(impulse, -problem.friction, problem.friction)
 
 
-def _next_piece(limits: Limits, problem: Problem, piece: NDArray[Any], velocity: NDArray[Any],
+class _Pieces(NamedTuple):
+    """Which piece each joint is on, 1 or 0, shape (n,)."""
+
+    lower: NDArray[Any]
+    negative: NDArray[Any]
+    positive: NDArray[Any]
+    upper: NDArray[Any]
+
+    @classmethod
+    def of(cls, limits: Limits, piece: NDArray[Any]) -> _Pieces:
+        return cls(np.where(np.isfinite(limits.lower), equal(piece, LOWER), 0.0), equal(piece, NEGATIVE),
+                   equal(piece, POSITIVE), np.where(np.isfinite(limits.upper), equal(piece, UPPER), 0.0))
+
+
+def _next_piece(problem: Problem, piece: NDArray[Any], now: _Pieces, velocity: NDArray[Any],
                 impulse: NDArray[Any]) -> NDArray[Any]:
-    """The piece itself where the solution fits it, else the neighbour on the side where it does not."""
+    """The piece itself where the solution fits it, else the neighbour on the side where it does not.
+
+    A piece is a range of velocities, or of impulses; these fall from piece to piece, so that it is their negative that
+    leads upwards. Without friction NEGATIVE slides either way, and UPPER is next to it.
+    """
     friction = problem.friction
-    below = np.where(np.isfinite(limits.lower), less(velocity, problem.slowest - _STOP_TOLERANCE), 0.0)
-    above = np.where(np.isfinite(limits.upper), greater(velocity, problem.fastest + _STOP_TOLERANCE), 0.0)
-    smooth = equal(friction, 0.0)  # without friction NEGATIVE slides either way
     tight, loose = (1.0 - _IMPULSE_TOLERANCE) * friction, (1.0 + _IMPULSE_TOLERANCE) * friction
-    from_negative = where(below, LOWER, where(
-        smooth, where(above, UPPER, NEGATIVE), where(greater(velocity, _VELOCITY_TOLERANCE), STICKING, NEGATIVE)))
-    from_positive = where(above, UPPER, where(less(velocity, -_VELOCITY_TOLERANCE), STICKING, POSITIVE))
-    from_sticking = where(greater(impulse, loose), NEGATIVE, where(less(impulse, -loose), POSITIVE, STICKING))
-    from_lower = where(less(impulse, tight), NEGATIVE, LOWER)
-    from_upper = where(greater(impulse, -tight), where(smooth, NEGATIVE, POSITIVE), UPPER)
-    result = where(equal(piece, NEGATIVE), from_negative, where(equal(piece, POSITIVE), from_positive, from_sticking))
-    result = np.where(np.isfinite(limits.lower), where(equal(piece, LOWER), from_lower, result), result)
-    return np.where(np.isfinite(limits.upper), where(equal(piece, UPPER), from_upper, result), result)
+    slides_both_ways = now.negative * equal(friction, 0.0)
+    free = now.negative + now.positive
+    least = where(free, where(now.negative, problem.slowest - _STOP_TOLERANCE, -_VELOCITY_TOLERANCE),
+                  where(now.lower, -np.inf, where(now.upper, tight, -loose)))
+    most = where(free, where(now.positive + slides_both_ways, problem.fastest + _STOP_TOLERANCE, _VELOCITY_TOLERANCE),
+                 where(now.upper, np.inf, where(now.lower, -tight, loose)))
+    value = where(free, velocity, -impulse)
+    up = piece + where(slides_both_ways, float(UPPER - NEGATIVE), 1.0)
+    down = piece - where(now.upper * equal(friction, 0.0), float(UPPER - NEGATIVE), 1.0)
+    return where(greater(value, most), up, where(less(value, least), down, piece))
 
 
-def _chosen(piece: NDArray[Any], saturation: NDArray[Any], next_piece: NDArray[Any], next_saturation: NDArray[Any],
-            number: Any) -> tuple[NDArray[Any], NDArray[Any], Any]:
-    """All changes in the first rounds, later only the first change; and whether there is any."""
-    all_at_once = less(number, BLOCK_ROUNDS)
-    may_change: Any = 1.0
-    moved: Any = 0.0
-    chosen: list[list[Any]] = []
-    for before, after in ((piece, next_piece), (saturation, next_saturation)):
-        row = []
-        for old, new in zip(before, after, strict=True):
-            row.append(where(may_change, new, old))
-            moved = maximum(moved, 1.0 - equal(old, new))
-            may_change = maximum(all_at_once, 1.0 - moved)
-        chosen.append(row)
-    return np.array(chosen[0]), np.array(chosen[1]), moved
+class _Change(NamedTuple):
+    choice: NDArray[Any]
+    moved: Any
+
+
+def _choice(before: NDArray[Any], after: NDArray[Any], number: Any) -> _Change:
+    """All changes in the first rounds, later only the first; and whether there is any."""
+    all_at_once, moved = less(number, BLOCK_ROUNDS), 0.0
+    choice = []
+    for old, new in zip(before, after, strict=True):
+        choice.append(where(maximum(all_at_once, 1.0 - moved), new, old))
+        moved = maximum(moved, 1.0 - equal(old, new))
+    return _Change(np.array(choice), moved)

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from scipy.linalg import cho_factor, cho_solve
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given
+from robodyn_ros.errors import InputError
 
 
 @settings(deadline=None)
@@ -42,3 +43,28 @@ def test_branches_cost_no_arithmetic_between_them(branches):
 
 def test_nan_stays_nan():
     assert np.all(np.isnan(solve_mass(np.full((2, 2), np.nan), np.ones(2))))
+
+
+@settings(deadline=None)
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_partly_given_is_the_rows_of_the_free_unknowns(n, seed):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(n, n))
+    matrix, right = root @ root.T + np.eye(n), rng.normal(size=n)
+    free = rng.integers(0, 2, n).astype(float)
+    held = np.where(free, 0.0, rng.normal(size=n))
+    x, residual = solve_mass_partly_given(matrix, right, free, held)
+    rows = free == 1.0
+    expected = held.copy()
+    expected[rows] = np.linalg.solve(matrix[np.ix_(rows, rows)], right[rows] - matrix[rows] @ held)
+    np.testing.assert_allclose(x, expected, rtol=1e-8, atol=1e-9)
+    np.testing.assert_array_equal(x[~rows], held[~rows])
+    np.testing.assert_allclose(residual, np.where(rows, 0.0, matrix @ x - right), rtol=1e-7, atol=1e-8)
+
+
+def test_partly_given_can_be_compiled_and_singular_matrices_are_named():
+    tape = trace(lambda free: np.concatenate(solve_mass_partly_given(np.diag([2.0, 3.0]), np.ones(2), free,
+                                                                     1.0 - free)), {"free": (2,)})
+    np.testing.assert_allclose(tape.evaluate(np.array([1.0, 0.0])), [0.5, 1.0, 0.0, 2.0], rtol=1e-15)
+    with pytest.raises(InputError, match="joint 1, counted from 0, moves no inertia"):
+        solve_mass_partly_given(np.diag([1.0, 0.0]), np.ones(2), np.ones(2), np.zeros(2))
