@@ -231,16 +231,15 @@ def damped_inverse(jacobian: Array, damping: Any) -> Array:
 
 
 def damped_task_inertia(mobility: Array, jacobian: Array, damping: Any) -> Array:
-    """Lambda = (J M^-1 J^T)^-1, with lambda^2 added in the scale of the mobility, shape (m, m).
+    """Lambda = (J M^-1 J^T)^-1, with lambda^2 added in the scale of each axis's mobility, shape (m, m).
 
     Args:
         mobility: J M^-1 J^T, shape (m, m).
         jacobian: J, shape (m, n).
         damping: lambda^2, for J J^T.
     """
-    m = len(jacobian)
-    scale = np.trace(mobility) / np.trace(jacobian @ jacobian.T)
-    return solve_positive_definite(mobility + damping * scale * np.eye(m), np.eye(m), _SINGULAR)
+    scale = mobility.diagonal() / maximum((jacobian**2).sum(axis=1), _TINY)
+    return solve_positive_definite(mobility + damping * np.diag(scale), np.eye(len(jacobian)), _SINGULAR)
 
 
 _SINGULAR = "axes: the robot cannot move its tip link along axis {} (counted from 0) of those given; leave it out"
