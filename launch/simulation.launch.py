@@ -25,6 +25,7 @@ ARGUMENTS = {
     "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
     "time_mode": ("", "What paces the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),
     "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
+    "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
     "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Put before the name of every tf frame, to tell several robots apart."),

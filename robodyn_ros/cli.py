@@ -125,6 +125,7 @@ def make_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
     simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="what paces the simulation")
     simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
+    simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.set_defaults(run=run_simulate)
@@ -176,7 +177,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run_simulate(options: argparse.Namespace) -> int:
     """Run the graph in this process until Ctrl-C."""
-    setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file)
+    setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file,
+                   options.actuators)
     hold_stop_signals()
     return int(import_with_ros("robodyn_ros.nodes.simulate").main(setup, options.namespace, options.ros_arguments))
 

@@ -76,6 +76,27 @@ def robot_file(name_or_path: str | Path) -> Path:
     )
 
 
+def actuators_file(name_or_path: str | Path) -> Path:
+    """A YAML file of actuators and friction.
+
+    Args:
+        name_or_path: Name of a file in config/ (no directory, no ending), or the path of a file.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        InputError: There is neither.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    if path.suffix or path.parent != Path("."):
+        raise InputError(f"actuators: there is no file '{path.absolute()}'; give the path of a YAML file, or the name "
+                         "of one in config/ without ending, such as hardware_dc_motors")
+    return config_file(f"{path.name}.yaml")
+
+
 def config_file(name: str) -> Path:
     """A file of config/, such as ``robodyn.rviz``.
 

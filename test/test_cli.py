@@ -39,6 +39,7 @@ def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
     (["hardware", "robot:=arm6"], ("robot:=arm6", "--ros-args -p")),
     (["simulate", "--robot", "arm66"], ("arm66", "arm6, arm7")),
     (["simulate", "--params-file", "nowhere.yaml"], ("nowhere.yaml",)),
+    (["simulate", "--actuators", "nowhere.yaml"], ("actuators", "nowhere.yaml")),
     (["simulate", "--time-mode", "scaled", "--real-time-factor", "-1"], ("real_time_factor", "-1")),
 ], ids=lambda value: " ".join(value[:2]))
 def test_mistakes_get_one_clear_message_and_exit_code_2(arguments, words, capsys):
@@ -78,8 +79,9 @@ def test_set_up_leaves_what_is_not_given_to_the_parameter_file():
     setup = set_up("planar_2r")
     assert setup.values == {"robot": str(setup.robot_file)} and setup.robot_file.name == "planar_2r.urdf"
     assert setup.files == (config_file("simulation.yaml"),)
-    everything = set_up("arm6", "computed_torque", "scaled", "2.5")
+    everything = set_up("arm6", "computed_torque", "scaled", "2.5", actuators="hardware_dc_motors")
     assert everything.values == {"robot": str(everything.robot_file), "controller": "computed_torque",
-                                 "time_mode": "scaled", "real_time_factor": 2.5}
+                                 "time_mode": "scaled", "real_time_factor": 2.5,
+                                 "actuators": str(config_file("hardware_dc_motors.yaml"))}
     # What the launch file and the command give to all nodes counts only if the file names no node.
     assert list(yaml.safe_load(config_file("simulation.yaml").read_text())) == ["/**"]

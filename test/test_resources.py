@@ -38,6 +38,20 @@ def test_a_robot_that_is_neither(name, tmp_path, monkeypatch):
     assert str(tmp_path) in str(caught.value)
 
 
+def test_actuators_by_name_and_by_path(tmp_path, monkeypatch):
+    assert resources.actuators_file("hardware_dc_motors") == PACKAGE.parent / "config" / "hardware_dc_motors.yaml"
+    own = tmp_path / "own.yaml"
+    own.write_text("joints: {}")
+    assert resources.actuators_file(str(own)) == own
+    monkeypatch.chdir(tmp_path)
+    assert resources.actuators_file("own.yaml") == Path("own.yaml")
+    for missing in ("other.yaml", "nowhere/other"):
+        with pytest.raises(InputError, match=f"actuators: there is no file '{tmp_path / missing}'"):
+            resources.actuators_file(missing)
+    with pytest.raises(InputError, match="no file 'other.yaml' in .*config"):
+        resources.actuators_file("other")
+
+
 def test_other_files():
     with pytest.raises(InputError, match="no file 'missing.yaml' in .*config"):
         resources.config_file("missing.yaml")

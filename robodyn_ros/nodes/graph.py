@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.resources import config_file, robot_file
+from robodyn_ros.resources import actuators_file, config_file, robot_file
 
 NODES = ("hardware", "controller", "dynamics", "state_publisher")
 """The nodes, each with an executable and a module of its name."""
@@ -39,6 +39,7 @@ def set_up(
     time_mode: str = "",
     real_time_factor: str = "",
     params_file: str = "",
+    actuators: str = "",
 ) -> Setup:
     """Check what a user asks for; an empty string leaves a matter to config/simulation.yaml.
 
@@ -48,6 +49,7 @@ def set_up(
         time_mode: One of ``TIME_MODES``.
         real_time_factor: Simulated seconds per second, for ``scaled``.
         params_file: YAML file of further parameters.
+        actuators: YAML file of actuators and friction, or its name in config/ without ending.
 
     Raises:
         InputError: There is no such robot, time mode or file, or the factor is not a positive number.
@@ -62,6 +64,8 @@ def set_up(
         values["time_mode"] = time_mode
     if real_time_factor:
         values["real_time_factor"] = _factor(real_time_factor)
+    if actuators:
+        values["actuators"] = str(actuators_file(actuators).resolve())
     files = [config_file("simulation.yaml")]
     if params_file:
         if not Path(params_file).is_file():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.messages import NANOSECONDS
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter
 from robodyn_ros.nodes.plant_loop import LiveSettings, TimeMode
-from robodyn_ros.resources import config_file
+from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.plant import Plant
@@ -123,19 +122,14 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Pl
     model = with_gravity(with_mass_error(robot.model, value("model_error.mass")), value("gravity"))
     if value("payload.mass"):
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
-    settings = HardwareSettings.from_yaml(_actuators_file(value("actuators"))) if value("actuators") else \
-        HardwareSettings()
+    file = value("actuators")
+    settings = HardwareSettings.from_yaml(actuators_file(file)) if file else HardwareSettings()
     return Plant(
         Robot(model), value("step"), position,
         actuators=settings.joint_actuators(model),
         friction=settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
         integrator=value("integrator"),
     )
-
-
-def _actuators_file(name_or_path: str) -> Path:
-    path = Path(name_or_path).expanduser()
-    return path if path.suffix or path.is_file() else config_file(f"{name_or_path}.yaml")
 
 
 def control_period(update_rate: int, step: float) -> tuple[int, int]:

@@ -106,6 +106,7 @@ def test_all_nodes_run_one_may_die_and_ctrl_c_leaves_no_orphan():
     ("robot:=arm66", ("no robot 'arm66'", "arm6, arm7")),
     ("time_mode:=fast", ("time_mode", "lockstep", "fast")),
     ("params_file:=nowhere.yaml", ("nowhere.yaml",)),
+    ("actuators:=nowhere.yaml", ("actuators", "nowhere.yaml")),
     ("rviz:=perhaps", ("rviz", "perhaps")),
 ])
 def test_a_wrong_argument_is_told_and_nothing_is_left_running(argument, words):

@@ -147,7 +147,7 @@ def test_lockstep_with_motors_and_noise_is_deterministic_to_the_bit():
 
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"actuators": "nothing"}, "no file 'nothing.yaml' in"),
-    ({"actuators": "nothing.yaml"}, "nothing.yaml: expected a readable YAML file"),
+    ({"actuators": "nothing.yaml"}, "actuators: there is no file"),
     ({"actuators": "hardware_dc_motors", "robot": "scara", "integrator": "euler"}, "expected one of"),
     ({"gravity": [0.0, -9.81]}, "gravity: expected an array of shape (3,)"),
     ({"payload.mass": -1.0}, "parameter 'payload.mass': expected at least 0, received -1"),

@@ -24,6 +24,15 @@ def stamp(message):
     return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
+def flat(values, prefix=""):
+    """Names of parameters in groups, as ROS has them: with dots."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
 def test_all_nodes_work_in_one_process():
     options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep")
     with simulate(*options, "--namespace", "cell") as process, RosTest(namespace="cell") as ros:
@@ -39,7 +48,7 @@ def test_all_nodes_work_in_one_process():
 
 
 def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win_over_it():
-    given = yaml.safe_load(config_file("simulation.yaml").read_text())["/**"]["ros__parameters"]
+    given = flat(yaml.safe_load(config_file("simulation.yaml").read_text())["/**"]["ros__parameters"])
     with simulate("--robot", "scara", "--ros-args", "-p", "update_rate:=250") as process, RosTest() as ros:
         names = {node: set(ros.call(ListParameters, f"/{node}/list_parameters").result.names) for node in NODES}
         assert set(given) <= set.union(*names.values())
