@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from robodyn_ros.compile.arguments import in_order, real_array, shape_error
 from robodyn_ros.compile.batch_text import batch_module
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.samples import checked_threads, element_distances, share_samples
+from robodyn_ros.compile.samples import RowWords, checked_threads, share_samples
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
 
@@ -82,13 +82,10 @@ class Batch:
 
     def _run(self, arrays: list[NDArray[np.float64]], threads: int) -> None:
         """Compute the last array from those before it."""
-        tables = [element_distances(array, 1) for array in arrays]
-        words = [
-            word
-            for array, table in zip(arrays, tables, strict=True)
-            for word in (array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data)
-        ]
-        layout = np.array(words, dtype=np.int64)
+        rows = RowWords()
+        for array in arrays:
+            rows.add(array)
+        layout = np.array(rows.words, dtype=np.int64)
         function = self._streaming if arrays[-1].nbytes >= STREAMED else self._plain
 
         def compute(first: int, last: int, memory: int) -> None:

@@ -2,7 +2,7 @@
 
 import math
 
-from robodyn_ros.compile.layout_text import layout_functions, streaming_function
+from robodyn_ros.compile.layout_text import ROW_WORDS, layout_call, layout_functions, streaming_function
 from robodyn_ros.compile.lowering import DECLARATIONS, Helpers, Memory, Place, lower
 from robodyn_ros.compile.tape import Tape
 from robodyn_ros.compile.trigonometry import float_type
@@ -11,10 +11,8 @@ from robodyn_ros.compile.trigonometry import float_type
 def batch_module(tape: Tape, width: int, fused: bool) -> tuple[str, int]:
     """A module with ``void @batch(first row, last row + 1, arrays, block)`` and ``@batch_streaming`` likewise.
 
-    ``arrays`` holds for each input and then for the result three words: the address of row 0, the distance of rows in
-    bytes, and the address of a table with the distance of each element from its row's first in bytes, or 0 where they
-    simply follow each other. ``block`` is working memory, aligned to a vector. The streaming form is for results that
-    the caches have no room for.
+    ``arrays`` holds `ROW_WORDS` for each input and then for the result. ``block`` is working memory, aligned to a
+    vector. The streaming form is for results that the caches have no room for.
 
     Args:
         tape: What to compute.
@@ -57,7 +55,7 @@ def _loop(
     sizes: list[int], starts: list[int], aside: int, width: int, attributes: str, *, streaming: bool
 ) -> list[str]:
     """The function that goes through the samples block by block."""
-    kind, result = float_type(width), len(sizes) - 1
+    kind, result, words = float_type(width), len(sizes) - 1, "arrays"
     name, unpack, more = ("batch_streaming", "stream", ", ptr %aside") if streaming else ("batch", "unpack", "")
     return [
         f"define void @{name}(i64 %first, i64 %end, ptr noalias %arrays, ptr noalias %block) {attributes} {{",
@@ -71,11 +69,11 @@ def _loop(
         *(
             line
             for number in range(result)
-            for line in _layout_call("pack", "", number, sizes[number], starts[number], kind)
+            for line in layout_call("pack", str(number), words, ROW_WORDS * number, sizes[number], starts[number], kind)
         ),
         "  call void @block(ptr %block)",
         f"  %aside = getelementptr {kind}, ptr %block, i64 {aside}",
-        *_layout_call(unpack, more, result, sizes[result], starts[result], kind),
+        *layout_call(unpack, "_result", words, ROW_WORDS * result, sizes[result], starts[result], kind, more=more),
         f"  %next = add i64 %row, {width}",
         "  %more = icmp slt i64 %next, %end",
         "  br i1 %more, label %loop, label %done",
@@ -83,20 +81,4 @@ def _loop(
         *(["  fence seq_cst"] if streaming else []),
         "  ret void",
         "}",
-    ]
-
-
-def _layout_call(function: str, more: str, number: int, size: int, start: int, kind: str) -> list[str]:
-    """Lay out the rows of an array from ``%row`` on, by a function that may take more arguments."""
-    lines = []
-    for word, (name, word_kind) in enumerate((("base", "ptr"), ("distance", "i64"), ("table", "ptr"))):
-        lines.append(f"  %{name}{number}_at = getelementptr i64, ptr %arrays, i64 {3 * number + word}")
-        lines.append(f"  %{name}{number} = load {word_kind}, ptr %{name}{number}_at")
-    return [
-        *lines,
-        f"  %away{number} = mul i64 %row, %distance{number}",
-        f"  %from{number} = getelementptr i8, ptr %base{number}, i64 %away{number}",
-        f"  %section{number} = getelementptr {kind}, ptr %block, i64 {start}",
-        f"  call void @{function}(ptr %from{number}, i64 %distance{number}, ptr %table{number}, i64 %rows, i64 {size}, "
-        f"ptr %section{number}{more})",
     ]

@@ -13,6 +13,44 @@ first put together aside.
 
 from robodyn_ros.compile.trigonometry import float_type
 
+ROW_WORDS = 4
+"""Words that tell where the rows of an array are, as `samples.RowWords` gives them: the address of the first; the
+distance of rows in bytes; the address of a table with the distance of each element from its row's first in bytes, or 0
+where they simply follow each other; the distance of a row from the one that the same sample has a step later."""
+
+
+def layout_call(
+    function: str, name: str, words: str, word: int, size: int, start: int, kind: str, step: str = "0", more: str = ""
+) -> list[str]:
+    """Lay out a block of the rows of an array, from sample ``%row`` on, ``%rows`` of them.
+
+    Args:
+        function: ``pack``, ``unpack`` or ``stream``.
+        name: What tells this call's values apart from others in the function.
+        words: The LLVM pointer to the words.
+        word: Position of the array's `ROW_WORDS`.
+        size: Elements of a row.
+        start: Where their vectors begin in ``block``.
+        kind: LLVM type of a vector.
+        step: Which of the rows that a sample has.
+        more: Further arguments of the function.
+    """
+    lines = []
+    kinds = {"base": "ptr", "distance": "i64", "table": "ptr", "later": "i64"}
+    for number, (what, word_kind) in enumerate(kinds.items()):
+        lines.append(f"  %{what}{name}_at = getelementptr i64, ptr %{words}, i64 {word + number}")
+        lines.append(f"  %{what}{name} = load {word_kind}, ptr %{what}{name}_at")
+    return [
+        *lines,
+        f"  %away{name} = mul i64 %row, %distance{name}",
+        f"  %steps{name} = mul i64 {step}, %later{name}",
+        f"  %both{name} = add i64 %away{name}, %steps{name}",
+        f"  %from{name} = getelementptr i8, ptr %base{name}, i64 %both{name}",
+        f"  %section{name} = getelementptr {kind}, ptr %block, i64 {start}",
+        f"  call void @{function}(ptr %from{name}, i64 %distance{name}, ptr %table{name}, i64 %rows, i64 {size}, "
+        f"ptr %section{name}{more})",
+    ]
+
 
 def layout_functions(width: int, attributes: str) -> str:
     """``void @pack(rows, distance of rows, table, row count, column count, vectors)``, and ``@unpack`` likewise.

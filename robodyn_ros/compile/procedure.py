@@ -14,7 +14,7 @@ from robodyn_ros.compile.interpreter import interpret
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.procedure_form import Form
 from robodyn_ros.compile.program import Compute, Program, Rows, Statement
-from robodyn_ros.compile.samples import checked_threads, element_distances, share_samples
+from robodyn_ros.compile.samples import RowWords, checked_threads, share_samples
 from robodyn_ros.compile.tape import Shape, Tape, trace
 from robodyn_ros.errors import CompileError, InputError
 
@@ -116,15 +116,10 @@ class Procedure:
         results = {name: np.empty((samples, *program.variables[name])) for name in program.outputs}
         records = {name: np.empty((samples, *self._rows(rows, counts))) for name, rows in program.records.items()}
         by_role = {"sequence": arrays, "record": records, "input": arrays, "output": results}
-        words, tables = list(counts.values()), []
+        described = RowWords()
         for role, name in form.text.arrays:
-            array = by_role[role][name]
-            has_rows = role in ("sequence", "record")
-            table = element_distances(array, 1 + has_rows)
-            tables.append(table)  # kept as long as their addresses are in use
-            row_distance = array.strides[1] if has_rows else 0
-            words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, row_distance]
-        layout = np.array(words, dtype=np.int64)
+            described.add(by_role[role][name], steps=role in ("sequence", "record"))
+        layout = np.array([*counts.values(), *described.words], dtype=np.int64)
 
         def compute(first: int, last: int, memory: int) -> None:
             form.function(first, last, layout.ctypes.data, memory)

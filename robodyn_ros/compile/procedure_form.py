@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import c_api
 from robodyn_ros.compile.bound_text import entry_text
 from robodyn_ros.compile.kernel import SINGLE_LANES
+from robodyn_ros.compile.layout_text import ROW_WORDS
 from robodyn_ros.compile.lowering import Helpers
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.procedure_text import ARRAY_WORDS, ProcedureText
+from robodyn_ros.compile.procedure_text import ProcedureText
 from robodyn_ros.compile.program import Compute, Program
 from robodyn_ros.compile.tape import Tape
 
@@ -37,7 +38,7 @@ class Form:
         self._program = program
         lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
         self.text = ProcedureText(program, tapes, Helpers(width, lanes, host().fused))
-        self.word_count = len(program.counts) + ARRAY_WORDS * len(self.text.arrays)
+        self.word_count = len(program.counts) + ROW_WORDS * len(self.text.arrays)
         word, address = ctypes.c_int64, ctypes.c_void_p
         text = self.text.text
         if width > 1:
@@ -53,7 +54,7 @@ class Form:
 
     def array_word(self, role: str, name: str) -> int:
         """Position of the first word of an array."""
-        return len(self._program.counts) + ARRAY_WORDS * self.text.arrays.index((role, name))
+        return len(self._program.counts) + ROW_WORDS * self.text.arrays.index((role, name))
 
     def view(self, frame: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         """A variable of one sample, in its frame."""

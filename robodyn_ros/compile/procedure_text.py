@@ -1,28 +1,23 @@
 """A program as LLVM assembly: its loops, and a function for each computation.
 
-All variables are in one piece of memory, the frame: one number each, or one vector with a sample per lane. What a
-caller's arrays are and how often loops run is in a second one, the words.
+All variables are in one piece of memory, the frame, behind the LLVM pointer ``block``: one number for each element, or
+one vector with a sample per lane. What a caller's arrays are and how often loops run is in a second one, the words.
 """
 
 import math
 from collections.abc import Iterable, Mapping
 
-from robodyn_ros.compile.layout_text import layout_functions
+from robodyn_ros.compile.layout_text import ROW_WORDS, layout_call, layout_functions
 from robodyn_ros.compile.lowering import DECLARATIONS, Helpers, Memory, Place, lower
 from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile, Statement, walk
 from robodyn_ros.compile.tape import Tape
 from robodyn_ros.compile.trigonometry import float_type, literal
 
-ARRAY_WORDS = 4
-"""Words that describe an array: the address of its row for sample 0; the distance of samples in bytes; the address of a
-table with the distance of each element of a row from its first, or 0 where they follow each other; the distance of rows
-of the same sample."""
-
 
 class ProcedureText:
-    """A module with ``void @program(frame, words)`` for one sample, or ``void @batch(first, end, words, frame)``.
+    """A module with ``void @program(block, words)`` for one sample, or ``void @batch(first, end, words, block)``.
 
-    Words: the counts; then `ARRAY_WORDS` for each sequence, record, and in a batch each input and each output. Of
+    Words: the counts; then `ROW_WORDS` for each sequence, record, and in a batch each input and each output. Of
     a single sample's sequences and records only the first is read: their rows follow each other.
 
     Args:
@@ -57,7 +52,7 @@ class ProcedureText:
     def _module(self) -> str:
         helpers, attributes = self._helpers, self._helpers.attributes
         computations = self._computations()
-        parameters = "ptr noalias %frame, ptr noalias %words"
+        parameters = "ptr noalias %block, ptr noalias %words"
         if self._width == 1:
             head = f"define void @program({parameters}) {attributes} {{"
         else:
@@ -99,19 +94,19 @@ class ProcedureText:
             if output in statement.inputs:
                 start = self._reserve(size)
                 copies += self._copy(f"c{number}", start, self.starts[output], size)
-            outputs += [Place("frame", start + element) for element in range(size)]
+            outputs += [Place("block", start + element) for element in range(size)]
         inputs = [
-            Place("frame", self.starts[input_] + element)
+            Place("block", self.starts[input_] + element)
             for input_ in statement.inputs
             for element in range(self._sizes[input_])
         ]
-        memory = Memory(("frame",), inputs, outputs, Place("frame", self.frame_size), 8 * self._width)
+        memory = Memory(("block",), inputs, outputs, Place("block", self.frame_size), 8 * self._width)
         lowered = lower(self._tapes[statement], memory, self._helpers, f"{name}_")
         self.frame_size += lowered.between_count
         return "\n".join(
             [
                 lowered.functions,
-                f"define internal void @{name}(ptr noalias %frame) noinline {self._helpers.attributes} {{",
+                f"define internal void @{name}(ptr noalias %block) noinline {self._helpers.attributes} {{",
                 lowered.body,
                 *copies,
                 "  ret void",
@@ -124,8 +119,8 @@ class ProcedureText:
         """Copy within the frame."""
         align = 8 * self._width
         return [
-            f"  %{name}s = getelementptr {self._kind}, ptr %frame, i64 {source}",
-            f"  %{name}t = getelementptr {self._kind}, ptr %frame, i64 {target}",
+            f"  %{name}s = getelementptr {self._kind}, ptr %block, i64 {source}",
+            f"  %{name}t = getelementptr {self._kind}, ptr %block, i64 {target}",
             f"  call void @llvm.memcpy.p0.p0.i64(ptr align {align} %{name}t, ptr align {align} %{name}s, "
             f"i64 {8 * self._width * size}, i1 false)",
         ]
@@ -149,7 +144,7 @@ class ProcedureText:
     def _statements(self, statements: Iterable[Statement], round_: str) -> None:
         for statement in statements:
             if isinstance(statement, Compute):
-                self._add(f"  call void @{self._functions[statement]}(ptr %frame)")
+                self._add(f"  call void @{self._functions[statement]}(ptr %block)")
             elif isinstance(statement, Repeat):
                 self._repeat(statement)
             elif isinstance(statement, RepeatWhile):
@@ -208,8 +203,8 @@ class ProcedureText:
             self._add(f"  br i1 %first{k}, label %test{k}, label %merge{k}", f"merge{k}:")
             for name, start in kept.items():
                 self._add(
-                    f"  %m{k}_{start} = getelementptr {kind}, ptr %frame, i64 {self.starts[name]}",
-                    f"  %b{k}_{start} = getelementptr {kind}, ptr %frame, i64 {start}",
+                    f"  %m{k}_{start} = getelementptr {kind}, ptr %block, i64 {self.starts[name]}",
+                    f"  %b{k}_{start} = getelementptr {kind}, ptr %block, i64 {start}",
                     f"  call void @merge(ptr %m{k}_{start}, ptr %b{k}_{start}, i64 {self._sizes[name]}, "
                     f"{truth} %active{k})",
                 )
@@ -219,7 +214,7 @@ class ProcedureText:
         self._add(
             f"  br label %test{k}",
             f"test{k}:",
-            f"  %place{k} = getelementptr {kind}, ptr %frame, i64 {self.starts[statement.flag]}",
+            f"  %place{k} = getelementptr {kind}, ptr %block, i64 {self.starts[statement.flag]}",
             f"  %flag{k} = load {kind}, ptr %place{k}, align {8 * lanes}",
             f"  %positive{k} = fcmp ogt {kind} %flag{k}, {literal(0.0, lanes)}",
             f"  %any{k} = {any_}",
@@ -249,35 +244,25 @@ class ProcedureText:
     def _move(self, role: str, name: str, variable: str, step: str) -> None:
         """Move a row between a caller's array and a variable."""
         function = "pack" if role in ("sequence", "input") else "unpack"
-        k, size = self._new(), self._sizes[variable]
-        first = len(self._program.counts) + ARRAY_WORDS * self.arrays.index((role, name))
-        base = self._word(first, "ptr")
-        self._add(f"  %v{k} = getelementptr {self._kind}, ptr %frame, i64 {self.starts[variable]}")
-        if self._width == 1:
-            target, source = (f"%v{k}", f"%r{k}") if function == "pack" else (f"%r{k}", f"%v{k}")
-            self._add(
-                f"  %s{k} = mul i64 {step}, {size}",
-                f"  %r{k} = getelementptr double, ptr {base}, i64 %s{k}",
-                f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target}, ptr align 8 {source}, i64 {8 * size}, "
-                "i1 false)",
-            )
+        k, size, start = self._new(), self._sizes[variable], self.starts[variable]
+        first = len(self._program.counts) + ROW_WORDS * self.arrays.index((role, name))
+        if self._width > 1:
+            self._add(*layout_call(function, f"_{k}", "words", first, size, start, self._kind, step))
             return
-        distance, table, step_distance = (
-            self._word(first + number, kind) for number, kind in enumerate(("i64", "ptr", "i64"), 1)
-        )
+        target, source = (f"%v{k}", f"%r{k}") if function == "pack" else (f"%r{k}", f"%v{k}")
+        base = self._word(first, "ptr")
         self._add(
-            f"  %a{k} = mul i64 %row, {distance}",
-            f"  %s{k} = mul i64 {step}, {step_distance}",
-            f"  %o{k} = add i64 %a{k}, %s{k}",
-            f"  %r{k} = getelementptr i8, ptr {base}, i64 %o{k}",
-            f"  call void @{function}(ptr %r{k}, i64 {distance}, ptr {table}, i64 %rows, i64 {size}, ptr %v{k})",
+            f"  %v{k} = getelementptr double, ptr %block, i64 {start}",
+            f"  %s{k} = mul i64 {step}, {size}",
+            f"  %r{k} = getelementptr double, ptr {base}, i64 %s{k}",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target}, ptr align 8 {source}, i64 {8 * size}, i1 false)",
         )
 
     def _batch(self) -> None:
         """The loop over blocks of samples: inputs in, the program, outputs out."""
         bytes_ = 8 * self._width
         self._add(
-            "define void @batch(i64 %first, i64 %end, ptr noalias %words, ptr noalias %frame) "
+            "define void @batch(i64 %first, i64 %end, ptr noalias %words, ptr noalias %block) "
             f"{self._helpers.attributes} {{",
             "start:",
             "  %some = icmp slt i64 %first, %end",
@@ -292,11 +277,11 @@ class ProcedureText:
                 self._move("input", name, name, "0")
             else:
                 self._add(
-                    f"  %zero_{self.starts[name]} = getelementptr {self._kind}, ptr %frame, i64 {self.starts[name]}",
+                    f"  %zero_{self.starts[name]} = getelementptr {self._kind}, ptr %block, i64 {self.starts[name]}",
                     f"  call void @llvm.memset.p0.i64(ptr align {bytes_} %zero_{self.starts[name]}, i8 0, "
                     f"i64 {bytes_ * size}, i1 false)",
                 )
-        self._add("  call void @program(ptr %frame, ptr %words, i64 %row, i64 %rows)")
+        self._add("  call void @program(ptr %block, ptr %words, i64 %row, i64 %rows)")
         for name in self._program.outputs:
             self._move("output", name, name, "0")
         self._add(

@@ -26,7 +26,31 @@ def checked_threads(function: str, threads: Any) -> int:
     return threads
 
 
-def element_distances(array: NDArray[np.float64], axes: int) -> NDArray[np.int64] | None:
+class RowWords:
+    """Words that tell compiled code where the rows of arrays are, for as long as this is kept.
+
+    Attributes:
+        words: `layout_text.ROW_WORDS` for each array that was added.
+    """
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self._tables: list[NDArray[np.int64] | None] = []  # whose addresses are among the words
+
+    def add(self, array: NDArray[np.float64], steps: bool = False) -> None:
+        """Describe an array.
+
+        Args:
+            array: Its first axis numbers the samples.
+            steps: Whether the second one numbers rows of the same sample.
+        """
+        table = _element_distances(array, 2 if steps else 1)
+        self._tables.append(table)
+        later = array.strides[1] if steps else 0
+        self.words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, later]
+
+
+def _element_distances(array: NDArray[np.float64], axes: int) -> NDArray[np.int64] | None:
     """Distance of each element from its row's first [bytes], flattened in C order; None if they follow each other.
 
     Args:
