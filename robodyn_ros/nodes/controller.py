@@ -20,6 +20,7 @@ from robodyn_ros.control.loop import ControlLoop, Plugin, Tick
 from robodyn_ros.control.rehearsal import rehearse
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.controller_action import TrajectoryActionServer
+from robodyn_ros.nodes.controller_cartesian import CartesianReferences
 from robodyn_ros.nodes.controller_parameters import ControllerParameters
 from robodyn_ros.nodes.controller_references import References
 from robodyn_ros.nodes.controller_state import ControllerStatePublisher
@@ -77,9 +78,10 @@ class ControllerNode(RobodynNode):
         self._saturated = 0
         self._command = JointState(name=list(self._robot.joint_names))
         self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
-        self._states = ControllerStatePublisher(self, self._robot.joint_names, self.parameters["state_publish_rate"])
+        self._states = ControllerStatePublisher(self, self._robot, self.parameters["state_publish_rate"])
         self._path = self.add_control_path(ControlPath(self, JointState, "joint_states", self._run))
         self._references = References(self, self._robot, self._joints, self._loop, self._path)
+        self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
@@ -118,7 +120,7 @@ class ControllerNode(RobodynNode):
         self._commands.publish(command)
         if tick.saturated:
             self._saturated += 1
-        self._states.publish(stamp, message.header, self._loop.active.name, tick)
+        self._states.publish(stamp, message.header, self._loop.active, tick)
         if self._references.goal is not None:
             self._references.watch(stamp, tick)
 

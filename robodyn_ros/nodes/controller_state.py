@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import inf
 
+import numpy as np
 from rclpy.node import Node
+from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from robodyn_interfaces.msg import ControllerState
+from robodyn_interfaces.msg import CartesianState, ControllerState
+from robodyn_ros.control.cartesian_reference import CartesianReference, ForceReference
 from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.loop import Tick
+from robodyn_ros.control.loop import Plugin, Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.messages import NANOSECONDS, to_field
+from robodyn_ros.nodes.poses import from_arrays, set_vector, to_pose, to_wrench
+from robodyn_ros.robot import Robot
 
 RELATIVE_SLACK = 1e-6  # of a period, against rounding
 
@@ -23,13 +28,14 @@ class ControllerStatePublisher:
 
     Args:
         node: The node that publishes.
-        joint_names: The robot's joints.
+        robot: The robot.
         rate: Messages per second [Hz]; 0: none.
     """
 
-    def __init__(self, node: Node, joint_names: Sequence[str], rate: float) -> None:
+    def __init__(self, node: Node, robot: Robot, rate: float) -> None:
         self._publisher = node.create_publisher(ControllerState, "~/controller_state", 10)
-        self._joint_names = list(joint_names)
+        self._joint_names = list(robot.joint_names)
+        self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._last = 0
         self.set_rate(rate)
 
@@ -37,13 +43,13 @@ class ControllerStatePublisher:
         """Change the rate [Hz]."""
         self._period = NANOSECONDS / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
 
-    def publish(self, stamp: int, header: Header, controller: str, tick: Tick) -> None:
+    def publish(self, stamp: int, header: Header, plugin: Plugin, tick: Tick) -> None:
         """Publish a tick if it is due.
 
         Args:
             stamp: Stamp of the joint state [ns].
             header: Its header.
-            controller: Name of the controller that answered.
+            plugin: The controller that answered.
             tick: What happened.
         """
         if self._last <= stamp < self._last + self._period or self._period == inf:
@@ -53,12 +59,14 @@ class ControllerStatePublisher:
             return
         state, reference = tick.state, tick.reference
         message = ControllerState(
-            header=header, controller=controller, joint_names=self._joint_names, output=to_field(tick.effort)
+            header=header, controller=plugin.name, joint_names=self._joint_names, output=to_field(tick.effort)
         )
         message.feedback = state_point(state.q, state.v)
         if isinstance(reference, JointReference):
             message.reference = state_point(reference.q, reference.v, reference.a)
             message.error = state_point(reference.q - state.q, reference.v - state.v)
+        elif reference is not None:
+            message.cartesian = [cartesian_state(self._forward_kinematics(state.q), reference)]
         self._publisher.publish(message)
 
 
@@ -68,3 +76,21 @@ def state_point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPo
     if a is not None:
         point.accelerations = to_field(a)
     return point
+
+
+def cartesian_state(pose: Array, reference: CartesianReference | ForceReference) -> CartesianState:
+    """A message of what the tip link was to do and what it did.
+
+    Args:
+        pose: Of the tip link, shape (4, 4).
+        reference: What it was to do.
+    """
+    message = CartesianState(reference=from_arrays(reference.position, reference.quaternion), feedback=to_pose(pose))
+    set_vector(message.reference_twist.linear, reference.twist[:3])
+    set_vector(message.reference_twist.angular, reference.twist[3:])
+    set_vector(message.position_error, reference.position - pose[:3, 3])
+    missing = Rotation.from_quat(reference.quaternion) * Rotation.from_matrix(pose[:3, :3]).inv()
+    set_vector(message.orientation_error, np.asarray(missing.as_rotvec()))
+    if isinstance(reference, ForceReference):
+        message.reference_wrench = to_wrench(reference.wrench)
+    return message

@@ -1,9 +1,9 @@
-"""Poses as 4x4 matrices into the messages that carry them."""
+"""Poses and wrenches into the messages that carry them, and out of them."""
 
 from __future__ import annotations
 
 import numpy as np
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
@@ -21,6 +21,43 @@ def to_pose(matrix: Array) -> Pose:
     return pose
 
 
+def to_arrays(pose: Pose) -> tuple[Array, Array]:
+    """Position, shape (3,) [m], and quaternion x, y, z, w, shape (4,), of a pose message."""
+    orientation = pose.orientation
+    return to_vector(pose.position), np.array([orientation.x, orientation.y, orientation.z, orientation.w])
+
+
+def to_vector(vector: Point | Vector3) -> Array:
+    """x, y, z of a message, shape (3,)."""
+    return np.array([vector.x, vector.y, vector.z])
+
+
+def from_arrays(position: Array, quaternion: Array) -> Pose:
+    """A pose message of a position, shape (3,) [m], and a quaternion x, y, z, w, shape (4,)."""
+    pose = Pose(position=Point(), orientation=Quaternion())
+    set_vector(pose.position, position)
+    _set_quaternion(pose.orientation, quaternion)
+    return pose
+
+
+def set_vector(message: Point | Vector3, vector: Array) -> None:
+    """Write x, y, z, shape (3,), into a message."""
+    message.x, message.y, message.z = vector.tolist()
+
+
+def to_six(wrench: Wrench) -> Array:
+    """(force, torque) of a wrench message, shape (6,) [N, N m]."""
+    return np.concatenate([to_vector(wrench.force), to_vector(wrench.torque)])
+
+
+def to_wrench(wrench: Array) -> Wrench:
+    """A wrench message of (force, torque), shape (6,) [N, N m]."""
+    message = Wrench()
+    set_vector(message.force, wrench[:3])
+    set_vector(message.torque, wrench[3:])
+    return message
+
+
 def to_transform(matrix: Array) -> Transform:
     """A transform message: what tf calls the transform from parent to child.
 
@@ -33,6 +70,9 @@ def to_transform(matrix: Array) -> Transform:
 
 
 def _fill(position: Point | Vector3, orientation: Quaternion, matrix: Array) -> None:
-    position.x, position.y, position.z = matrix[:3, 3].tolist()
-    x, y, z, w = Rotation.from_matrix(matrix[:3, :3]).as_quat().tolist()
-    orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
+    set_vector(position, matrix[:3, 3])
+    _set_quaternion(orientation, Rotation.from_matrix(matrix[:3, :3]).as_quat())
+
+
+def _set_quaternion(message: Quaternion, quaternion: Array) -> None:
+    message.x, message.y, message.z, message.w = quaternion.tolist()
