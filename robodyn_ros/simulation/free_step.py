@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.joint_actuators import within
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
 from robodyn_ros.dynamics.state_space import runge_kutta_step
-from robodyn_ros.simulation.joint_constraints import STICKING, Problem, friction_part
+from robodyn_ros.simulation.joint_constraints import LOWER, STICKING, UPPER, Problem, friction_part
 from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative, inertia, viscous
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
 
@@ -85,8 +85,10 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDA
     asked, damping = demand(plant, command, v), viscous(plant, command)
     share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
     corrected = x[Smooth.POSITION] + share * step * (velocity - x[Smooth.VELOCITY])
-    resting = equal(piece, STICKING) * equal(v, 0.0)  # exactly where it was, whatever the method's error
-    q = where(resting, state[Row.POSITION], clip(corrected, plant.limits.lower, plant.limits.upper))
+    # Exactly at the stop, and exactly where it was, whatever the method's error.
+    at_stop = where(equal(piece, LOWER), plant.limits.lower, where(equal(piece, UPPER), plant.limits.upper, corrected))
+    resting = equal(piece, STICKING) * equal(v, 0.0)
+    q = where(resting, state[Row.POSITION], clip(at_stop, plant.limits.lower, plant.limits.upper))
     current = actuators.instant_current(asked.voltage, x[Smooth.CURRENT], velocity)
     heat = x[Smooth.WINDING_HEAT] - state[Row.WINDING_HEAT]
     dry, middle = friction_part(posed, impulse), 0.5 * (x[Smooth.VELOCITY] + velocity)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
 from robodyn_ros.description.model import Limits
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.resources import robot_file, shipped_robots
@@ -172,6 +173,57 @@ def test_wrench_on_the_tip_acts_through_the_jacobian():
     for plant in (pushed, free):
         plant.advance(drive(*np.zeros(robot.n)))
     np.testing.assert_array_equal(pushed.q, free.q)
+
+
+def test_wrench_on_any_link_and_on_several():
+    robot = Robot.from_urdf(robot_file("arm6"))
+    q, link = np.full(robot.n, 0.3), robot.model.joints[2].link
+    first, second = np.array([10.0, -20.0, 30.0, 1.0, 2.0, 3.0]), np.array([0.0, 5.0, -7.0, 0.5, 0.0, 0.0])
+    plant = Plant(robot, position=q)
+    plant.set_wrench(link, first)
+    plant.set_wrench("tool0", second)
+    plant.advance(drive(*np.zeros(robot.n)))
+    dynamics = robot.dynamics()
+    effort = dynamics.jacobian(q, link).T @ first + dynamics.jacobian(q, "tool0").T @ second
+    np.testing.assert_allclose(plant.v, 1e-3 * dynamics.forward_dynamics(q, np.zeros(robot.n), effort), rtol=1e-9)
+    assert plant.energy.external_work > 0.0
+    with pytest.raises(InputError, match="has no link 'tool1': did you mean 'tool0'"):
+        plant.set_wrench("tool1", first)
+    with pytest.raises(InputError, match="wrench on 'tool0' of .*: expected finite numbers"):
+        plant.set_wrench("tool0", np.full(6, np.nan))
+
+
+def test_voltage_needs_a_motor():
+    plant = Plant(pendulum())
+    none = np.zeros(1)
+    with pytest.raises(InputError, match="voltage of 'pendulum': expected for joints with motors, received for hinge"):
+        plant.advance(Drive(none, none, none, np.array([5.0]), np.array([1.0])))
+    plant.advance(drive(0.0))
+
+
+def test_temperature_survives_a_new_state_and_energies_begin_anew():
+    motor = Actuators(DCMotor(0.5, 0.06, 2e-5, 1e-3), GearTrain(50.0))
+    plant = Plant(pendulum(), actuators=JointActuators(motor, thermal_resistance=3.0, thermal_time_constant=10.0))
+    plant.advance(drive(20.0), 100)
+    hot = plant.actuator_state.temperature[0]
+    assert hot > 25.5 and plant.energy.winding_heat > 0.0 and plant.energy.magnetic > 0.0
+    plant.set_state([0.5], [1.0])
+    assert plant.actuator_state.temperature[0] == hot and plant.actuator_state.current[0] == 0.0
+    assert plant.energy.winding_heat == 0.0 and plant.energy.magnetic == 0.0
+    assert plant.energy.kinetic == pytest.approx(0.5 * (INERTIA + 2500 * 2e-5))
+    assert plant.joint_inertia()[0] == pytest.approx(INERTIA + 2500 * 2e-5)
+    plant.reset()
+    assert plant.actuator_state.temperature[0] == 25.0
+
+
+def test_states_are_never_altered_only_replaced():
+    plant = Plant(pendulum())
+    q, effort = plant.q, plant.effort
+    before = q.copy(), effort.copy()
+    plant.advance(drive(30.0), 5)
+    np.testing.assert_array_equal(q, before[0])
+    np.testing.assert_array_equal(effort, before[1])
+    assert plant.q[0] != q[0]
 
 
 def test_reset_and_set_state():

@@ -1,0 +1,71 @@
+"""The smooth motion's derivative against the books' equations, and what becomes of commands."""
+
+import numpy as np
+import pytest
+
+from robodyn_ros import Robot
+from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
+from robodyn_ros.compile import compile_function
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.motion import Smooth, demand, derivative, inertia, viscous
+from robodyn_ros.simulation.plant_model import Command, PlantModel
+
+MODEL = Robot.from_urdf(robot_file("planar_2r")).model
+RNG = np.random.default_rng(8)
+
+
+def plant(inductance, **limits):
+    motors = Actuators(DCMotor([1.1, 0.4], [0.06, 0.03], [1.4e-5, 8e-6], inductance), GearTrain([50.0, -80.0]))
+    return PlantModel.of_description(MODEL, 1e-3, JointActuators(motors, **limits),
+                                     Friction(MODEL.damping, MODEL.friction))
+
+
+def command(**rows):
+    array = np.zeros((len(Command), 2))
+    for name, values in rows.items():
+        array[Command[name.upper()]] = values
+    return array
+
+
+@pytest.mark.parametrize("inductance", [0.0, [3e-3, 2e-3]])
+def test_derivative_is_that_of_the_book(inductance):
+    model = plant(inductance)
+    x = np.zeros((len(Smooth), 2))
+    x[:3] = RNG.normal(size=(3, 2))
+    acting = command(voltage=[11.0, -7.0], by_voltage=1.0)
+    rate = derivative(model, x, demand(model, acting, x[1]), acting)
+    motors = model.actuators.motors
+    if model.actuators.has_inductance.any():
+        expected = state_derivative(MODEL, motors, x[:3].ravel(), [11.0, -7.0]).reshape(3, 2)
+        np.testing.assert_allclose(rate[:3], expected, rtol=1e-10)
+        np.testing.assert_allclose(rate[Smooth.DRIVE_WORK], [11.0, -7.0] * x[2], rtol=1e-9)
+    else:
+        np.testing.assert_allclose(rate[1], forward_dynamics(MODEL, motors, x[0], x[1], np.array([11.0, -7.0])),
+                                   rtol=1e-10)
+    compiled = compile_function(lambda x: derivative(model, x, demand(model, acting, x[1]), acting),
+                                {"x": (len(Smooth), 2)})
+    np.testing.assert_allclose(compiled(x), rate, rtol=1e-10, atol=1e-12)
+
+
+def test_demand_turns_efforts_into_voltages_within_limits():
+    model = plant(0.0, is_motor=[True, False], voltage_limit=10.0)
+    v = np.array([0.2, 0.3])
+    asked = demand(model, command(effort=[3.0, 4.0]), v)
+    np.testing.assert_allclose(asked.voltage, [1.1 * 3.0 / 3.0 + 0.06 * 50.0 * 0.2, 0.0])
+    assert asked.effort.tolist() == [0.0, 4.0]
+    assert not asked.voltage_saturated.any() and not asked.effort_saturated.any()
+    limit = MODEL.effort_limit
+    asked = demand(model, command(effort=[1000.0, -1000.0]), v)
+    assert asked.effort[1] == -limit[1] and asked.effort_saturated.tolist() == [1.0, 1.0]
+    assert asked.voltage[0] == 10.0 and asked.voltage_saturated.tolist() == [1.0, 0.0]
+    asked = demand(model, command(effort=[1000.0, 0.0], voltage=[-12.0, 0.0], by_voltage=[1.0, 0.0]), v)
+    assert asked.voltage[0] == -10.0 and asked.effort_saturated.tolist() == [0.0, 0.0]
+
+
+def test_inertia_and_damping_have_the_motors_in_them():
+    model = plant(0.0, motor_damping=1e-4)
+    q = np.array([0.3, 0.7])
+    added = inertia(model, q) - Robot(MODEL).dynamics(compiled=False).mass_matrix(q)
+    np.testing.assert_allclose(added, np.diag([1.4e-5 * 2500, 8e-6 * 6400]), atol=1e-12)
+    np.testing.assert_allclose(viscous(model, command(damping=[0.5, 0.0])), MODEL.damping + [0.75, 0.64])

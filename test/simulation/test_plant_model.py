@@ -1,0 +1,47 @@
+"""What is simulated has to fit together."""
+
+import numpy as np
+import pytest
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
+
+MODEL = Robot.from_urdf(robot_file("planar_2r")).model
+FAST_MOTOR = JointActuators(Actuators(DCMotor([1.0, 1.0], 0.05, 1e-5, [0.0, 1e-4]), GearTrain(50.0)))
+
+
+def test_description_says_what_is_left_open():
+    plant = PlantModel.of_description(MODEL)
+    assert not plant.actuators.is_motor.any()
+    np.testing.assert_array_equal(plant.friction.viscous, MODEL.damping)
+    assert plant.integrator is Integrator.SEMI_IMPLICIT_EULER
+
+
+def test_state_begins_without_current_at_ambient_temperature():
+    actuators = JointActuators(FAST_MOTOR.motors, ambient_temperature=[20.0, 30.0])
+    state = PlantModel.of_description(MODEL, actuators=actuators).state(np.array([0.1, 0.2]), np.array([1.0, 2.0]))
+    assert state[Row.POSITION].tolist() == [0.1, 0.2] and state[Row.VELOCITY].tolist() == [1.0, 2.0]
+    assert state[Row.TEMPERATURE].tolist() == [20.0, 30.0]
+    assert not state[Row.CURRENT].any() and not state[Row.DRIVE_WORK:].any()
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"step": 0.0}, "step of the plant: expected a positive time"),
+    ({"step": np.nan}, "step of the plant: expected a positive time"),
+    ({"actuators": JointActuators.ideal(3)}, "expected 2 actuators, one for each joint, received 3"),
+    ({"friction": Friction(0.0, [0.1, 0.2, 0.3])}, "expected friction of 2 joints, received 3"),
+    ({"integrator": "euler"}, "integrator: expected semi_implicit_euler, explicit_euler, .* or adaptive, received 'eu"),
+    ({"integrator": "explicit_euler", "actuators": FAST_MOTOR, "step": 1e-3},
+     "explicit_euler: expected steps up to 2.0 L/R = 0.0002 s, .*motor at 'joint2'"),
+    ({"integrator": "runge_kutta", "actuators": FAST_MOTOR, "step": 1e-3}, "expected steps up to 2.785 L/R"),
+])
+def test_what_does_not_fit_is_named(options, message):
+    with pytest.raises(InputError, match=message):
+        PlantModel.of_description(MODEL, **options)
+
+
+@pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.ADAPTIVE])
+def test_implicit_and_adaptive_methods_take_fast_motors(integrator):
+    PlantModel.of_description(MODEL, 1e-3, FAST_MOTOR, integrator=integrator)
