@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from pin_reference import PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
 from robodyn_ros.description.denavit_hartenberg import load_dh
@@ -48,6 +49,16 @@ def test_random_robots_come_back_from_their_tables(xml):
     model = load_urdf(xml)
     again = load_dh(find_denavit_hartenberg(model))
     assert_same_poses(model, again, np.random.default_rng(3).uniform(-2, 2, model.n))
+
+
+@pytest.mark.parametrize("robot", SHIPPED)
+def test_robots_from_their_tables_against_pinocchio(robot):
+    reference = PinReference(robot)
+    again = load_dh(find_denavit_hartenberg(reference.robot), name=robot)
+    q, v, a = random_state(reference.robot, 1)
+    pose = reference.forward_kinematics(q, again.tip_link)
+    assert relative_error(forward_kinematics(again, q), pose) < 1e-9
+    assert relative_error(inverse_dynamics(again, q, v, a), reference.inverse_dynamics(q, v, a)) < 1e-9
 
 
 def test_steps_on_the_published_arms():

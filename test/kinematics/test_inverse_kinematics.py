@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from pin_reference import SHIPPED, PinReference
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
@@ -50,6 +51,18 @@ def test_random_reachable_poses_are_reached_within_the_limits(robots, name):
             assert (result.position_error, result.orientation_error) <= (TOLERANCE, TOLERANCE)
             np.testing.assert_allclose(robot.dynamics().forward_kinematics(result.q), target, atol=2 * TOLERANCE)
     assert solved >= 0.99 * 200
+
+
+@SHIPPED
+def test_pinocchio_finds_the_hand_of_shipped_robots_there(robots, name):
+    """Where each robot can be: at poses of positions within its limits, as Pinocchio computes them."""
+    reference, robot = PinReference(name), robots[name]
+    for q in random_positions(robot, 5, seed=2):
+        target = reference.forward_kinematics(q, robot.tip_link)
+        result = solve(robot, target, q + 0.02)
+        assert result.success
+        reached = reference.forward_kinematics(result.q, robot.tip_link)
+        np.testing.assert_allclose(reached, target, atol=2 * TOLERANCE)
 
 
 @pytest.mark.parametrize(
