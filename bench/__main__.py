@@ -13,6 +13,8 @@ SECTIONS = {
     "batch": "bench.batch:BATCH",
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
+    "cold_start": "bench.cold_start:COLD_START",
+    "growth": "bench.growth:GROWTH",
     "round_trips": "bench.round_trips:ROUND_TRIPS",
 }
 """Where each section is, in the order of the report; imported when it is run."""

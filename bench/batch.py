@@ -87,9 +87,9 @@ def rows() -> Iterator[list[str]]:
 
 BATCH = Section(
     "Batches",
-    f"Time per state of {SAMPLES:,} states of arm7 in one call, against a Python loop over Pinocchio, on one core.\n"
-    "Results go into an array made before (`dyn.batch.into(out)`); with a new one each time, the system has to empty\n"
-    "its memory, which for results of this size takes longer than computing them (next column). Then on two cores,\n"
+    f"Time per state of {SAMPLES:,} states of arm7 in one call, against a Python loop over Pinocchio, on one core. "
+    "Results go into an array made before (`dyn.batch.into(out)`); with a new one each time, the system has to empty "
+    "its memory, which for results of this size takes longer than computing them (next column). Then on two cores, "
     "also against Pinocchio's own batches on two, where it has them.",
     ("function", "ours [ns]", "loop over Pinocchio [ns]", *RATIO_HEAD, "new array [ns]", "two cores [ns]",
      "to the loop", "Pinocchio's batch, two cores [ns]", "ours to it"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Swing:
         end_time: When it ends [s].
     """
 
-    kind = JointReference
+    kind: ClassVar[type] = JointReference
     start_time, end_time = 0.0, np.inf
     _amplitude, _rate = 0.2, 2.0
 
@@ -128,9 +129,9 @@ def rows() -> Iterator[list[str]]:
 
 CLOSED_LOOP = Section(
     "Closed loops",
-    f"arm7 under computed torque, {DURATION:g} s simulated with steps and control periods of 1 ms, against a Python\n"
-    "loop over `pin.rnea` and `mujoco.mj_step`; time per robot. Ours also adds up errors and efforts, and for one robot records\n"
-    "every tick.",
+    f"arm7 under computed torque, {DURATION:g} s simulated with steps and control periods of 1 ms, against a Python "
+    "loop over `pin.rnea` and `mujoco.mj_step`; time per robot. Ours also adds up errors and efforts, and for one "
+    "robot records every tick.",
     ("", "ours [ms]", "Python loop [ms]", *RATIO_HEAD),
     rows,
 )

@@ -129,8 +129,8 @@ def rows() -> Iterator[list[str]]:
 
 PLANT = Section(
     "Steps of the simulated robot",
-    "arm7 with viscous friction, by the semi-implicit Euler method with steps of 1 ms, damping implicit, under\n"
-    "constant efforts, in a compiled loop; time per robot and step. Ours looks at joint limits, dry friction and\n"
+    "arm7 with viscous friction, by the semi-implicit Euler method with steps of 1 ms, damping implicit, under "
+    "constant efforts, in a compiled loop; time per robot and step. Ours looks at joint limits, dry friction and "
     "effort limits, and sums energies; MuJoCo has neither contacts nor limits to look at.",
     ("ours", "MuJoCo", "ours [ns]", "MuJoCo [ns]", *RATIO_HEAD),
     rows,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +22,11 @@ class Section:
 
     Attributes:
         title: Heading.
-        text: What is compared, how, and what the aim is; and by what it is limited where it is missed.
+        text: What is compared, and how.
         head: Heads of the table's columns.
         rows: Runs the benchmark and yields the table row by row.
         image: File below docs/ that the rows draw, if they do.
+        limits: Says, after the rows, by what the times are limited.
     """
 
     title: str
@@ -32,6 +34,7 @@ class Section:
     head: Sequence[str]
     rows: Callable[[], Iterable[Sequence[str]]]
     image: str = ""
+    limits: Callable[[], str] = str
 
     def run(self, name: str) -> str:
         """Run it; the section in Markdown. Rows are printed as they come."""
@@ -42,7 +45,8 @@ class Section:
             lines.append(line(row))
             print(lines[-1], flush=True)
         image = f"\n\n![{self.title}]({self.image})" if self.image else ""
-        return f"## {self.title}\n\n`python -m bench {name}`. {self.text}\n\n" + "\n".join(lines) + image
+        notes = [textwrap.fill(text, 120) for text in (f"`python -m bench {name}`. {self.text}", self.limits()) if text]
+        return "\n\n".join([f"## {self.title}", notes[0], "\n".join(lines) + image, *notes[1:]])
 
 
 def line(cells: Iterable[str]) -> str:

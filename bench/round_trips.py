@@ -110,8 +110,8 @@ def rows() -> Iterator[list[str]]:
 
 ROUND_TRIPS = Section(
     "Lock-stepped round trips between two processes",
-    f"The nodes `hardware` (time_mode lockstep, {ROBOT}) and `controller` ({CONTROLLER}) against\n"
-    "`bench/bare_echo.py`, which sends messages of the same size back and forth and does nothing else. The\n"
+    f"The nodes `hardware` (time_mode lockstep, {ROBOT}) and `controller` ({CONTROLLER}) against "
+    "`bench/bare_echo.py`, which sends messages of the same size back and forth and does nothing else. The "
     "ratio is of rates.",
     ("ours [1/s]", "bare echo [1/s]", *RATIO_HEAD),
     rows,

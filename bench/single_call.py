@@ -42,7 +42,7 @@ def derivative_rows() -> Iterator[list[str]]:
 
 SINGLE_CALL = Section(
     "One call from Python",
-    "The same function of [Pinocchio](https://pypi.org/project/pin/) from Python, at one random state. `arm6` and\n"
+    "The same function of [Pinocchio](https://pypi.org/project/pin/) from Python, at one random state. `arm6` and "
     "`arm7` are shipped; `humanoid` is a tree of random links, two legs, waist, neck and two arms.",
     ("function", "robot", "ours [µs]", "Pinocchio [µs]", *RATIO_HEAD),
     rows,
@@ -50,7 +50,7 @@ SINGLE_CALL = Section(
 
 DERIVATIVES = Section(
     "Derivatives of inverse and forward dynamics",
-    "All three matrices (by position, velocity, acceleration or effort) of arm7 in one call, against\n"
+    "All three matrices (by position, velocity, acceleration or effort) of arm7 in one call, against "
     "`computeRNEADerivatives` and `computeABADerivatives`.",
     ("function", "ours [µs]", "Pinocchio [µs]", *RATIO_HEAD),
     derivative_rows,
