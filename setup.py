@@ -46,6 +46,8 @@ setup(
             f"pid = {NAME}.control.pid:PID",
             f"pd_gravity = {NAME}.control.pd_gravity:PDGravity",
             f"computed_torque = {NAME}.control.computed_torque:ComputedTorque",
+            f"iterative_learning = {NAME}.control.iterative_learning:IterativeLearning",
+            f"adaptive = {NAME}.control.adaptive:Adaptive",
             f"workspace_pd = {NAME}.control.workspace_pd:WorkspacePD",
             f"resolved_acceleration = {NAME}.control.resolved_acceleration:ResolvedAcceleration",
             f"operational_space = {NAME}.control.operational_space:OperationalSpace",

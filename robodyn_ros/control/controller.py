@@ -158,6 +158,10 @@ class Law(Controller):
         """The memory before the first tick, shape (m,); empty for a law that remembers nothing."""
         return np.zeros(0)
 
+    def memory_names(self) -> tuple[str, ...]:
+        """Names of the memory's elements where they are worth showing, such as estimates; otherwise empty."""
+        return ()
+
     def activate(self, state: State) -> None:
         """Start over with the initial memory."""
         self.memory = self.initial_memory(state)

@@ -1,0 +1,136 @@
+"""Adaptive control: the robot's inertial parameters are estimated while it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robodyn_ros.compile import clip
+from robodyn_ros.control import default_gains
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.composite import Composite
+from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+FRICTION_SHARE = 0.1
+"""Least scale of viscous friction, over the damping of `PD`."""
+
+
+def parameter_names(robot: Robot) -> tuple[str, ...]:
+    """What is estimated: ``<link>.<parameter>`` as `regressor.PARAMETERS` has them, then ``<joint>.friction``."""
+    inertial = [f"{joint.link}.{parameter}" for joint in robot.model.joints for parameter in PARAMETERS]
+    return (*inertial, *(f"{joint}.friction" for joint in robot.joint_names))
+
+
+def nominal_parameters(robot: Robot) -> Array:
+    """The description's parameters, in the order of `parameter_names`, shape (10 links + n,)."""
+    return np.concatenate([inertial_parameters(robot.model), robot.model.damping])
+
+
+def parameter_scales(robot: Robot) -> Array:
+    """What is much for each parameter, shape (10 links + n,).
+
+    For a link of mass m and r^2 = (sum of m r^2) / m about its frame's origin: m, m r for first moments, m r^2 for the
+    rotational inertia; they bound the absolute values of what the link has.
+    """
+    scales = []
+    for joint in robot.model.joints:
+        body = Composite.of(joint.inertia)
+        second = 0.5 * float(np.trace(body.rotational))
+        scales.append([body.mass, *3 * [np.sqrt(body.mass * second)], *6 * [second]])
+    friction = np.maximum(robot.model.damping, FRICTION_SHARE * default_gains.damping(robot))
+    return np.concatenate([*scales, friction])
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveParameters(Parameters):
+    """Gains of `Adaptive`.
+
+    Attributes:
+        rate: Lambda, shape (n,) [1/s].
+        d: K_D, shape (n,) [N m s/rad or N s/m].
+        adaptation: How fast estimates change: Gamma over the squares of `scale` [1/J].
+        bound: How far estimates may go from the description's, over `scale`.
+        nominal: The description's parameters, shape (10 links + n,).
+        scale: See `parameter_scales`, shape (10 links + n,).
+    """
+
+    rate: Array = per_joint(
+        lambda robot: default_gains.stiffness(robot) / default_gains.damping(robot), unit="1/s", minimum=0.0,
+        description="Rate at which errors decay on the sliding surface, Lambda",
+    )
+    d: Array = per_joint(
+        default_gains.damping, unit=DAMPING, minimum=0.0, description="Effort per distance from the surface, K_D"
+    )
+    adaptation: float = scalar(
+        1.0, unit="1/J", minimum=0.0, description="How fast estimates change; 0: not at all"
+    )
+    bound: float = scalar(
+        1.0, minimum=0.0, description="How far estimates may go from the description's, over the parameter's scale"
+    )
+    nominal: Array = derived(lambda robot, _: nominal_parameters(robot))
+    scale: Array = derived(lambda robot, _: parameter_scales(robot))
+
+
+class Adaptive(Law):
+    """tau = Y(q, v, v_r, a_r) pi + K_D s, dpi/dt = Gamma Y^T s, s = v_r - v, v_r = v_d + Lambda (q_d - q), a_r = v_r'.
+
+    [SlotineLi]. Y pi = M(q) a_r + C(q, v) v_r + g(q) + D v_r with C of Christoffel symbols, for the estimates pi of the
+    links' inertial parameters and of the joints' viscous friction. With pi~ = pi - pi_true the function
+    (s^T M s + pi~^T Gamma^-1 pi~) / 2 falls by s^T (K_D + D) s: s, and with it the error, goes to 0 whatever the true
+    parameters are. The estimates need not come to the true ones: that takes a motion which excites them all. They
+    stay within a box about the description's (a projection, along which the function falls still further).
+
+    The memory is the estimate pi, shape (10 links + n,), named by `parameter_names`.
+    """
+
+    Parameters = AdaptiveParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: AdaptiveParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`."""
+        v_r = reference.v + parameters.rate * (reference.q - state.q)
+        a_r = reference.a + parameters.rate * (reference.v - state.v)
+        s = v_r - state.v
+        inertial = slotine_li_regressor(dynamics, state.q, state.v, v_r, a_r)
+        split = inertial.shape[1]
+        effort = inertial @ memory[:split] + v_r * memory[split:] + parameters.d * s
+        slope = np.concatenate([inertial.T @ s, v_r * s])
+        estimate = memory + state.period * parameters.adaptation * parameters.scale**2 * slope
+        reach = parameters.bound * parameters.scale
+        return effort, clip(estimate, parameters.nominal - reach, parameters.nominal + reach)
+
+    def initial_memory(self, state: State) -> Array:
+        """The description's parameters."""
+        return np.array(self.parameters.nominal)
+
+    def memory_names(self) -> tuple[str, ...]:
+        """Names of the estimates."""
+        return parameter_names(self.robot)
+
+
+def slotine_li_regressor(dynamics: Any, q: Array, v: Array, v_r: Array, a_r: Array) -> Array:
+    """Y(q, v, v_r, a_r) with Y pi = M(q) a_r + C(q, v) v_r + g(q), C of Christoffel symbols, shape (n, 10 links).
+
+    Christoffel symbols are symmetric: C(q, v) v_r = C(q, v_r) v. So it is the polar form of the quadratic c(q, v) =
+    C(q, v) v, C(q, v) v_r = (c(q, v + v_r) - c(q, v - v_r)) / 4, and follows from the regressor of inverse dynamics, in
+    the difference of which gravity drops out.
+
+    Args:
+        dynamics: The robot's dynamics.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        v_r: Reference velocities, shape (n,) [rad/s or m/s].
+        a_r: Reference accelerations, shape (n,) [rad/s^2 or m/s^2].
+    """
+    rest = np.zeros(len(q))
+    mixed = dynamics.regressor(q, v + v_r, rest) - dynamics.regressor(q, v - v_r, rest)
+    return dynamics.regressor(q, rest, a_r) + 0.25 * mixed
