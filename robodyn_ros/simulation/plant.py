@@ -17,11 +17,15 @@ from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.motion import Smooth
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
 from robodyn_ros.simulation.plant_step import plant_program
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
+
+
+_POSITION, _VELOCITY = int(Row.POSITION), int(Row.VELOCITY)  # plain integers index faster
 
 
 class ActuatorState(NamedTuple):
@@ -124,10 +128,14 @@ class Plant:
                           if model.integrator is Integrator.ADAPTIVE else None)
         self._procedure = self._make_procedure()
         self._bound = self._procedure.bind() if compiled else None
-        self._command, self._report = np.zeros((len(Command), robot.n)), np.zeros((len(Report), robot.n))
-        if self._bound is not None:
+        if self._bound is None:
+            self._command, self._report = np.zeros((len(Command), robot.n)), np.zeros((len(Report), robot.n))
+            self._smooth = np.zeros((len(Smooth), robot.n))
+        else:
             self._bound_state, self._health = self._bound["state"], self._bound["health"]
             self._command, self._report = self._bound["command"], self._bound["report"]
+            self._smooth = np.zeros(0) if self._adaptive is None else self._bound["smooth"]
+        self._asked_effort, self._asked_voltage = self._command[Command.EFFORT], self._command[Command.VOLTAGE]
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else self._position(position)
         self.reset()
@@ -213,6 +221,19 @@ class Plant:
         state[Row.TEMPERATURE] = self._state[Row.TEMPERATURE]
         self._begin(state)
 
+    def continue_from(self, other: Plant) -> None:
+        """Take over time and state of a plant with the same joints and motors, whose payload was another until now.
+
+        Energies begin anew; wrenches are not taken over.
+
+        Args:
+            other: The plant.
+        """
+        state = other._state.copy()
+        state[Row.DRIVE_WORK:] = 0.0
+        self._begin(state)
+        self.steps = other.steps
+
     def advance(self, drive: Drive, steps: int = 1) -> None:
         """Take steps under the same drive.
 
@@ -224,18 +245,19 @@ class Plant:
             InputError: A voltage is asked of a joint without a motor.
             SimulationError: The state is no longer finite; the last good one is kept.
         """
-        last, command = self._drive, self._command
+        last = self._drive
         if (drive.damping is not last.damping or drive.brake is not last.brake
                 or drive.by_voltage is not last.by_voltage):
             self._take_over(drive)
-        command[Command.EFFORT] = drive.effort
+        self._asked_effort[:] = drive.effort
         if drive.voltage is not None:
-            command[Command.VOLTAGE] = drive.voltage
-        if not self._wrenches and self._adaptive is None:
-            self._run(steps)
-        else:
+            self._asked_voltage[:] = drive.voltage
+        if self._wrenches or self._adaptive is not None:
             for _ in range(steps):
+                self._prepare_step()
                 self._run(1)
+        else:
+            self._run(steps)
 
     def _make_procedure(self) -> Procedure:
         variables, statements = plant_program(self.model)
@@ -243,26 +265,29 @@ class Plant:
         return compile_procedure(variables, [Repeat("steps", statements)], inputs, ("state", "report", "health"),
                                  name="plant")
 
+    def _prepare_step(self) -> None:
+        """Work out what is not compiled: what wrenches do here, and where the adaptive method goes."""
+        command = self._command
+        command[Command.EXTERNAL] = 0.0
+        for link, wrench in self._wrenches.items():
+            command[Command.EXTERNAL] += self._dynamics.jacobian(self.q, link).T @ wrench
+        if self._adaptive is not None:
+            self._smooth[:] = self._adaptive.step(self._state, command)
+
     def _run(self, steps: int) -> None:
-        """Take steps, if what pushes the links stays the same meanwhile."""
-        command, bound = self._command, self._bound
-        if self._wrenches:
-            command[Command.EXTERNAL] = 0.0
-            for link, wrench in self._wrenches.items():
-                command[Command.EXTERNAL] += self._dynamics.jacobian(self.q, link).T @ wrench
-        given = {} if self._adaptive is None else {"smooth": self._adaptive.step(self._state, command)}
-        if bound is None:
-            result = self._procedure.interpret(state=self._state, command=command, steps=steps, **given)
-            state, report, health = result["state"], result["report"], float(result["health"])
+        """Take steps, with what pushes the links the same meanwhile."""
+        if self._bound is None:
+            given = {} if self._adaptive is None else {"smooth": self._smooth}
+            result = self._procedure.interpret(state=self._state, command=self._command, steps=steps, **given)
+            state, health = result["state"], result["health"]
+            self._report = result["report"]
         else:
-            if given:
-                bound["smooth"] = given["smooth"]
-            bound.run(steps)
-            state, report, health = self._bound_state.copy(), self._report, float(self._health)
+            self._bound.run(steps)
+            state, health = self._bound_state.copy(), self._health
         if not math.isfinite(health):
             self._diverged(state)
-        self._state, self._report = state, report
-        self.q, self.v = state[Row.POSITION], state[Row.VELOCITY]
+        self._state = state
+        self.q, self.v = state[_POSITION], state[_VELOCITY]
         self.steps += steps
 
     def _diverged(self, state: Array) -> None:
