@@ -21,6 +21,8 @@ from robodyn_ros.control.rehearsal import rehearse
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.controller_action import TrajectoryActionServer
 from robodyn_ros.nodes.controller_cartesian import CartesianReferences
+from robodyn_ros.nodes.controller_output import PARAMETERS as OUTPUT_PARAMETERS
+from robodyn_ros.nodes.controller_output import VOLTAGE, VoltageOutput
 from robodyn_ros.nodes.controller_parameters import ControllerParameters
 from robodyn_ros.nodes.controller_references import References
 from robodyn_ros.nodes.controller_state import ControllerStatePublisher
@@ -31,6 +33,7 @@ from robodyn_ros.robot import Robot
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
+    *OUTPUT_PARAMETERS,
     Parameter(
         "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap."
     ),
@@ -77,8 +80,13 @@ class ControllerNode(RobodynNode):
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
         self._saturated = 0
         self._command = JointState(name=list(self._robot.joint_names))
-        self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
-        self._states = ControllerStatePublisher(self, self._robot, self.parameters["state_publish_rate"])
+        self._voltages: VoltageOutput | None = None
+        if self.parameters["output"] == VOLTAGE:
+            self._voltages = VoltageOutput(self, self._robot, self.parameters["actuators"])
+        else:
+            self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
+        self._states = ControllerStatePublisher(self, self._robot, self.parameters["state_publish_rate"],
+                                                None if self._voltages is None else self._voltages.voltage)
         self._path = self.add_control_path(ControlPath(self, JointState, "joint_states", self._run))
         self._references = References(self, self._robot, self._joints, self._loop, self._path)
         self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path)
@@ -114,10 +122,13 @@ class ControllerNode(RobodynNode):
             return
         stamp = to_nanoseconds(message.header.stamp)
         tick = self._loop.tick(stamp, q, v)
-        command = self._command
-        command.header.stamp = message.header.stamp
-        command.effort = to_field(tick.effort)
-        self._commands.publish(command)
+        if self._voltages is None:
+            command = self._command
+            command.header.stamp = message.header.stamp
+            command.effort = to_field(tick.effort)
+            self._commands.publish(command)
+        else:
+            self._voltages.publish(message.header.stamp, tick)
         if tick.saturated:
             self._saturated += 1
         self._states.publish(stamp, message.header, self._loop.active, tick)

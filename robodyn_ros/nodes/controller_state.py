@@ -30,12 +30,14 @@ class ControllerStatePublisher:
         node: The node that publishes.
         robot: The robot.
         rate: Messages per second [Hz]; 0: none.
+        voltage: Gives the voltages that a tick commanded, shape (n,) [V]; None: efforts are commanded.
     """
 
-    def __init__(self, node: Node, robot: Robot, rate: float) -> None:
+    def __init__(self, node: Node, robot: Robot, rate: float, voltage: Callable[[Tick], Array] | None = None) -> None:
         self._publisher = node.create_publisher(ControllerState, "~/controller_state", 10)
         self._joint_names = list(robot.joint_names)
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
+        self._voltage = voltage
         self._last = 0
         self.set_rate(rate)
 
@@ -61,6 +63,8 @@ class ControllerStatePublisher:
         message = ControllerState(
             header=header, controller=plugin.name, joint_names=self._joint_names, output=to_field(tick.effort)
         )
+        if self._voltage is not None:
+            message.voltage = to_field(self._voltage(tick))
         message.feedback = state_point(state.q, state.v)
         if isinstance(reference, JointReference):
             message.reference = state_point(reference.q, reference.v, reference.a)

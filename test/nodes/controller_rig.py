@@ -29,11 +29,12 @@ def trajectory(times, positions, names=NAMES, **fields):
 class Rig:
     """Hardware and controller, and what they publish."""
 
-    def __init__(self, ros, robot, namespace):
+    def __init__(self, ros, robot, namespace, **settings):
         self.ros, self.namespace = ros, namespace
         self.settings = {
-            "hardware": {"robot": robot, "time_mode": "lockstep"},
-            "controller": {"robot": robot, "controller": "computed_torque", "state_publish_rate": 50.0},
+            "hardware": {"robot": robot, "time_mode": "lockstep", **settings.get("hardware", {})},
+            "controller": {"robot": robot, "controller": "computed_torque", "state_publish_rate": 50.0,
+                           **settings.get("controller", {})},
         }
         self.nodes = {}
         self.states = ros.record(ControllerState, f"{namespace}/controller/controller_state", 100)
