@@ -22,12 +22,13 @@ class ExternalWrenches:
         plant: The simulated robot.
 
     Attributes:
+        plant: The simulated robot; may be replaced by another one with the same links.
         timeout: Age at which a wrench ends, in control periods; 0: never.
     """
 
     def __init__(self, plant: Plant) -> None:
         self.timeout = 0
-        self._plant = plant
+        self.plant = plant
         self._dynamics = plant.robot.dynamics()
         self._now = 0
         self._in_force: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, when it came
@@ -44,15 +45,15 @@ class ExternalWrenches:
         link, force, torque = message.header.frame_id, message.wrench.force, message.wrench.torque
         wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
         try:
-            self._plant.robot.model.frame(link)
+            self.plant.robot.model.frame(link)
         except InputError as error:
             raise MessageError("unknown link", f"external_wrench: header.frame_id: {error}") from None
         if not np.isfinite(wrench).all():
             raise MessageError("not finite", f"external_wrench on '{link}': expected finite numbers, received "
                                f"{wrench.tolist()}")
         if wrench.any():  # compiled now, not when the control path needs it
-            self._dynamics.jacobian(self._plant.initial_position, link)
-            self._base_axes(self._plant.initial_position, link, wrench)
+            self._dynamics.jacobian(self.plant.initial_position, link)
+            self._base_axes(self.plant.initial_position, link, wrench)
         return link, wrench
 
     def put_in_force(self, link: str, wrench: Array) -> None:
@@ -65,7 +66,7 @@ class ExternalWrenches:
         if wrench.any():
             self._in_force[link] = wrench, self._now
         elif self._in_force.pop(link, None) is not None:
-            self._plant.set_wrench(link, np.zeros(6))
+            self.plant.set_wrench(link, np.zeros(6))
 
     def advance(self) -> None:
         """Give the plant the wrenches for the next control period."""
@@ -74,7 +75,7 @@ class ExternalWrenches:
             if self.timeout and self._now - since > self.timeout:
                 self.put_in_force(link, np.zeros(6))
             else:
-                self._plant.set_wrench(link, self._base_axes(self._plant.q, link, wrench))
+                self.plant.set_wrench(link, self._base_axes(self.plant.q, link, wrench))
 
     def __len__(self) -> int:
         """Return the number of links that are pushed."""

@@ -16,7 +16,7 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.hardware_parameters import PARAMETERS, control_period, live_settings, make_plant, sensing
+from robodyn_ros.nodes.hardware_parameters import PARAMETERS, WORLD, control_period, live_settings, make_plant, sensing
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.parameters import Parameter, robot_source
 from robodyn_ros.nodes.plant_loop import PlantLoop, TimeMode
@@ -40,7 +40,7 @@ class HardwareNode(RobodynNode):
         super().__init__("hardware")
         parameters = self.parameters
         parameters.declare(PARAMETERS)
-        robot = Robot.from_urdf(robot_source(parameters))
+        self._robot = robot = Robot.from_urdf(robot_source(parameters))
         self._period, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
@@ -88,6 +88,9 @@ class HardwareNode(RobodynNode):
 
         sensed = any(name.startswith("sensing.") for name in changed)
         sensors = self._sensors(value) if sensed else self._loop.settings.sensors
+        if not changed.keys().isdisjoint(WORLD):
+            plant = make_plant(self._robot, value, self._loop.plant.initial_position)
+            self._path.call(lambda: self._loop.replace_plant(plant))
         self._loop.settings = live_settings(value, sensors)
 
     def _on_wrench(self, message: WrenchStamped) -> None:

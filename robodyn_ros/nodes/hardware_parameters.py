@@ -34,14 +34,13 @@ PARAMETERS = (
               "docs/hardware.md.", read_only=True, choices=tuple(map(str, Integrator))),
     Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
               "empty: ideal sources of effort, and the friction of the robot's description.", read_only=True),
-    Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2].", read_only=True),
-    Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", read_only=True, minimum=0.0),
-    Parameter("payload.center_of_mass", [0.0, 0.0, 0.0], "Where the payload's mass is, in the tip link's frame [m].",
-              read_only=True),
+    Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2]."),
+    Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", minimum=0.0),
+    Parameter("payload.center_of_mass", [0.0, 0.0, 0.0], "Where the payload's mass is, in the tip link's frame [m]."),
     Parameter("model_error.mass", 0.0, "How much heavier the simulated links are than the robot's description says, "
-              "their inertias in proportion [%].", read_only=True, minimum=-99.0, maximum=1e4),
+              "their inertias in proportion [%].", minimum=-99.0, maximum=1e4),
     Parameter("model_error.friction", 0.0, "How much more the simulated joints rub than described [%].",
-              read_only=True, minimum=-100.0, maximum=1e4),
+              minimum=-100.0, maximum=1e4),
     Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
               "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
               "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
@@ -75,6 +74,10 @@ PARAMETERS = (
               minimum=0.0),
     Parameter("sensing.delay", 0, "Control periods by which joints are seen late.", minimum=0, maximum=1000),
 )
+
+
+WORLD = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.friction")
+"""Parameters whose change makes another plant."""
 
 
 def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveSettings:
@@ -124,12 +127,14 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Pl
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
     file = value("actuators")
     settings = HardwareSettings.from_yaml(actuators_file(file)) if file else HardwareSettings()
-    return Plant(
+    plant = Plant(
         Robot(model), value("step"), position,
         actuators=settings.joint_actuators(model),
         friction=settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
         integrator=value("integrator"),
     )
+    plant.joint_inertia()  # compiled now, not when the control path needs it
+    return plant
 
 
 def control_period(update_rate: int, step: float) -> tuple[int, int]:

@@ -179,6 +179,11 @@ class PlantLoop:
         self.plant.set_state(*read(self.plant.q))
         self._begin_anew()
 
+    def replace_plant(self, plant: Plant) -> None:
+        """Go on, in the same state, with a plant that differs in its payload or surroundings only."""
+        plant.continue_from(self.plant)
+        self.plant = self.wrenches.plant = self._outputs.plant = plant
+
     # One round of each kind of loop.
 
     def _paced_cycle(self, path: ControlPath) -> None:

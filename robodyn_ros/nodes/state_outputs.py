@@ -28,10 +28,13 @@ class StateOutputs:
         plant: The simulated robot.
         period: Control period [ns].
         clock_rate: Messages on /clock per simulated second [Hz], at most one per control period; 0: no /clock.
+
+    Attributes:
+        plant: The simulated robot; may be replaced by another one with the same joints.
     """
 
     def __init__(self, node: Node, plant: Plant, period: int, clock_rate: float) -> None:
-        self._plant, self._period = plant, period
+        self.plant, self._period = plant, period
         self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)
         self._actuator_states = node.create_publisher(ActuatorStates, "~/actuator_states", 10)
         self._clock = node.create_publisher(Clock, "/clock", CONTROL_QOS) if clock_rate else None
@@ -60,7 +63,7 @@ class StateOutputs:
         set_stamp(message.header.stamp, stamp)
         message.position = to_field(position)
         message.velocity = to_field(velocity)
-        message.effort = to_field(self._plant.effort)
+        message.effort = to_field(self.plant.effort)
         self._joint_states.publish(message)
         if self._clock is not None and tick >= self._next_clock:
             self._next_clock = tick + self._clock_periods
@@ -97,6 +100,6 @@ class StateOutputs:
             return
         message = self._actuators
         message.header = self._message.header
-        for name, values in self._plant.actuator_state._asdict().items():
+        for name, values in self.plant.actuator_state._asdict().items():
             setattr(message, name, values.tolist() if values.dtype == bool else to_field(values))
         self._actuator_states.publish(message)

@@ -131,6 +131,47 @@ def test_a_bad_wrench_is_rejected_with_a_counter(peer, process, link, force, rea
     assert text in process.output()
 
 
+def test_payload_and_gravity_change_at_any_time_and_the_motion_goes_on(paused):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    q = np.array([0.3, 0.4])
+
+    def change(**values):
+        result = paused.set_parameters("/topics/hardware", {name.replace("__", "."): x for name, x in values.items()})
+        assert result.successful, result.reason
+
+    def holds(effort):
+        """Whether an effort, to the limits of a step, keeps the arm where it is."""
+        def stepped():
+            assert paused.service(SetState, "set_state", position=q.tolist()).success
+            paused.command(NAMES, effort.tolist())
+            state = step(paused)
+            return state if list(state.effort) == effort.tolist() else None
+
+        return np.abs(paused.wait_for(stepped, "a step under the command").velocity).max() < 1e-9
+
+    moon = [0.0, 0.0, -1.62]
+    weight = robot.dynamics().gravity(q)
+    load = robot.dynamics().jacobian(q)[2] * 3.0 * 9.81
+    assert holds(weight)
+    change(payload__mass=3.0)
+    assert not holds(weight)
+    assert holds(weight + load)
+    change(gravity=moon)
+    assert holds((weight + load) * 1.62 / 9.81)
+    change(payload__mass=0.0, model_error__mass=50.0)
+    assert holds(1.5 * weight * 1.62 / 9.81)
+    change(gravity=[0.0, 0.0, -9.81], model_error__mass=0.0)
+    before = step(paused)
+    change(payload__mass=3.0)
+    after = step(paused)
+    assert stamp(after) == stamp(before) + PERIOD
+    assert np.abs(np.array(after.position) - before.position).max() < 1e-3
+    change(payload__mass=0.0)
+    refused = paused.set_parameters("/topics/hardware", {"gravity": [0.0, 9.81]})
+    assert not refused.successful
+    assert "gravity: expected an array of shape (3,)" in refused.reason
+
+
 def test_actuator_states_come_at_their_rate_with_the_stamps_of_joint_states(peer):
     messages = peer.record(ActuatorStates, "hardware/actuator_states")
     assert peer.set_parameters("/topics/hardware", {"actuator_state_rate": 125.0}).successful

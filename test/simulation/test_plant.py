@@ -275,3 +275,24 @@ def test_default_position_is_zero_or_the_middle():
     assert default_position(pendulum(1.0, 2.0)).tolist() == [1.5]
     assert default_position(pendulum(-2.0, -1.0)).tolist() == [-1.5]
     assert default_position(pendulum(kind="continuous")).tolist() == [0.0]
+
+
+def test_a_plant_goes_on_where_another_one_was():
+    """With the same payload, as if nothing had happened: currents, temperatures, friction that holds, time."""
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    motors = JointActuators(Actuators(DCMotor(0.4, 0.1, 1e-4, inductance=1e-4), GearTrain([50.0, 50.0])),
+                            thermal_resistance=3.0, thermal_time_constant=20.0)
+    none = np.zeros(2)
+    by_voltage = Drive(none, none, none, np.array([20.0, 10.0]), np.ones(2))
+    first, second = (Plant(robot, actuators=motors) for _ in range(2))
+    first.advance(by_voltage, 50)
+    second.advance(by_voltage, 10)
+    second.continue_from(first)
+    assert second.time == first.time
+    assert second.energy.drive_work == 0.0 < first.energy.drive_work
+    for plant in (first, second):
+        plant.advance(by_voltage, 50)
+    assert second.q.tolist() == first.q.tolist()
+    for name, ours, theirs in zip(first.actuator_state._fields, second.actuator_state, first.actuator_state,
+                                  strict=True):
+        assert ours.tolist() == theirs.tolist(), name
