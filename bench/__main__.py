@@ -16,6 +16,7 @@ SECTIONS = {
     "cold_start": "bench.cold_start:COLD_START",
     "growth": "bench.growth:GROWTH",
     "round_trips": "bench.round_trips:ROUND_TRIPS",
+    "real_time": "bench.real_time:REAL_TIME",
 }
 """Where each section is, in the order of the report; imported when it is run."""
 

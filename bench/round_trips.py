@@ -5,24 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import numpy as np
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 
+from bench.hardware_reports import HardwareReports
 from bench.report import RATIO_HEAD, Section, ratio_cells
 from bench.timing import Comparison
-from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.processes import NodeProcess
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
 ROBOT, CONTROLLER = "arm7", "computed_torque"
-DEADLINE = 60.0
 
 
 def bare_seconds(seconds: float, joints: int) -> float:
@@ -37,55 +32,18 @@ def bare_seconds(seconds: float, joints: int) -> float:
     return 1.0 / float(asked.stdout)
 
 
-class Periods:
-    """The hardware's own count of control periods, from its diagnostics."""
-
-    def __init__(self) -> None:
-        self._node = Node("bench", start_parameter_services=False)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._keep, 10)
-        self.counts: list[tuple[float, int]] = []
-
-    def _keep(self, message: DiagnosticArray) -> None:
-        now = time.monotonic()
-        for status in message.status:
-            values = {item.key: item.value for item in status.values}
-            if "periods" in values and int(values["periods"]) > 0:
-                self.counts.append((now, int(values["periods"])))
-
-    def rate(self, seconds: float, nodes: list[NodeProcess]) -> float:
-        """Periods a second over some seconds, from the second count that shows the loop running.
-
-        Raises:
-            RobodynError: A node ended, or the loop did not get going.
-        """
-        deadline = time.monotonic() + DEADLINE
-        while len(self.counts) < 3 or self.counts[-1][0] - self.counts[1][0] < seconds:
-            for node in nodes:
-                node.check()
-            if time.monotonic() > deadline:
-                raise RobodynError("bench: hardware and controller made no round trips")
-            self._executor.spin_once(timeout_sec=0.1)
-        (first, before), (last, after) = self.counts[1], self.counts[-1]
-        return (after - before) / (last - first)
-
-    def close(self) -> None:
-        """End the node."""
-        self._executor.shutdown()
-        self._node.destroy_node()
-
-
 def our_seconds(seconds: float) -> float:
     """Time of one round trip between hardware and controller [s], averaged over some seconds."""
     hardware = {"robot": ROBOT, "time_mode": "lockstep", "update_rate": 1000, "clock_rate": 10}
     controller = {"robot": ROBOT, "controller": CONTROLLER, "state_publish_rate": 10.0}
     with NodeProcess("hardware", hardware) as one, NodeProcess("controller", controller) as other:
-        periods = Periods()
+        reports = HardwareReports()
         try:
-            return 1.0 / periods.rate(seconds, [one, other])
+            received = reports.listen(seconds, [one, other])
         finally:
-            periods.close()
+            reports.close()
+    (begin, before), (end, after) = received[0], received[-1]
+    return (end - begin) / (int(after["periods"]) - int(before["periods"]))
 
 
 def run(repetitions: int = 3, seconds: float = 4.0) -> Comparison:

@@ -1,0 +1,56 @@
+"""What the hardware node says of itself on /diagnostics, once a second."""
+
+from __future__ import annotations
+
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.processes import NodeProcess
+
+DEADLINE = 60.0
+
+
+class HardwareReports:
+    """Listens to a hardware node.
+
+    Attributes:
+        received: When each report came [s], and its values by name; only of a running loop.
+    """
+
+    def __init__(self) -> None:
+        self._node = Node("bench", start_parameter_services=False)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._keep, 10)
+        self.received: list[tuple[float, dict[str, str]]] = []
+
+    def _keep(self, message: DiagnosticArray) -> None:
+        now = time.monotonic()
+        for status in message.status:
+            values = {item.key: item.value for item in status.values}
+            if int(values.get("periods", 0)) > 0:
+                self.received.append((now, values))
+
+    def listen(self, seconds: float, nodes: list[NodeProcess]) -> list[tuple[float, dict[str, str]]]:
+        """Reports of some seconds, from the next but one on.
+
+        Raises:
+            RobodynError: A node ended, or the loop did not get going.
+        """
+        deadline, first = time.monotonic() + seconds + DEADLINE, len(self.received) + 1
+        while len(self.received) < first + 2 or self.received[-1][0] - self.received[first][0] < seconds:
+            for node in nodes:
+                node.check()
+            if time.monotonic() > deadline:
+                raise RobodynError("bench: hardware and controller made no round trips")
+            self._executor.spin_once(timeout_sec=0.1)
+        return self.received[first:]
+
+    def close(self) -> None:
+        """End the node."""
+        self._executor.shutdown()
+        self._node.destroy_node()

@@ -1,0 +1,112 @@
+"""Hardware and controller in real time at 1 kHz, beside a process that does nothing but sleep until each period.
+
+``python -m bench.real_time sleep SECONDS`` is that process; ``observe SECONDS`` is one that notes how long after each
+state's time the command that answers it arrives. They print lateness in seconds, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import rclpy
+
+from bench.bare_echo import End
+from bench.hardware_reports import HardwareReports
+from bench.report import Section
+from robodyn_ros.nodes.processes import NodeProcess
+
+RATE = 1000
+SECONDS = 60.0
+ROBOT, CONTROLLER = "arm7", "computed_torque"
+
+
+def sleep(seconds: float) -> list[float]:
+    """How late sleep returns after each period's deadline [s]; periods over by then are missed and left out."""
+    period = round(1e9 / RATE)
+    late: list[float] = []
+    deadline = time.monotonic_ns()
+    end = deadline + seconds * 1e9
+    while deadline < end:
+        deadline += period
+        while (now := time.monotonic_ns()) < deadline:
+            time.sleep((deadline - now) * 1e-9)
+        late.append((now - deadline) * 1e-9)
+        deadline += (now - deadline) // period * period
+    return late
+
+
+def observe(seconds: float) -> list[float]:
+    """How long after the time of each state the command that answers it arrives [s]."""
+    end = End("bench_observer", "bench_unused", "joint_commands")
+    late: list[float] = []
+    stop = time.monotonic() + seconds
+    while time.monotonic() < stop:
+        message = end.receive(0.2)
+        if message is not None:
+            stamp = message.header.stamp
+            late.append((time.time_ns() - stamp.sec * 10**9 - stamp.nanosec) * 1e-9)
+    return late
+
+
+def process(task: str, seconds: float) -> subprocess.Popen[str]:
+    """A process with ``sleep`` or ``observe``."""
+    return subprocess.Popen([sys.executable, "-m", "bench.real_time", task, str(seconds)], stdout=subprocess.PIPE,
+                            text=True)
+
+
+def rows(seconds: float = SECONDS) -> Iterator[list[str]]:
+    """Sleep alone, the hardware's periods, and the way of a command."""
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    hardware = {"robot": ROBOT, "time_mode": "real_time", "update_rate": RATE}
+    controller = {"robot": ROBOT, "controller": CONTROLLER, "state_publish_rate": 10.0}
+    rclpy.init()
+    try:
+        with NodeProcess("hardware", hardware) as one, NodeProcess("controller", controller) as other:
+            reports = HardwareReports()
+            reports.listen(2.0, [one, other])
+            with process("sleep", seconds) as sleeping, process("observe", seconds) as observing:
+                received = reports.listen(seconds, [one, other])
+                slept, way = (np.array(json.loads(task.communicate()[0])) for task in (sleeping, observing))
+            reports.close()
+    finally:
+        rclpy.try_shutdown()
+    before, after = received[0][1], received[-1][1]
+    periods, missed, unanswered = (int(after[name]) - int(before[name]) for name in (
+        "periods", "missed periods", "periods without a new command"))
+    due = round(seconds * RATE)
+    sleep_missed = due - len(slept)
+
+    def figures(late: np.ndarray) -> list[str]:
+        return [f"{1e3 * value:.3f}" for value in (*np.percentile(late, [50, 99]), late.max())]
+
+    yield ["sleep alone", str(due), str(sleep_missed), "", *figures(slept), ""]
+    yield ["hardware's periods", str(periods), str(missed), str(unanswered), "", "",
+           f"{1e3 * float(after['worst jitter [s]']):.3f}",
+           "met" if missed / periods <= sleep_missed / due else "**missed**"]
+    yield ["from a state's time to its command", str(len(way)), "", "", *figures(way), ""]
+
+
+REAL_TIME = Section(
+    "Real time",
+    f"The nodes `hardware` (real_time, {ROBOT}, {RATE} Hz) and `controller` ({CONTROLLER}), two processes, for "
+    f"{SECONDS:g} s, while another process sleeps until each millisecond: how many periods were missed, the one after "
+    "them being due already, and how late the others began. The last row is how long after the time stamped on a "
+    "state a third process has the command that answers it. No real-time priorities. The aim is to miss no more than "
+    "sleep does.",
+    ("", "periods", "missed", "without a new command", "median [ms]", "99 % [ms]", "worst [ms]", ""),
+    rows,
+)
+
+if __name__ == "__main__":
+    if sys.argv[1] == "sleep":
+        print(json.dumps(sleep(float(sys.argv[2]))))
+    else:
+        rclpy.init()
+        print(json.dumps(observe(float(sys.argv[2]))))
+        rclpy.try_shutdown()
