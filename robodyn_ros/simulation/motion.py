@@ -84,7 +84,7 @@ def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
 
 
 def derivative(plant: PlantModel, x: NDArray[Any], asked: Demand, command: NDArray[Any]) -> NDArray[Any]:
-    """f(x) under constant commands: (6.1) and (6.16), with limited currents.
+    """f(x) under constant commands: [Yamamoto] (6.1) and (6.16), with limited currents.
 
     Args:
         plant: What is simulated.

@@ -22,7 +22,7 @@ from robodyn_ros.simulation.plant_model import Command, PlantModel, Report, Row
 
 
 def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> Problem:
-    """What the velocity after the step has to fulfil.
+    """What the velocity after the step has to fulfil: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
     Args:
         plant: What is simulated.
