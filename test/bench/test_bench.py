@@ -1,0 +1,122 @@
+"""The benchmarks' machinery, with few repetitions: every comparison first checks that both sides agree."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from bench import report
+from bench.timing import Comparison, compare, enough_calls
+
+HAS_PEERS = all(importlib.util.find_spec(name) for name in ("pinocchio", "mujoco"))
+needs_peers = pytest.mark.skipif(not HAS_PEERS, reason="the peers are not installed: pip install 'robodyn_ros[bench]'")
+
+
+def test_ratio_is_the_median_of_the_repetitions():
+    result = Comparison(np.array([1.0, 2.0, 9.0]), np.array([2.0, 2.0, 3.0]))
+    assert result.ratio == 1.0
+    assert result.spread == (0.75, 2.0)
+
+
+def test_both_sides_are_called_alternately():
+    calls = []
+    result = compare(lambda: calls.append("ours"), lambda: calls.append("peer"), repetitions=3, seconds=0.0)
+    assert len(result.ours) == len(result.peer) == 3
+    assert "".join(call[0] for call in calls[-6:]) == "opopop"
+
+
+def test_slow_functions_are_called_once():
+    calls = []
+    assert enough_calls(lambda: calls.append(1), 0.0) == 1
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(("ratio", "least", "cells"), [
+    (0.3, False, ["0.3", "0.3 to 0.3", "0.4", "met"]),
+    (0.5, False, ["0.5", "0.5 to 0.5", "0.4", "**missed**"]),
+    (0.5, True, ["0.5", "0.5 to 0.5", "0.4", "met"]),
+])
+def test_aims(ratio, least, cells):
+    assert report.ratio_cells(Comparison(np.full(3, ratio), np.ones(3)), 0.4, least) == cells
+    assert report.ratio_cells(Comparison(np.full(3, ratio), np.ones(3)), 1 / 30)[2] == "1/30"
+
+
+def test_section_becomes_markdown(capsys):
+    section = report.Section("Title", "Words.", ("a", "b"), lambda: [["1", "2"]], "images/x.svg", lambda: "A limit.")
+    assert section.run("row") == (
+        "## Title\n\n`python -m bench row`. Words.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n![Title](images/x.svg)"
+        "\n\nA limit.")
+    assert "| 1 | 2 |" in capsys.readouterr().out
+
+
+@needs_peers
+def test_single_calls_and_batches_agree_with_pinocchio():
+    from bench import batch, single_call
+    from bench.pinocchio_calls import calls, derivative_calls
+    from bench.robots import HANDS, HUMANOID, Pair, chain, tree
+
+    for urdf in (tree([("trunk", "base", 1), ("left", "trunk", 2), ("right", "trunk", 1)]), chain(3)):
+        pair = Pair(urdf)
+        for functions in (calls(pair), derivative_calls(pair)):
+            assert len(list(single_call.run(pair, functions, repetitions=1))) == len(functions)
+            for call in functions:
+                result = batch.run(pair, call, samples=40, looped=20, repetitions=1)
+                assert min(result.one.ours.min(), result.two.ours.min(), result.new.ours.min()) > 0.0
+    assert sum(joints for *_, joints in HUMANOID) == 32
+    assert sum(joints for *_, joints in HUMANOID + HANDS) == 44
+
+
+@needs_peers
+def test_check_finds_wrong_numbers():
+    from bench.pinocchio_calls import calls, check
+    from bench.robots import Pair, chain
+
+    pair = Pair(chain(3))
+    gravity = next(call for call in calls(pair) if call.name == "gravity")
+    q = np.ones(3)
+    right = pair.robot.dynamics().gravity(q)
+    check(gravity, pair, right, (q,))
+    with pytest.raises(AssertionError, match="gravity"):
+        check(gravity, pair, right + 1e-6, (q,))
+
+
+@needs_peers
+def test_steps_and_closed_loops_agree_with_mujoco():
+    from bench import closed_loop, plant
+    from bench.robots import Pair
+
+    pair = Pair(plant.damped(Pair.shipped("arm7").urdf))
+    assert plant.one(pair, steps=50, repetitions=1).ratio > 0.0
+    assert plant.many(pair, 2, robots=19, steps=20, repetitions=1).ratio > 0.0
+    assert plant.rollout(pair, 2, robots=5, steps=20, repetitions=1).ratio > 0.0
+    assert closed_loop.one(duration=0.2, repetitions=1).ratio > 0.0
+    assert closed_loop.many(1, duration=0.1, robots=9, repetitions=1).ratio > 0.0
+
+
+@needs_peers
+def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
+    from bench import growth
+
+    monkeypatch.setattr(growth, "JOINTS", (2, 10, 12))
+    monkeypatch.setattr(growth, "DOCS", tmp_path)
+    rows = list(growth.rows(repetitions=1))
+    assert [row[0] for row in rows] == ["2", "10", "12", "power, from 10 joints"]
+    assert {len(row) for row in rows} == {len(growth.GROWTH.head)}
+    assert (tmp_path / growth.IMAGE).read_text().startswith("<?xml")
+
+
+def test_power_of_known_times():
+    from bench import growth
+
+    times = {n: {"f": Comparison(np.array([n**2.0]), np.array([3.0 * n]))} for n in (3, 10, 20, 40)}
+    assert growth.power(times, "f", "ours") == pytest.approx(2.0)
+    assert growth.power(times, "f", "peer") == pytest.approx(1.0)
+
+
+@needs_peers
+def test_new_process_answers():
+    from bench import cold_start
+    from bench.robots import chain
+
+    took = cold_start.fresh(chain(2), ["gravity"], "off")
+    assert took["answer"] > 0.0 and took["memory"] >= took["memory_before"] > 0.0
