@@ -9,7 +9,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from robodyn_interfaces.msg import ControllerState
+from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.nodes.graph import NODES, TIME_MODES
 from robodyn_ros.nodes.plant_loop import TimeMode
@@ -44,6 +44,24 @@ def test_all_nodes_work_in_one_process():
         assert control[-1].controller == "computed_torque"
         answer = ros.call(Gravity, "dynamics/gravity", position=[0.0, 0.0])
         assert answer.success, answer.message
+        process.stop()
+
+
+def test_dc_motors_are_driven_by_voltage_as_docs_hardware_shows():
+    options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep",
+               "--actuators", "hardware_dc_motors", "--namespace", "volts")
+    with simulate(*options, "--ros-args", "-p", "output:=voltage") as process, RosTest(namespace="volts") as ros:
+        states = ros.record(JointState, "joint_states")
+        actuators = ros.record(ActuatorStates, "hardware/actuator_states")
+        commands = ros.record(VoltageCommands, "voltage_commands", 100)
+        ros.wait_for(lambda: states and stamp(states[-1]) > 1.0 and actuators, "a simulated second")
+        assert ros.node.count_publishers("joint_commands") == 0
+        assert max(abs(value) for value in states[-1].position) < 0.05  # held against gravity, with gears that rub
+        commanded = {tuple(message.voltage) for message in commands}
+        last = ros.wait_for(lambda: next((state for state in actuators if tuple(state.voltage) in commanded), None),
+                            "a commanded voltage at the motors' terminals")
+        assert min(last.voltage) > 0.1
+        assert min(last.temperature) > 25.0
         process.stop()
 
 
