@@ -48,6 +48,7 @@ def test_the_tests_below_know_every_function():
 
 def check_forms_agree(robot, seed, samples=3):
     compiled, textbook = Dynamics(robot), Dynamics(robot, compiled=False)
+    shared = BatchDynamics(compiled._kernels, threads=2)
     arrays = np.random.default_rng(seed).uniform(-3, 3, (3, samples, robot.n))
     wrenches = np.random.default_rng(seed).normal(size=(samples, 6))
     size = np.max(np.abs(textbook.batch.mass_matrix(arrays[0])))
@@ -58,7 +59,9 @@ def check_forms_agree(robot, seed, samples=3):
         for extra in extras:
             batched = (*arrays[:count], *extra)
             expected = getattr(textbook.batch, name)(*batched)
-            assert relative_error(getattr(compiled.batch, name)(*batched), expected, size) < tolerance, name
+            result = getattr(compiled.batch, name)(*batched)
+            assert relative_error(result, expected, size) < tolerance, name
+            np.testing.assert_array_equal(getattr(shared, name)(*batched), result)
             for index, sample in enumerate(zip(*(array[:2] for array in batched), strict=True)):
                 assert relative_error(getattr(compiled, name)(*sample), expected[index], size) < tolerance, name
                 np.testing.assert_array_equal(getattr(textbook, name)(*sample), expected[index])
@@ -219,6 +222,27 @@ def test_results_are_new_arrays_and_arguments_stay(dyn):
 
 def test_nan_stays_nan(dyn):
     assert np.isnan(dyn.inverse_dynamics(np.full(7, np.nan), np.zeros(7), np.zeros(7))).all()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nan_in_gives_nan_out_in_all_forms(name):
+    compiled, textbook = (Dynamics(PinReference("arm7").robot, compiled=compiled) for compiled in (True, False))
+    shared = BatchDynamics(compiled._kernels, threads=2)
+    function, state = getattr(compiled, name), np.random.default_rng(3).uniform(-1.0, 1.0, (FUNCTIONS[name], 7))
+    for number, joint in np.ndindex(state.shape):
+        moved, unknown = state.copy(), state.copy()
+        moved[number, joint] += 0.7
+        unknown[number, joint] = np.nan
+        depends = function(*moved) != function(*state)
+        result = np.isnan(function(*unknown))
+        assert np.all(result[depends]), (number, joint)
+        assert not np.any(result & ~np.isnan(getattr(textbook, name)(*unknown))), (number, joint)
+        many = np.repeat(state[:, None], 19, axis=1)
+        many[:, 11] = unknown
+        for batch in (compiled.batch, shared):
+            found = np.isnan(getattr(batch, name)(*many))
+            np.testing.assert_array_equal(found[11], result)
+            assert not found[[10, 12]].any()
 
 
 def test_many_threads_compile_once(monkeypatch):
