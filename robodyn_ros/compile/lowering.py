@@ -95,30 +95,37 @@ def lower(tape: Tape, memory: Memory, helpers: "Helpers", prefix: str = "") -> L
 
     Args:
         tape: What to compute.
-        memory: Where its inputs and results are.
+        memory: Where its inputs and results are; a result may replace an input.
         helpers: For how many samples, and the functions that the module's tapes share.
         prefix: What the names of this tape's own functions begin with, to tell several tapes of a module apart.
     """
     plan = partition(tape, helpers.lanes if helpers.width == 1 else 1)
     lists = _Lists(tape.codes.tolist(), tape.operands.tolist(), tape.constants.tolist())
-    outputs: dict[int, list[Place]] = {}
-    for place, entry in zip(memory.outputs, tape.outputs.tolist(), strict=True):
-        outputs.setdefault(entry, []).append(place)
-    uncomputed = [(entry, place) for entry in outputs if lists.codes[entry] <= op.CONSTANT for place in outputs[entry]]
+    flow = _Flow.of(tape, lists, memory)
+    uncomputed = [entry for entry in flow.outputs if lists.codes[entry] <= op.CONSTANT]
+    store_count = sum(len(flow.outputs[entry]) for entry in uncomputed)
+    slot_count, late = plan.slot_count, []
+    if len(plan.pieces) > 1 or store_count > STORES:
+        late = flow.put_aside(Place(memory.between.pointer, memory.between.offset + slot_count))
+        slot_count += len(late)
+    stores = [(entry, place) for entry in uncomputed for place in flow.outputs[entry]]
     pieces = []
     # The last of these stores, often the only ones, go into the first piece that computes.
-    for start in range(0, max(1, len(uncomputed)), STORES):
-        piece = _Piece(lists, memory, helpers, plan.slots, outputs)
-        piece.store_uncomputed(uncomputed[start : start + STORES])
+    for start in range(0, max(1, len(stores)), STORES):
+        piece = _Piece(lists, memory, helpers, plan.slots, flow)
+        piece.store_uncomputed(stores[start : start + STORES])
         pieces.append(piece)
     for number, steps in enumerate(plan.pieces):
         if number > 0:
-            pieces.append(_Piece(lists, memory, helpers, plan.slots, outputs))
+            pieces.append(_Piece(lists, memory, helpers, plan.slots, flow))
         for step in steps:
             pieces[-1].add(step, plan.sines, plan.cosines)
+    for start in range(0, len(late), STORES):
+        pieces.append(_Piece(lists, memory, helpers, plan.slots, flow))
+        pieces[-1].copy(late[start : start + STORES])
     texts = ["\n".join(piece.lines) for piece in pieces]
     if len(texts) == 1:
-        return Lowered(texts[0], "", plan.slot_count)
+        return Lowered(texts[0], "", slot_count)
     parameters = ", ".join(f"ptr noalias %{pointer}" for pointer in memory.pointers)
     arguments = ", ".join(f"ptr %{pointer}" for pointer in memory.pointers)
     functions = [
@@ -127,7 +134,7 @@ def lower(tape: Tape, memory: Memory, helpers: "Helpers", prefix: str = "") -> L
         for number, text in enumerate(texts)
     ]
     body = "\n".join(f"  call void @{prefix}piece{number}({arguments})" for number in range(len(texts)))
-    return Lowered(body, "".join(functions), plan.slot_count)
+    return Lowered(body, "".join(functions), slot_count)
 
 
 class _Lists(NamedTuple):
@@ -136,6 +143,44 @@ class _Lists(NamedTuple):
     codes: list[int]
     operands: list[list[int]]
     constants: list[float]
+
+
+class _Flow(NamedTuple):
+    """Which entries are read from and stored at which places; results may replace inputs.
+
+    Attributes:
+        readers: Input entries by their place.
+        outputs: Places by the entry that is stored there; without those that hold it anyhow.
+    """
+
+    readers: dict[Place, list[int]]
+    outputs: dict[int, list[Place]]
+
+    @classmethod
+    def of(cls, tape: Tape, lists: _Lists, memory: Memory) -> "_Flow":
+        readers: dict[Place, list[int]] = {}
+        for entry, code in enumerate(lists.codes):
+            if code == op.INPUT:
+                readers.setdefault(memory.inputs[lists.operands[entry][0]], []).append(entry)
+        outputs: dict[int, list[Place]] = {}
+        for place, entry in zip(memory.outputs, tape.outputs.tolist(), strict=True):
+            if entry not in readers.get(place, ()):
+                outputs.setdefault(entry, []).append(place)
+        return cls(readers, outputs)
+
+    def put_aside(self, first: Place) -> list[tuple[Place, Place]]:
+        """Keep what replaces inputs from ``first`` on, as long as there are pieces that may read these.
+
+        Returns:
+            What is to be copied in the end: from where, and to where.
+        """
+        copies: list[tuple[Place, Place]] = []
+        for places in self.outputs.values():
+            for number, place in enumerate(places):
+                if place in self.readers:
+                    places[number] = Place(first.pointer, first.offset + len(copies))
+                    copies.append((places[number], place))
+        return copies
 
 
 class Helpers:
@@ -205,19 +250,28 @@ class _Piece:
     """The instructions of one piece."""
 
     def __init__(
-        self, lists: _Lists, memory: Memory, helpers: Helpers, slots: dict[int, int], outputs: dict[int, list[Place]]
+        self, lists: _Lists, memory: Memory, helpers: Helpers, slots: dict[int, int], flow: _Flow
     ) -> None:
         self.lines: list[str] = []
         self._codes, self._operands, self._constants = lists
-        self._memory, self._helpers, self._slots, self._outputs = memory, helpers, slots, outputs
+        self._memory, self._helpers, self._slots = memory, helpers, slots
+        self._readers, self._outputs = flow
         self._width, self._kind = helpers.width, float_type(helpers.width)
         self._names: dict[int, str] = {}
+        self._truths: dict[int, str] = {}  # of comparisons, before they become numbers
         self._addresses = 0
 
     def store_uncomputed(self, results: list[tuple[int, Place]]) -> None:
         """Store results that are inputs or constants: entries and their places."""
         for entry, place in results:
-            self._store(place, self._value(entry))
+            self._store_result(place, self._value(entry))
+
+    def copy(self, places: list[tuple[Place, Place]]) -> None:
+        """Copy numbers from the first place to the second of each pair."""
+        for number, (source, target) in enumerate(places):
+            address, name = self._address(source), f"%late{number}"
+            self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {self._memory.alignment}")
+            self._store(target, name)
 
     def add(self, step: Step, sines: dict[int, int], cosines: dict[int, int]) -> None:
         """Compute a step."""
@@ -262,7 +316,12 @@ class _Piece:
 
     def _store_outputs(self, entry: int, name: str) -> None:
         for place in self._outputs[entry]:
-            self._store(place, name)
+            self._store_result(place, name)
+
+    def _store_result(self, place: Place, name: str) -> None:
+        for entry in self._readers.get(place, ()):  # read what is there while it is there
+            self._value(entry)
+        self._store(place, name)
 
     def _store(self, place: Place, name: str) -> None:
         address = self._address(place)
@@ -281,10 +340,13 @@ class _Piece:
             if code in LIBRARY:
                 return f"call {kind} @{self._helpers.library(code)}({given})"
             return f"call {kind} @{INTRINSICS[code]}.{mangled(self._width)}({given})"
-        return self._choice(code, name, *values)
+        if code in COMPARISONS:
+            self._truths[entry] = f"{name}t"
+        truth = self._truths.get(self._operands[entry][0]) if code == op.WHERE else None
+        return self._choice(code, name, truth, *values)
 
-    def _choice(self, code: int, name: str, a: str, b: str = "", c: str = "") -> str:
-        """Comparisons, sign, and choice between values."""
+    def _choice(self, code: int, name: str, condition: str | None, a: str, b: str = "", c: str = "") -> str:
+        """Comparisons, sign, and choice between values; ``condition``: what ``a`` is as a truth, if that is known."""
         kind, append = self._kind, self.lines.append
         truth = "i1" if self._width == 1 else f"<{self._width} x i1>"
         zero, one, minus_one = (literal(value, self._width) for value in (0.0, 1.0, -1.0))
@@ -296,8 +358,10 @@ class _Piece:
             append(f"  {name}p = fcmp ogt {kind} {a}, {zero}")
             append(f"  {name}s = select {truth} {name}n, {kind} {minus_one}, {kind} {a}")
             return f"select {truth} {name}p, {kind} {one}, {kind} {name}s"
-        append(f"  {name}t = fcmp une {kind} {a}, {zero}")
-        return f"select {truth} {name}t, {kind} {b}, {kind} {c}"
+        if condition is None:
+            condition = f"{name}t"
+            append(f"  {condition} = fcmp une {kind} {a}, {zero}")
+        return f"select {truth} {condition}, {kind} {b}, {kind} {c}"
 
     def _sincos(self, angles: tuple[int, ...], sines: dict[int, int], cosines: dict[int, int]) -> None:
         """Sine and cosine of entries: of one, or of several of a single sample gathered in a vector."""

@@ -85,16 +85,13 @@ class ProcedureText:
         return "".join(texts)
 
     def _computation(self, statement: Compute) -> str:
-        """A function; results that replace what it reads are copied when all has been read."""
+        """A function."""
         name = self._functions[statement]
-        copies: list[str] = []
-        outputs: list[Place] = []
-        for number, output in enumerate(statement.output_names):
-            start, size = self.starts[output], self._sizes[output]
-            if output in statement.inputs:
-                start = self._reserve(size)
-                copies += self._copy(f"c{number}", start, self.starts[output], size)
-            outputs += [Place("block", start + element) for element in range(size)]
+        outputs = [
+            Place("block", self.starts[output] + element)
+            for output in statement.output_names
+            for element in range(self._sizes[output])
+        ]
         inputs = [
             Place("block", self.starts[input_] + element)
             for input_ in statement.inputs
@@ -108,7 +105,6 @@ class ProcedureText:
                 lowered.functions,
                 f"define internal void @{name}(ptr noalias %block) noinline {self._helpers.attributes} {{",
                 lowered.body,
-                *copies,
                 "  ret void",
                 "}",
                 "",

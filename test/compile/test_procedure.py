@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
-from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, partition
+from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, lowering, partition
 from robodyn_ros.compile.machine import host
 from robodyn_ros.errors import CompileError, InputError
 
@@ -253,10 +253,21 @@ def many_operations(x, y):
     return x, y
 
 
-@pytest.mark.parametrize(
-    "swap", [lambda x, y: (y, x), lambda x, y: (y[::-1], x + y), many_operations], ids=["swap", "mixed", "in pieces"]
-)
-def test_all_is_read_before_anything_changes(swap):
+REPLACEMENTS = {
+    "swap": lambda x, y: (y, x),
+    "rotate": lambda x, y: (np.concatenate([x[1:], y[:1]]), np.concatenate([y[1:], x[:1]])),
+    "some stay": lambda x, y: (np.concatenate([x[:5], y[:8]]), np.concatenate([x[:6] * y[:6], y[6:]])),
+    "used later": lambda x, y: (x + 1.0, x * y + np.sin(x[::-1])),
+    "constants": lambda x, y: (np.zeros(13), x + y),
+    "in pieces": many_operations,
+}
+
+
+@pytest.mark.parametrize("at_once", [250, 3])
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_all_is_read_before_anything_changes(name, at_once, monkeypatch):
+    monkeypatch.setattr(lowering, "STORES", at_once)
+    swap = REPLACEMENTS[name]
     procedure = compile_procedure(
         {"x": (13,), "y": (13,)}, [Repeat("n", [Compute(swap, ("x", "y"), ("x", "y"))])], ["x", "y"], ["x", "y"]
     )
@@ -268,6 +279,24 @@ def test_all_is_read_before_anything_changes(swap):
         expected = each(procedure, 5, given, ["x", "y"])
         close(procedure.batch(**given), expected)
         close(procedure(x=x[2], y=y[2], n=n), {name: array[2] for name, array in expected.items()})
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=6, max_size=6), st.integers(0, 3))
+def test_any_replacement(sources, late):
+    """Each element becomes a sum of two others, or another one, the same variable being read twice."""
+
+    def mix(x, y, again):
+        old = [*x, *y]
+        sums = [old[a] + again[b % 3] * old[c] if number >= late else old[a]
+                for number, (a, b, c) in enumerate(sources)]
+        return np.array(sums[:3]), np.array(sums[3:])
+
+    procedure = compile_procedure(
+        {"x": (3,), "y": (3,)}, [Repeat(2, [Compute(mix, ("x", "y", "x"), ("x", "y"))])], ["x", "y"], ["x", "y"]
+    )
+    given = {"x": np.array([0.5, -1.5, 2.0]), "y": np.array([0.25, 3.0, -0.75])}
+    close(procedure(**given), procedure.interpret(**given))
 
 
 def test_a_computation_may_stand_in_several_places():
