@@ -12,7 +12,7 @@ from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.control import CartesianReference, Controller, JointReference, Law, State
 from robodyn_ros.control.loop import ControlLoop, Plugin
-from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.trajectory import JointTrajectory, Points
 from robodyn_ros.description.model import Limits
 from robodyn_ros.errors import SimulationError
@@ -70,6 +70,24 @@ def test_what_the_graph_does_in_lockstep(name):
                          (result.score.v, plant.v)):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(result.reference.q, reference)
+
+
+@pytest.mark.parametrize("name", controller_names())
+def test_every_law_that_is_installed(name):
+    robot, rest = robot_called("arm6"), np.zeros(6)
+    law, q, v = make_controller(name, robot), default_position(robot) + 0.4, np.full(6, 0.2)
+    loop = ClosedLoop(law)
+    scenario = loop.scenario([], 0.06, q=q, v=v)
+    score = loop.run(scenario).score
+    plant = Plant(robot)
+    plant.set_state(q, v)
+    law.activate(State(0.0, 0.0, q, v))
+    for k, (time, period) in enumerate(scenario.clocks):
+        reference = None if law.follows is None else law.follows(*(field[k] for field in scenario.references))
+        effort = law.update(State(time, period, plant.q, plant.v), reference)
+        plant.advance(Drive(np.clip(effort, -robot.model.effort_limit, robot.model.effort_limit), rest, rest), 2)
+    np.testing.assert_allclose(score.q, plant.q, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(score.v, plant.v, rtol=1e-9, atol=1e-9)
 
 
 def test_with_motors_and_limits():
