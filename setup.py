@@ -47,6 +47,8 @@ setup(
             f"pd_gravity = {NAME}.control.pd_gravity:PDGravity",
             f"computed_torque = {NAME}.control.computed_torque:ComputedTorque",
             f"iterative_learning = {NAME}.control.iterative_learning:IterativeLearning",
+            f"fuzzy = {NAME}.control.fuzzy:Fuzzy",
+            f"neural = {NAME}.control.neural:Neural",
             f"adaptive = {NAME}.control.adaptive:Adaptive",
             f"workspace_pd = {NAME}.control.workspace_pd:WorkspacePD",
             f"resolved_acceleration = {NAME}.control.resolved_acceleration:ResolvedAcceleration",

@@ -100,3 +100,16 @@ def hand_errors(robot, motion):
     rows, pose = axis_rows(task_axes(robot)), robot.dynamics().forward_kinematics
     return np.array([pose_error(pose(q), reference)[rows]
                      for q, reference in zip(motion.q, motion.references, strict=True)])
+
+
+def jumps(robot, controller, count=4, duration=2.5):
+    """Mean over random jumps of the goal: integral of |e| over the sum of the jumps [s], and greatest overshoot."""
+    areas, overshoots, rest = [], [], np.zeros(robot.n)
+    lower, upper = np.maximum(robot.model.position_lower, -1.5), np.minimum(robot.model.position_upper, 1.5)
+    for seed in range(count):
+        start, goal = lower + np.random.default_rng(seed).uniform(0.1, 0.9, (2, robot.n)) * (upper - lower)
+        motion = follow(robot, controller, lambda _, q=goal: JointReference(q, rest, rest), duration, start, step=2e-3)
+        error = goal - motion.q
+        areas.append(2e-3 * np.abs(error).sum() / np.abs(goal - start).sum())
+        overshoots.append(np.maximum(-error * np.sign(goal - start), 0.0).max())
+    return np.mean(areas), np.mean(overshoots)
