@@ -23,12 +23,14 @@ class Result(NamedTuple):
     Attributes:
         one: On one core, and of the loop.
         new: The same with a new array of results.
+        cached: The same of as many states at once as the loop has, which with their results stay in the cache.
         two: On two, and of the loop.
         parallel: Two cores of ours, and of Pinocchio's own batch on as many, where it has one.
     """
 
     one: Comparison
     new: Comparison
+    cached: Comparison
     two: Comparison
     parallel: Comparison | None
 
@@ -52,25 +54,26 @@ def run(pair: Pair, call: Call, samples: int = SAMPLES, looped: int = LOOPED, re
 
     out = function(*inputs)
 
-    def ours(threads: int, out: np.ndarray | None = out) -> np.ndarray:
+    def ours(threads: int, count: int, into: bool) -> np.ndarray:
         batch.threads = threads
-        return getattr(batch if out is None else batch.into(out), call.name)(*inputs)
+        return getattr(batch.into(out[:count]) if into else batch, call.name)(*(array[:count] for array in inputs))
 
-    def per_state(times: Comparison, peers: int) -> Comparison:
-        return Comparison(times.ours / samples, times.peer / peers)
+    def against_loop(threads: int, count: int, into: bool) -> Comparison:
+        times = compare(partial(ours, threads, count, into), partial(loop, call, head), repetitions)
+        return Comparison(times.ours / count, times.peer / looped)
 
-    one, new, two = (per_state(compare(function, partial(loop, call, head), repetitions), looped)
-                     for function in (partial(ours, 1), partial(ours, 1, None), partial(ours, 2)))
+    one, new, cached, two = (against_loop(*how) for how in (
+        (1, samples, True), (1, samples, False), (1, looped, True), (2, samples, True)))
     own = {"inverse_dynamics": pin.rneaInParallel, "forward_dynamics": pin.abaInParallel}.get(call.name)
     if own is None:
-        return Result(one, new, two, None)
+        return Result(one, new, cached, two, None)
     pool = pin.ModelPool(pair.model, 2)
     states = [np.asfortranarray(array[:, pair.to_pin].T) for array in inputs]
     result = np.empty_like(states[0])
     own(2, pool, *states, result)
     np.testing.assert_allclose(out, result[pair.from_pin].T, rtol=0.0, atol=1e-9 * np.abs(result).max())
-    parallel = compare(partial(ours, 2), partial(own, 2, pool, *states, result), repetitions)
-    return Result(one, new, two, per_state(parallel, samples))
+    parallel = compare(partial(ours, 2, samples, True), partial(own, 2, pool, *states, result), repetitions)
+    return Result(one, new, cached, two, Comparison(parallel.ours / samples, parallel.peer / samples))
 
 
 def rows() -> Iterator[list[str]]:
@@ -81,17 +84,18 @@ def rows() -> Iterator[list[str]]:
         own = "" if result.parallel is None else f"{np.median(result.parallel.peer) * 1e9:.0f}"
         ratio = "" if result.parallel is None else f"{result.parallel.ratio:.3g}"
         yield [call.name, *time_cells(result.one, 1e9, 0), *ratio_cells(result.one, 1 / 30),
-               *(f"{np.median(times.ours) * 1e9:.0f}" for times in (result.new, result.two)),
+               *(f"{np.median(times.ours) * 1e9:.0f}" for times in (result.cached, result.new, result.two)),
                f"{result.two.ratio:.3g}", own, ratio]
 
 
 BATCH = Section(
     "Batches",
     f"Time per state of {SAMPLES:,} states of arm7 in one call, against a Python loop over Pinocchio, on one core. "
-    "Results go into an array made before (`dyn.batch.into(out)`); with a new one each time, the system has to empty "
-    "its memory, which for results of this size takes longer than computing them (next column). Then on two cores, "
-    "also against Pinocchio's own batches on two, where it has them.",
-    ("function", "ours [ns]", "loop over Pinocchio [ns]", *RATIO_HEAD, "new array [ns]", "two cores [ns]",
-     "to the loop", "Pinocchio's batch, two cores [ns]", "ours to it"),
+    "Results go into an array made before (`dyn.batch.into(out)`). Next to it what limits that: the time per state of "
+    f"{LOOPED:,} states, which with their results stay in the cache; the rest is writing to memory. Then the time with "
+    "a new array for each call, whose memory the system has to empty first; and on two cores, also against Pinocchio's "
+    "own batches on two, where it has them.",
+    ("function", "ours [ns]", "loop over Pinocchio [ns]", *RATIO_HEAD, "in the cache [ns]", "new array [ns]",
+     "two cores [ns]", "to the loop", "Pinocchio's batch, two cores [ns]", "ours to it"),
     rows,
 )

@@ -127,6 +127,14 @@ def rows() -> Iterator[list[str]]:
         yield [what, f"{ours:.3g}", f"{theirs:.3g}", *ratio_cells(result, aim)]
 
 
+def limits() -> str:
+    """What a tick consists of."""
+    _, loop, _ = prepared(0.01)
+    operations = sum(tape.operation_count for tape in loop._procedure(False).tapes.values())
+    return (f"What limits these is arithmetic, as for the plant's steps: a tick of law and plant has {operations:,} "
+            "operations on floating-point numbers.")
+
+
 CLOSED_LOOP = Section(
     "Closed loops",
     f"arm7 under computed torque, {DURATION:g} s simulated with steps and control periods of 1 ms, against a Python "
@@ -134,4 +142,5 @@ CLOSED_LOOP = Section(
     "robot records every tick.",
     ("", "ours [ms]", "Python loop [ms]", *RATIO_HEAD),
     rows,
+    limits=limits,
 )
