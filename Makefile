@@ -3,7 +3,7 @@
 #   make demo    the arm follows a trajectory while its controller is swapped
 #   make test    the tests; ARGS go to pytest: make test ARGS="-k gravity"
 #   make lint    ruff and mypy
-#   make bench   figures side by side with Pinocchio and bare rclpy
+#   make bench   figures side by side with Pinocchio, MuJoCo and bare rclpy
 #   make setup   the set-up alone; make clean removes all that it made
 #
 # PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
