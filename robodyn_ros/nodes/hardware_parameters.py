@@ -44,8 +44,8 @@ PARAMETERS = (
     Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
               "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
               "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
-    Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period.",
-              read_only=True, minimum=1),
+    Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period; 0: "
+              "another node keeps the time.", read_only=True, minimum=0),
     Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
               maximum=1e3),
     Parameter("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not exceed; 0: "
