@@ -73,7 +73,10 @@ class LQRParameters(Parameters):
         gain: K = [K_q, K_v], shape (n, 2n).
     """
 
-    q0: Array = per_joint(operating_point, unit=POSITION, description="Position at which the robot is linearised")
+    q0: Array = per_joint(
+        operating_point, unit=POSITION, minimum=-1e4, maximum=1e4,
+        description="Position at which the robot is linearised",
+    )
     q_tolerance: Array = per_joint(
         0.1, unit=POSITION, minimum=1e-4, maximum=1e4, description="Position error that costs 1"
     )

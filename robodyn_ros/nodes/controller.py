@@ -157,7 +157,8 @@ class ControllerNode(RobodynNode):
         self.set_parameters([RosParameter("controller", value=self._loop.active.name)])
 
     def _on_change(self, changes: Mapping[str, Any]) -> None:
-        gains = self._plugin_parameters.changed(changes)
+        in_force = (self._loop.active.name, self.parameters["safe_controller"])
+        gains = self._plugin_parameters.changed(changes, in_force)
         name = changes.get("controller", self._loop.active.name)
         successor = None
         if name != self._loop.active.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from robodyn_ros.control.parameters import FlatParameter
@@ -30,6 +30,7 @@ class ControllerParameters:
         self._values: dict[str, PluginParameters] = {}
         self._names: dict[str, str] = {}  # by prefix
         self._owners: dict[str, tuple[str, str]] = {}  # plugin and flat name by full name
+        self._structural: set[str] = set()  # full names
 
     def __getitem__(self, name: str) -> PluginParameters:
         """Parameters of a declared plugin."""
@@ -54,8 +55,9 @@ class ControllerParameters:
         except FAULTS as error:
             raise PluginError(f"controller '{name}': its default parameters fail: {error}") from error
         declared: dict[str, str] = {}
+        rows = defaults.flat(self._robot)
         try:
-            for row in defaults.flat(self._robot):
+            for row in rows:
                 full = f"{front}.{row.name}"
                 self._parameters.declare([_parameter(full, row)])
                 declared[full] = row.name
@@ -66,23 +68,28 @@ class ControllerParameters:
             raise
         self._names[front] = name
         self._owners.update({full: (name, flat) for full, flat in declared.items()})
+        self._structural.update(f"{front}.{row.name}" for row in rows if row.structural)
 
-    def changed(self, changes: Mapping[str, Any]) -> dict[str, PluginParameters]:
+    def changed(self, changes: Mapping[str, Any], in_force: Collection[str]) -> dict[str, PluginParameters]:
         """What the parameters of plugins will be after a change; nothing is stored.
 
         Args:
             changes: New values by full name; those of other parameters are passed over.
+            in_force: Plugins whose structural parameters cannot change now.
 
         Returns:
             Parameters by the plugin's name, only of plugins that something changes for.
 
         Raises:
-            InputError: A value is not valid.
+            InputError: A value is not valid, or is structural and its plugin in force.
         """
         by_plugin: dict[str, dict[str, Any]] = defaultdict(dict)
         for full, value in changes.items():
             if full in self._owners:
                 name, flat = self._owners[full]
+                if full in self._structural and name in in_force:
+                    raise InputError(f"parameter '{full}': fixed while controller '{name}' is in force or the safe "
+                                     f"one; swap to another one first")
                 by_plugin[name][flat] = value
         return {
             name: self._values[name].with_flat_values(self._robot, values) for name, values in by_plugin.items()
@@ -95,11 +102,11 @@ class ControllerParameters:
 
 def _parameter(name: str, row: FlatParameter) -> Parameter:
     unit = f" [{row.unit}]" if row.unit else ""
+    fixed = "; fixed while the controller is in force" if row.structural else ""
     return Parameter(
         name,
         row.value,
-        f"{row.description}{unit}.",
-        read_only=row.structural,
+        f"{row.description}{unit}{fixed}.",
         minimum=row.minimum if math.isfinite(row.minimum) else None,
         maximum=row.maximum if math.isfinite(row.maximum) else None,
     )

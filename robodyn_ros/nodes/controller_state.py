@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
 from robodyn_ros.control.cartesian_reference import CartesianReference, ForceReference
-from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.loop import Plugin, Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.messages import NANOSECONDS, to_field
@@ -63,6 +63,8 @@ class ControllerStatePublisher:
         message = ControllerState(
             header=header, controller=plugin.name, joint_names=self._joint_names, output=to_field(tick.effort)
         )
+        if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):
+            message.memory_names, message.memory = names, to_field(plugin.controller.memory)
         if self._voltage is not None:
             message.voltage = to_field(self._voltage(tick))
         message.feedback = state_point(state.q, state.v)

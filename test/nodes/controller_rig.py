@@ -42,10 +42,14 @@ class Rig:
         self.publisher = ros.publisher(JointTrajectory, f"{namespace}/controller/joint_trajectory", matched=0)
 
     def __enter__(self):
-        for name in self.settings:
-            self.start(name)
-        self.ros.wait_for(self.publisher.get_subscription_count, "the controller's subscription")
-        self.next()
+        try:
+            for name in self.settings:
+                self.start(name)
+            self.ros.wait_for(self.publisher.get_subscription_count, "the controller's subscription")
+            self.next()
+        except BaseException:  # leave no process behind
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):

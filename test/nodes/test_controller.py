@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from controller_rig import NAMES, Rig, trajectory
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rcl_interfaces.srv import DescribeParameters, ListParameters
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.control.registry import controller_names
 from robodyn_ros.nodes.messages import set_stamp
 
 PLUGINS = "plugins_for_test:"
@@ -124,9 +126,28 @@ def test_every_parameter_is_described(rig):
     assert {"controller", "pd.gains.joint1.p", "computed_torque.gains.joint2.d", "damping.gains.joint1.d"} <= set(names)
     ours = [d for d in described if d.name not in ("use_sim_time", "start_type_description_service")]
     assert all(descriptor.description for descriptor in ours)
+    for name in controller_names():
+        assert any(d.name.startswith(f"{name}.") for d in ours), name
+    values = rig.ros.call(GetParameters, f"{service}/get_parameters", names=[d.name for d in ours]).values
+    for descriptor, value in zip(ours, values, strict=True):
+        if value.type in (ParameterType.PARAMETER_INTEGER, ParameterType.PARAMETER_DOUBLE):
+            (bounds,) = (*descriptor.floating_point_range, *descriptor.integer_range)
+            assert bounds.from_value > -np.inf, descriptor.name
     (stiffness,) = [d for d in ours if d.name == "pd.gains.joint1.p"]
     assert "[N m/rad]" in stiffness.description
     assert (stiffness.floating_point_range[0].from_value, stiffness.floating_point_range[0].to_value) == (0.0, np.inf)
+
+
+def test_estimates_are_shown_by_name(rig):
+    rig.hold_at("adaptive", [0.0, 0.0])
+    before = rig.next()
+    assert len(before.memory_names) == len(before.memory) > len(NAMES)
+    assert "joint2.friction" in before.memory_names
+    rig.publisher.publish(trajectory([1.0], [[1.0, -1.0]]))
+    moved = rig.next("estimates that adapt", lambda s: list(s.memory) != list(before.memory))
+    assert moved.memory_names == before.memory_names and np.isfinite(moved.memory).all()
+    rig.set(controller="computed_torque")
+    assert not rig.next("no memory", lambda s: s.controller == "computed_torque").memory_names
 
 
 def test_bad_trajectories_are_refused_and_the_robot_stays(rig):
@@ -183,9 +204,10 @@ def test_a_users_own_controller_with_its_parameters(rig):
     rig.next("the plugin", lambda s: s.controller == name)
     assert rig.get("Spring.gains.joint1.stiffness", "Spring.damping", "Spring.rank") == [50.0, 5.0, 2]
     rig.set(**{"Spring.gains.joint1.stiffness": 400.0})
-    assert "rank" in rig.refuse(**{"Spring.rank": 3})
+    assert "'Spring.rank': fixed while" in rig.refuse(**{"Spring.rank": 3})
     rig.set(controller="pd", **{"Spring.damping": 7.0})
-    assert rig.get("controller", "Spring.damping") == ["pd", 7.0]
+    rig.set(**{"Spring.rank": 3})
+    assert rig.get("controller", "Spring.damping", "Spring.rank") == ["pd", 7.0, 3]
 
 
 @pytest.mark.parametrize(("plugin", "reason"), [("FailsLater", "ZeroDivisionError: later"), ("NotANumberLater", "nan")])
