@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.joint_actuators import within
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
 from robodyn_ros.dynamics.state_space import runge_kutta_step
 from robodyn_ros.simulation.joint_constraints import LOWER, STICKING, UPPER, Problem, friction_part
-from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative, inertia, viscous
+from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative, inertia
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
 
 
@@ -46,7 +45,8 @@ def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -
     return runge_kutta_step(rate, 0.0, x, plant.step)
 
 
-def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any]) -> Problem:
+def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any]
+            ) -> tuple[Problem, NDArray[Any]]:
     """What friction and stops make of the velocity that the smooth motion ends with.
 
     A joint that the smooth motion brings to a stop, or leaves there, does not go on in that direction.
@@ -56,13 +56,16 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: ND
         state: Shape (len(Row), n).
         command: Shape (len(Command), n).
         x: Where the smooth motion ends, shape (len(Smooth), n).
+
+    Returns:
+        The problem; and the motors' voltages, shape (n,) [V].
     """
     v, actuators = state[Row.VELOCITY], plant.actuators
     voltage = demand(plant, command, v).voltage
     motor = actuators.effort_of(actuators.instant_current(voltage, state[Row.CURRENT], v))
     level = plant.friction.level(v) + actuators.gear_friction(motor) + command[Command.BRAKE]
     mass, nothing = inertia(plant, state[Row.POSITION]), np.zeros(plant.n)
-    return Problem(
+    posed = Problem(
         matrix=mass,
         momentum=mass @ x[Smooth.VELOCITY],
         friction=plant.step * level,
@@ -71,33 +74,31 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: ND
         drive=nothing,
         drive_damping=nothing,
     )
+    return posed, voltage
 
 
-def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any], posed: Problem,
-           velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any]
-           ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The state after the step; arguments as for :func:`problem` and ``semi_implicit_euler.commit``.
+def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], posed: Problem, voltage: NDArray[Any],
+           velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any]) -> NDArray[Any]:
+    """The state after the step, shape (len(Row), n).
 
-    Returns:
-        State, shape (len(Row), n); and report, shape (len(Report), n), of the step's end.
+    Arguments are those of :func:`problem` and ``semi_implicit_euler.commit``.
     """
     actuators, step, v = plant.actuators, plant.step, state[Row.VELOCITY]
-    asked, damping = demand(plant, command, v), viscous(plant, command)
     share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
     corrected = x[Smooth.POSITION] + share * step * (velocity - x[Smooth.VELOCITY])
     # Exactly at the stop, and exactly where it was, whatever the method's error.
     at_stop = where(equal(piece, LOWER), plant.limits.lower, where(equal(piece, UPPER), plant.limits.upper, corrected))
     resting = equal(piece, STICKING) * equal(v, 0.0)
     q = where(resting, state[Row.POSITION], clip(at_stop, plant.limits.lower, plant.limits.upper))
-    current = actuators.instant_current(asked.voltage, x[Smooth.CURRENT], velocity)
+    current = actuators.instant_current(voltage, x[Smooth.CURRENT], velocity)
     heat = x[Smooth.WINDING_HEAT] - state[Row.WINDING_HEAT]
     dry, middle = friction_part(posed, impulse), 0.5 * (x[Smooth.VELOCITY] + velocity)
     limit = actuators.greatest_current
     saturation = np.where(np.isfinite(limit), greater_equal(abs(current), limit), 0.0)
-    after = np.stack([
+    return np.stack([
         q,
         velocity,
-        np.where(actuators.has_inductance, within(x[Smooth.CURRENT], limit), current),
+        current,
         actuators.next_temperature(state[Row.TEMPERATURE], heat, step),
         piece,
         saturation,
@@ -108,15 +109,3 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDA
         state[Row.FRICTION_LOSS] - dry * middle,
         state[Row.STOP_LOSS] - (impulse - dry) * middle,
     ])
-    terminals = actuators.motors.motor.resistance * current + actuators.back_emf(velocity)
-    report = np.stack([
-        np.where(actuators.is_motor, where(saturation, terminals, asked.voltage), 0.0),
-        current,
-        asked.effort + actuators.effort_of(current) - command[Command.DAMPING] * velocity,
-        dry / step - (damping - command[Command.DAMPING]) * velocity,
-        (impulse - dry) / step,
-        asked.voltage_saturated,
-        saturation,
-        asked.effort_saturated,
-    ])
-    return after, report

@@ -99,16 +99,16 @@ def most_rounds(n: int) -> int:
     return BLOCK_ROUNDS + 60 * n
 
 
-def admissible(piece: NDArray[Any], problem: Problem) -> NDArray[Any]:
-    """Pieces to start from: none that a joint cannot have.
-
-    At a stop that it cannot reach a joint slides instead; without friction it has one sliding piece, NEGATIVE; with an
-    endless one it only sticks.
-    """
-    piece = where(equal(piece, LOWER) * equal(problem.slowest, -np.inf), NEGATIVE, piece)
-    piece = where(equal(piece, UPPER) * equal(problem.fastest, np.inf), POSITIVE, piece)
+def admissible(piece: NDArray[Any], friction: NDArray[Any]) -> NDArray[Any]:
+    """Pieces to start from: without friction a joint has one sliding piece, with an endless one it only sticks."""
     sliding = where(equal(piece, STICKING) + equal(piece, POSITIVE), NEGATIVE, piece)
-    return where(equal(problem.friction, 0.0), sliding, where(equal(problem.friction, np.inf), STICKING, piece))
+    return where(equal(friction, 0.0), sliding, where(equal(friction, np.inf), STICKING, piece))
+
+
+def within_reach(piece: NDArray[Any], problem: Problem) -> NDArray[Any]:
+    """Pieces to start from, sliding instead of at a stop that cannot be reached in this step."""
+    piece = where(equal(piece, LOWER) * equal(problem.slowest, -np.inf), NEGATIVE, piece)
+    return where(equal(piece, UPPER) * equal(problem.fastest, np.inf), POSITIVE, piece)
 
 
 def one_round(limits: Limits, problem: Problem, piece: NDArray[Any], saturation: NDArray[Any], number: Any) -> Round:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import within
-from robodyn_ros.compile import greater, where
+from robodyn_ros.compile import where
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.newton_euler import bias
@@ -42,15 +42,11 @@ class Demand(NamedTuple):
 
     Attributes:
         effort: Of ideal sources; 0 for motors, shape (n,) [N m or N].
-        voltage: Of motors, shape (n,) [V].
-        voltage_saturated: 1 where the amplifier's limit cut the voltage, shape (n,).
-        effort_saturated: 1 where the joint's effort limit cut the effort, shape (n,).
+        voltage: Of motors; 0 for ideal sources, shape (n,) [V].
     """
 
     effort: NDArray[Any]
     voltage: NDArray[Any]
-    voltage_saturated: NDArray[Any]
-    effort_saturated: NDArray[Any]
 
 
 def demand(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> Demand:
@@ -61,16 +57,15 @@ def demand(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> Demand:
         command: Shape (len(Command), n).
         v: Joint velocities when the step begins, shape (n,) [rad/s or m/s].
     """
-    actuators, limit = plant.actuators, plant.model.effort_limit
-    asked = command[Command.EFFORT]
-    effort = within(asked, limit)
-    by_voltage = command[Command.BY_VOLTAGE]
-    wanted = where(by_voltage, command[Command.VOLTAGE], actuators.wanted_voltage(effort, v))
-    voltage = np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0)
-    beyond = np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
-                      greater(abs(wanted), actuators.voltage_limit), 0.0)
-    return Demand(np.where(actuators.is_motor, 0.0, effort), voltage, beyond,
-                  where(by_voltage, 0.0, greater(abs(asked), limit)))
+    actuators = plant.actuators
+    effort = within(command[Command.EFFORT], plant.model.effort_limit)
+    wanted = where(command[Command.BY_VOLTAGE], command[Command.VOLTAGE], actuators.wanted_voltage(effort, v))
+    return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0))
+
+
+def ideal_effort(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
+    """What ideal sources exert, within limits; 0 where there is a motor, shape (n,) [N m or N]."""
+    return np.where(plant.actuators.is_motor, 0.0, within(command[Command.EFFORT], plant.model.effort_limit))
 
 
 def viscous(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:

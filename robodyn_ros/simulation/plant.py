@@ -3,84 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.program import Repeat
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.motion import Smooth
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
-from robodyn_ros.simulation.plant_step import plant_program
+from robodyn_ros.simulation.plant_step import plant_program, report_statement
+from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, energy
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
 
 _POSITION, _VELOCITY = int(Row.POSITION), int(Row.VELOCITY)  # plain integers index faster
-
-
-class ActuatorState(NamedTuple):
-    """What the actuators did in the last step; every array has shape (n,).
-
-    Attributes:
-        voltage: At the motors' terminals; NaN for an ideal source [V].
-        current: Of the armature; NaN likewise [A].
-        motor_torque: Generated, before rotor inertia and gear; NaN likewise [N m].
-        joint_effort: Of the drive on the joint [N m or N].
-        friction_effort: Of friction in joint and gear, and of a brake, on the joint [N m or N].
-        temperature: Of the winding; NaN where it is not modelled [degrees Celsius].
-        voltage_saturated: Whether the amplifier's voltage limit cut something off.
-        current_saturated: Whether the limit of current or torque did.
-        effort_saturated: Whether the joint's effort limit did.
-    """
-
-    voltage: Array
-    current: Array
-    motor_torque: Array
-    joint_effort: Array
-    friction_effort: Array
-    temperature: Array
-    voltage_saturated: NDArray[np.bool_]
-    current_saturated: NDArray[np.bool_]
-    effort_saturated: NDArray[np.bool_]
-
-
-class Energy(NamedTuple):
-    """Where the energy is, and where it came from and went since the last reset or new state [J].
-
-    kinetic + potential + magnetic changes by drive_work + external_work - viscous_loss - friction_loss - stop_loss -
-    winding_heat, but for the integrator's error.
-
-    Attributes:
-        kinetic: Of links and rotors.
-        potential: Of the links; 0 where their centre of mass is as high as the base's origin.
-        magnetic: Of the motors' inductances.
-        drive_work: Taken by motors from their supply, and done by ideal sources.
-        external_work: Of external wrenches.
-        viscous_loss: In joints, motors' shafts, and passive drives.
-        friction_loss: Of dry friction and brakes.
-        stop_loss: At stops.
-        winding_heat: In the motors' resistances.
-    """
-
-    kinetic: float
-    potential: float
-    magnetic: float
-    drive_work: float
-    external_work: float
-    viscous_loss: float
-    friction_loss: float
-    stop_loss: float
-    winding_heat: float
 
 
 class Plant:
@@ -153,28 +98,12 @@ class Plant:
     @property
     def actuator_state(self) -> ActuatorState:
         """What the actuators did in the last step."""
-        report, actuators = self._report, self.model.actuators
-
-        def of_motor(values: Array, known: NDArray[np.bool_] = actuators.is_motor) -> Array:
-            return np.where(known, values, np.nan)
-
-        return ActuatorState(
-            of_motor(report[Report.VOLTAGE]), of_motor(report[Report.CURRENT]),
-            of_motor(actuators.motors.motor.torque_constant * report[Report.CURRENT]), report[Report.EFFORT].copy(),
-            report[Report.FRICTION].copy(), of_motor(self._state[Row.TEMPERATURE], actuators.has_heat),
-            report[Report.VOLTAGE_SATURATED] > 0.0, report[Report.CURRENT_SATURATED] > 0.0,
-            report[Report.EFFORT_SATURATED] > 0.0)
+        return actuator_state(self.model, self._state, self._report)
 
     @property
     def energy(self) -> Energy:
         """Where the energy is, and where it came from and went since the last reset or new state."""
-        state, model, actuators = self._state, self.model.model, self.model.actuators
-        inertia = self._dynamics.mass_matrix(self.q) + np.diag(actuators.reflected_inertia)
-        sums = [float(state[row].sum()) for row in (Row.DRIVE_WORK, Row.EXTERNAL_WORK, Row.VISCOUS_LOSS,
-                                                    Row.FRICTION_LOSS, Row.STOP_LOSS, Row.WINDING_HEAT)]
-        magnetic = actuators.magnetic_energy(state[Row.CURRENT]).sum()
-        return Energy(float(0.5 * self.v @ inertia @ self.v), float(potential_energy(model, self.q)), float(magnetic),
-                      *sums)
+        return energy(self.model, self._dynamics.mass_matrix(self.q), self._state)
 
     def joint_inertia(self) -> Array:
         """Inertia that each joint feels when it moves alone, rotors included, shape (n,) [kg m^2 or kg]."""
@@ -262,8 +191,8 @@ class Plant:
     def _make_procedure(self) -> Procedure:
         variables, statements = plant_program(self.model)
         inputs = ["state", "command"] + ["smooth"] * (self._adaptive is not None)
-        return compile_procedure(variables, [Repeat("steps", statements)], inputs, ("state", "report", "health"),
-                                 name="plant")
+        return compile_procedure(variables, [Repeat("steps", statements), report_statement(self.model)], inputs,
+                                 ("state", "report", "health"), name="plant")
 
     def _prepare_step(self) -> None:
         """Work out what is not compiled: what wrenches do here, and where the adaptive method goes."""

@@ -12,23 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.program import Compute, RepeatWhile, Statement
+from robodyn_ros.compile import Compute
+from robodyn_ros.compile.program import RepeatWhile, Statement
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.simulation import free_step, semi_implicit_euler
-from robodyn_ros.simulation.joint_constraints import Problem, admissible, most_rounds, one_round
+from robodyn_ros.simulation.joint_constraints import Problem, admissible, most_rounds, one_round, within_reach
 from robodyn_ros.simulation.motion import Smooth
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
+from robodyn_ros.simulation.readings import report
 
 _PROBLEM = Problem._fields
 _CHOICE = ("piece", "saturation")
+_SOLUTION = ("velocity", "impulse", *_CHOICE)
 
 
 def plant_program(plant: PlantModel) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
     """Variables and statements of one step.
 
-    In: ``state``, shape (len(Row), n), and ``command``, shape (len(Command), n). Out: ``state`` and ``report``, shape
-    (len(Report), n), and ``health``, a number that is finite if the state is. With ``Integrator.ADAPTIVE`` the end of
-    the smooth motion, ``smooth``, shape (len(Smooth), n), has to be given as well.
+    In: ``state``, shape (len(Row), n), and ``command``, shape (len(Command), n). Out: ``state``. With
+    ``Integrator.ADAPTIVE`` the end of the smooth motion, ``smooth``, shape (len(Smooth), n), has to be given as well.
 
     Args:
         plant: What is simulated.
@@ -37,69 +39,86 @@ def plant_program(plant: PlantModel) -> tuple[dict[str, Shape], tuple[Statement,
         Shape of each variable by name, for a program that may have more of its own; and the statements.
     """
     n = plant.n
-    vector = (n,)
     variables: dict[str, Shape] = {"state": (len(Row), n), "command": (len(Command), n), "report": (len(Report), n),
-                                   "health": ()}
-    variables |= dict.fromkeys(_PROBLEM, vector) | {"matrix": (n, n)}
-    variables |= {"velocity": vector, "impulse": vector, "piece": vector, "saturation": vector, "rounds": (),
-                  "moved": ()}
-    pivoting = RepeatWhile("moved", most_rounds(n), [Compute(
-        partial(_round, plant), (*_PROBLEM, *_CHOICE, "rounds"),
-        ("velocity", "impulse", *_CHOICE, "moved", "rounds"))])
-    solution = ("velocity", "impulse", *_CHOICE)
+                                   "health": (), "rounds": (), "moved": ()}
+    variables |= dict.fromkeys((*_PROBLEM, "voltage", *_SOLUTION), (n,)) | {"matrix": (n * (n + 1) // 2,)}
+    pivoting = RepeatWhile("moved", most_rounds(n), [
+        Compute(partial(_round, plant), (*_PROBLEM, *_CHOICE, "rounds"), (*_SOLUTION, "moved", "rounds"))])
+    posed = (*_PROBLEM, "voltage", *_CHOICE, "rounds")
+    given = ("state", "command")
     if plant.integrator is Integrator.SEMI_IMPLICIT_EULER:
         return variables, (
-            Compute(partial(_pose, plant), ("state", "command"), (*_PROBLEM, *_CHOICE, "rounds")),
+            Compute(partial(_pose, plant), given, posed),
             pivoting,
-            Compute(partial(_commit, plant), ("state", "command", *_PROBLEM, *solution),
-                    ("state", "report", "health")))
+            Compute(partial(_commit, plant), (*given, "voltage", *_PROBLEM, *_SOLUTION), "state"))
     variables["smooth"] = (len(Smooth), n)
-    statements = (
-        Compute(partial(_pose_after_free_step, plant), ("state", "command", "smooth"),
-                ("smooth", *_PROBLEM, *_CHOICE, "rounds")),
+    return variables, (
+        Compute(partial(_pose_after_free_step, plant), (*given, "smooth"), ("smooth", *posed)),
         pivoting,
-        Compute(partial(_commit_after_free_step, plant), ("state", "command", "smooth", *_PROBLEM, *solution),
-                ("state", "report", "health")))
-    return variables, statements
+        Compute(partial(_commit_after_free_step, plant), ("state", "smooth", "voltage", *_PROBLEM, *_SOLUTION),
+                "state"))
+
+
+def report_statement(plant: PlantModel) -> Statement:
+    """What to do after some steps for ``report``, shape (len(Report), n), and ``health``, finite if the state is."""
+    return Compute(partial(_report, plant), ("state", "command", "voltage", "friction", "impulse"),
+                   ("report", "health"))
 
 
 def _pose(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
-    posed = semi_implicit_euler.problem(plant, state, command)
-    return (*posed, *_first_choice(posed, state))
+    problem, voltage = semi_implicit_euler.problem(plant, state, command)
+    return _posed(state, state[Row.PIECE], problem, voltage)
 
 
 def _pose_after_free_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any],
                           smooth: NDArray[Any]) -> tuple[Any, ...]:
     if plant.integrator is not Integrator.ADAPTIVE:
         smooth = free_step.smooth_step(plant, state, command)
-    posed = free_step.problem(plant, state, command, smooth)
-    return (smooth, *posed, *_first_choice(posed, state))
+    problem, voltage = free_step.problem(plant, state, command, smooth)
+    return (smooth, *_posed(state, within_reach(state[Row.PIECE], problem), problem, voltage))
 
 
-def _first_choice(posed: Problem, state: NDArray[Any]) -> tuple[Any, ...]:
-    """The pieces of the step before, and that no round has been done."""
-    return admissible(state[Row.PIECE], posed), state[Row.SATURATION], np.float64(0.0)
+def _posed(state: NDArray[Any], piece: NDArray[Any], problem: Problem, voltage: NDArray[Any]) -> tuple[Any, ...]:
+    """The problem, of its matrix the lower triangle; the pieces of the step before; and that no round has been done."""
+    lower = problem.matrix[np.tril_indices(len(problem.matrix))]
+    return (*problem._replace(matrix=lower), voltage, admissible(piece, problem.friction), state[Row.SATURATION],
+            np.float64(0.0))
+
+
+def _problem(plant: PlantModel, values: tuple[NDArray[Any], ...]) -> Problem:
+    """The problem as it was posed; what is constant for this robot as constants again."""
+    packed = Problem(*values)
+    matrix = np.empty((plant.n, plant.n), dtype=packed.matrix.dtype)
+    rows, columns = np.tril_indices(plant.n)
+    matrix[rows, columns] = matrix[columns, rows] = packed.matrix
+    implicit = plant.actuators.is_motor & (plant.integrator is Integrator.SEMI_IMPLICIT_EULER)
+    return packed._replace(
+        matrix=matrix,
+        slowest=np.where(np.isfinite(plant.limits.lower), packed.slowest, -np.inf),
+        fastest=np.where(np.isfinite(plant.limits.upper), packed.fastest, np.inf),
+        drive=np.where(implicit, packed.drive, 0.0),
+        drive_damping=np.where(implicit, packed.drive_damping, 0.0),
+    )
 
 
 def _round(plant: PlantModel, *values: Any) -> tuple[Any, ...]:
     *posed, piece, saturation, rounds = values
-    done = one_round(plant.limits, Problem(*posed), piece, saturation, rounds)
+    done = one_round(plant.limits, _problem(plant, tuple(posed)), piece, saturation, rounds)
     return (*done, rounds + 1.0)
 
 
-def _commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], *values: Any) -> tuple[Any, ...]:
-    posed, solution = Problem(*values[:len(_PROBLEM)]), values[len(_PROBLEM):]
-    after, report = semi_implicit_euler.commit(plant, state, command, posed, *solution)
-    return after, report, _health(after)
+def _commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltage: NDArray[Any],
+            *values: Any) -> NDArray[Any]:
+    posed, solution = _problem(plant, values[:len(_PROBLEM)]), values[len(_PROBLEM):]
+    return semi_implicit_euler.commit(plant, state, command, posed, voltage, *solution)
 
 
-def _commit_after_free_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], smooth: NDArray[Any],
-                            *values: Any) -> tuple[Any, ...]:
-    posed, (velocity, impulse, piece, _) = Problem(*values[:len(_PROBLEM)]), values[len(_PROBLEM):]
-    after, report = free_step.commit(plant, state, command, smooth, posed, velocity, impulse, piece)
-    return after, report, _health(after)
+def _commit_after_free_step(plant: PlantModel, state: NDArray[Any], smooth: NDArray[Any], voltage: NDArray[Any],
+                            *values: Any) -> NDArray[Any]:
+    posed, (velocity, impulse, piece, _) = _problem(plant, values[:len(_PROBLEM)]), values[len(_PROBLEM):]
+    return free_step.commit(plant, state, smooth, posed, voltage, velocity, impulse, piece)
 
 
-def _health(state: NDArray[Any]) -> Any:
-    """A number that is finite only if positions, velocities and currents are."""
-    return sum(state[:Row.CURRENT + 1].ravel(), start=np.float64(0.0))
+def _report(plant: PlantModel, state: NDArray[Any], *values: Any) -> tuple[Any, ...]:
+    health = sum(state[:Row.CURRENT + 1].ravel(), start=np.float64(0.0))
+    return report(plant, state, *values), health

@@ -14,20 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile import clip, where
+from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.newton_euler import bias
 from robodyn_ros.simulation.joint_constraints import Problem, friction_part
-from robodyn_ros.simulation.motion import demand, inertia, viscous
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Report, Row
+from robodyn_ros.simulation.motion import demand, ideal_effort, inertia, viscous
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
 
 
-def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> Problem:
+def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tuple[Problem, NDArray[Any]]:
     """What the velocity after the step has to fulfil: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
     Args:
         plant: What is simulated.
         state: Shape (len(Row), n).
         command: Shape (len(Command), n).
+
+    Returns:
+        The problem; and the motors' voltages, shape (n,) [V].
     """
     q, v, step, actuators = state[Row.POSITION], state[Row.VELOCITY], plant.step, plant.actuators
     asked = demand(plant, command, v)
@@ -36,19 +39,21 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> Pr
     level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[Command.BRAKE]
     mass = inertia(plant, q)
     tau = asked.effort + command[Command.EXTERNAL]
-    return Problem(
+    posed = Problem(
         matrix=mass + np.diag(step * viscous(plant, command)),
         momentum=mass @ v + step * (tau - bias(plant.model, q, v)),
         friction=step * level,
-        slowest=(plant.limits.lower - q) / step,
-        fastest=(plant.limits.upper - q) / step,
+        slowest=np.where(np.isfinite(plant.limits.lower), (plant.limits.lower - q) / step, -np.inf),
+        fastest=np.where(np.isfinite(plant.limits.upper), (plant.limits.upper - q) / step, np.inf),
         drive=step * line.effort,
         drive_damping=step * line.damping,
     )
+    return posed, asked.voltage
 
 
-def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], posed: Problem, velocity: NDArray[Any],
-           impulse: NDArray[Any], piece: NDArray[Any], saturation: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], posed: Problem, voltage: NDArray[Any],
+           velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any], saturation: NDArray[Any]
+           ) -> NDArray[Any]:
     """The state after the step.
 
     Energies are products of impulses with the mean of the velocities before and after, which is what an impulse does
@@ -59,22 +64,21 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], posed:
         state: Before the step, shape (len(Row), n).
         command: Shape (len(Command), n).
         posed: Of :func:`problem`.
+        voltage: Likewise.
         velocity: Its solution, shape (n,).
         impulse: Of friction and stops, shape (n,).
         piece: Choice to begin the next step with, shape (n,).
         saturation: Likewise.
 
     Returns:
-        State, shape (len(Row), n); and report, shape (len(Report), n).
+        Shape (len(Row), n).
     """
     q, v, step, actuators = state[Row.POSITION], state[Row.VELOCITY], plant.step, plant.actuators
     middle = 0.5 * (v + velocity)
-    asked, damping = demand(plant, command, v), viscous(plant, command)
-    motor = actuators.limited_effort((posed.drive - posed.drive_damping * velocity) / step)
-    electrical = actuators.electrical_step(asked.voltage, state[Row.CURRENT], velocity, saturation, step)
+    electrical = actuators.electrical_step(voltage, state[Row.CURRENT], velocity, saturation, step)
     dry = friction_part(posed, impulse)
-    work = np.where(actuators.is_motor, electrical.work, step * asked.effort * middle)
-    after = np.stack([
+    work = np.where(actuators.is_motor, electrical.work, step * ideal_effort(plant, command) * middle)
+    return np.stack([
         clip(q + step * velocity, plant.limits.lower, plant.limits.upper),
         velocity,
         electrical.current,
@@ -83,23 +87,8 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], posed:
         saturation,
         state[Row.DRIVE_WORK] + work,
         state[Row.EXTERNAL_WORK] + step * command[Command.EXTERNAL] * middle,
-        state[Row.VISCOUS_LOSS] + step * damping * velocity * middle,
+        state[Row.VISCOUS_LOSS] + step * viscous(plant, command) * velocity * middle,
         state[Row.WINDING_HEAT] + electrical.heat,
         state[Row.FRICTION_LOSS] - dry * middle,
         state[Row.STOP_LOSS] - (impulse - dry) * middle,
     ])
-    back_emf = actuators.back_emf(velocity)
-    terminals = where(saturation, actuators.motors.motor.resistance * electrical.mean_current + back_emf, asked.voltage)
-    passive = command[Command.DAMPING] * velocity
-    report = np.stack([
-        np.where(actuators.is_motor, terminals, 0.0),
-        electrical.mean_current,
-        asked.effort + motor - passive,
-        dry / step - (damping - command[Command.DAMPING]) * velocity,
-        (impulse - dry) / step,
-        asked.voltage_saturated,
-        saturation * saturation,
-        asked.effort_saturated,
-    ])
-    assert len(after) == len(Row) and len(report) == len(Report)
-    return after, report

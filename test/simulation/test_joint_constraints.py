@@ -20,15 +20,20 @@ from robodyn_ros.simulation.joint_constraints import (
     friction_part,
     most_rounds,
     one_round,
+    within_reach,
 )
 
 STEP = 1e-3
 
 
+def starting_piece(piece, problem):
+    return admissible(within_reach(piece, problem), problem.friction)
+
+
 def solve(limits, problem, piece=None, saturation=None):
     """The rounds as the plant does them: velocity, impulse, piece, saturation."""
     n = len(problem.momentum)
-    piece = admissible(np.full(n, STICKING) if piece is None else np.array(piece), problem)
+    piece = starting_piece(np.full(n, STICKING) if piece is None else np.array(piece), problem)
     saturation = np.zeros(n) if saturation is None else saturation
     for number in range(most_rounds(n)):
         velocity, impulse, piece, saturation, moved = one_round(limits, problem, piece, saturation, float(number))
@@ -99,7 +104,7 @@ def test_solution_is_that_of_the_reference_with_branches(problem):
         return np.stack([STEP * velocity, velocity, posed.matrix @ velocity - posed.momentum])
 
     reference = JointConstraints(limits.lower, limits.upper, STEP)
-    reference.pieces[:] = [int(number) for number in admissible(piece, posed)]
+    reference.pieces[:] = [int(number) for number in starting_piece(piece, posed)]
     position, velocity, impulse = reference.solve(evaluate, zero, posed.friction.tolist())
     found = solve(limits, posed, piece)
     size = np.abs(velocity).max() + np.abs(posed.momentum).max()
@@ -165,7 +170,7 @@ def test_rounds_can_be_compiled():
     statements = [RepeatWhile("moved", most_rounds(n), [
         Compute(step, (*inputs, "number"), (*outputs, "moved", "number"))])]
     procedure = compile_procedure(shapes, statements, inputs, outputs)
-    values = posed._asdict() | {"piece": admissible(piece, posed), "saturation": saturation}
+    values = posed._asdict() | {"piece": starting_piece(piece, posed), "saturation": saturation}
     compiled, textbook = procedure(**values), procedure.interpret(**values)
     expected = solve(limits, posed, piece, saturation)
     for name, value in zip(outputs, expected, strict=True):

@@ -33,7 +33,7 @@ def test_free_step_is_the_forward_dynamics(urdf, seed):
     robot = Robot.from_urdf(urdf)
     plant = PlantModel(robot.model, JointActuators.ideal(robot.n), without_friction(robot.model), STEP)
     state, command = random_state(plant, seed)
-    posed = problem(plant, state, command)
+    posed, _ = problem(plant, state, command)
     q, v = state[Row.POSITION], state[Row.VELOCITY]
     effort = np.clip(command[Command.EFFORT], -robot.model.effort_limit, robot.model.effort_limit)
     expected = v + STEP * robot.dynamics(compiled=False).forward_dynamics(q, v, effort)
@@ -52,7 +52,7 @@ def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     state, command = random_state(plant, 7)
     command[Command.VOLTAGE], command[Command.BY_VOLTAGE] = np.linspace(-12.0, 24.0, n), 1.0
     command[Command.DAMPING], command[Command.EXTERNAL] = 0.25, np.linspace(-3.0, 2.0, n)
-    posed = problem(plant, state, command)
+    posed, voltage = problem(plant, state, command)
     implicit = posed.matrix + np.diag(posed.drive_damping)
     velocity = np.linalg.solve(implicit, posed.momentum + posed.drive)
     q, v = state[Row.POSITION], state[Row.VELOCITY]
@@ -62,3 +62,4 @@ def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     np.testing.assert_allclose(inertia @ (velocity - v), STEP * (effort - damping * velocity), rtol=1e-7,
                                atol=1e-9 * np.abs(effort).max())
     np.testing.assert_allclose(posed.friction, STEP * 0.3, rtol=1e-12)
+    np.testing.assert_array_equal(voltage, command[Command.VOLTAGE])

@@ -1,0 +1,153 @@
+"""What can be read of the simulation after some steps: what the actuators do, and the energies."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.compile import clip, greater, greater_equal, where
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.energy import potential_energy
+from robodyn_ros.simulation.motion import ideal_effort, viscous
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Report, Row
+
+
+class ActuatorState(NamedTuple):
+    """What the actuators did in the last step; every array has shape (n,).
+
+    Attributes:
+        voltage: At the motors' terminals; NaN for an ideal source [V].
+        current: Of the armature; NaN likewise [A].
+        motor_torque: Generated, before rotor inertia and gear; NaN likewise [N m].
+        joint_effort: Of the drive on the joint [N m or N].
+        friction_effort: Of friction in joint and gear, and of a brake, on the joint [N m or N].
+        temperature: Of the winding; NaN where it is not modelled [degrees Celsius].
+        voltage_saturated: Whether the amplifier's voltage limit cut something off.
+        current_saturated: Whether the limit of current or torque did.
+        effort_saturated: Whether the joint's effort limit did.
+    """
+
+    voltage: Array
+    current: Array
+    motor_torque: Array
+    joint_effort: Array
+    friction_effort: Array
+    temperature: Array
+    voltage_saturated: NDArray[np.bool_]
+    current_saturated: NDArray[np.bool_]
+    effort_saturated: NDArray[np.bool_]
+
+
+class Energy(NamedTuple):
+    """Where the energy is, and where it came from and went since the last reset or new state [J].
+
+    kinetic + potential + magnetic changes by drive_work + external_work - viscous_loss - friction_loss - stop_loss -
+    winding_heat, but for the integrator's error.
+
+    Attributes:
+        kinetic: Of links and rotors.
+        potential: Of the links; 0 where their centre of mass is as high as the base's origin.
+        magnetic: Of the motors' inductances.
+        drive_work: Taken by motors from their supply, and done by ideal sources.
+        external_work: Of external wrenches.
+        viscous_loss: In joints, motors' shafts, and passive drives.
+        friction_loss: Of dry friction and brakes.
+        stop_loss: At stops.
+        winding_heat: In the motors' resistances.
+    """
+
+    kinetic: float
+    potential: float
+    magnetic: float
+    drive_work: float
+    external_work: float
+    viscous_loss: float
+    friction_loss: float
+    stop_loss: float
+    winding_heat: float
+
+
+def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltage: NDArray[Any],
+           friction: NDArray[Any], impulse: NDArray[Any]) -> NDArray[Any]:
+    """What happened at the end of a step, as a function that can be compiled.
+
+    Args:
+        plant: What is simulated.
+        state: After the step, shape (len(Row), n).
+        command: Shape (len(Command), n).
+        voltage: That the amplifiers were asked for, within their limits, shape (n,) [V].
+        friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
+        impulse: Of friction and stops, shape (n,) [N m s or N s].
+
+    Returns:
+        Shape (len(Report), n).
+    """
+    actuators, step = plant.actuators, plant.step
+    v, current, saturation = state[Row.VELOCITY], state[Row.CURRENT], state[Row.SATURATION]
+    asked, passive = command[Command.EFFORT], command[Command.DAMPING]
+    regulated = actuators.motors.motor.resistance * current + actuators.back_emf(v)
+    dry = clip(impulse, -friction, friction)
+    rows = {
+        Report.VOLTAGE: np.where(actuators.is_motor, where(saturation, regulated, voltage), 0.0),
+        Report.CURRENT: current,
+        Report.EFFORT: ideal_effort(plant, command) + actuators.effort_of(current) - passive * v,
+        Report.FRICTION: dry / step - (viscous(plant, command) - passive) * v,
+        Report.STOP: (impulse - dry) / step,
+        Report.VOLTAGE_SATURATED: np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
+                                           greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
+        Report.CURRENT_SATURATED: abs(saturation),
+        Report.EFFORT_SATURATED: where(command[Command.BY_VOLTAGE], 0.0, greater(abs(asked), plant.model.effort_limit)),
+    }
+    return np.stack([rows[row] for row in Report])
+
+
+def actuator_state(plant: PlantModel, state: Array, reported: Array) -> ActuatorState:
+    """What the actuators did.
+
+    Args:
+        plant: What is simulated.
+        state: Shape (len(Row), n).
+        reported: Of :func:`report`, shape (len(Report), n).
+    """
+    actuators = plant.actuators
+
+    def of_motor(values: Array) -> Array:
+        return np.where(actuators.is_motor, values, np.nan)
+
+    return ActuatorState(
+        voltage=of_motor(reported[Report.VOLTAGE]),
+        current=of_motor(reported[Report.CURRENT]),
+        motor_torque=of_motor(actuators.motors.motor.torque_constant * reported[Report.CURRENT]),
+        joint_effort=reported[Report.EFFORT].copy(),
+        friction_effort=reported[Report.FRICTION].copy(),
+        temperature=np.where(actuators.has_heat, state[Row.TEMPERATURE], np.nan),
+        voltage_saturated=reported[Report.VOLTAGE_SATURATED] > 0.0,
+        current_saturated=reported[Report.CURRENT_SATURATED] > 0.0,
+        effort_saturated=reported[Report.EFFORT_SATURATED] > 0.0,
+    )
+
+
+def energy(plant: PlantModel, mass_matrix: Array, state: Array) -> Energy:
+    """The energies.
+
+    Args:
+        plant: What is simulated.
+        mass_matrix: M(q) of the links, shape (n, n).
+        state: Shape (len(Row), n).
+    """
+    v = state[Row.VELOCITY]
+    inertia = mass_matrix + np.diag(plant.actuators.reflected_inertia)
+    sums = state.sum(axis=1).tolist()
+    return Energy(
+        kinetic=float(0.5 * v @ inertia @ v),
+        potential=float(potential_energy(plant.model, state[Row.POSITION])),
+        magnetic=float(plant.actuators.magnetic_energy(state[Row.CURRENT]).sum()),
+        drive_work=sums[Row.DRIVE_WORK],
+        external_work=sums[Row.EXTERNAL_WORK],
+        viscous_loss=sums[Row.VISCOUS_LOSS],
+        friction_loss=sums[Row.FRICTION_LOSS],
+        stop_loss=sums[Row.STOP_LOSS],
+        winding_heat=sums[Row.WINDING_HEAT],
+    )
