@@ -20,7 +20,7 @@ CITATION = re.compile(r"\[([A-Z][a-z][A-Za-z]+)\](?!\()")
 """A key, not the text of a link nor a unit such as [N m] or [Hz]."""
 
 EQUATIONS = {
-    "Yamamoto": {"1": (1, 37), "2": (1, 7), "3": (1, 47), "4": (11, 40), "5": (1, 4), "6": (1, 46),
+    "Yamamoto": {"1": (1, 37), "2": (1, 7), "3": (1, 47), "4": (11, 40), "5": (1, 4), "6": (1, 49),
                  "B": (1, 13), "C": (1, 16), "D": (1, 15), "E": (1, 10), "F": (1, 16), "H": (1, 4)},
     "LagrangeNotes": {"": (27, 50)},
     "ManipulatorNotes": {"4.3": (1, 8)},

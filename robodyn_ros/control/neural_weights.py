@@ -1,6 +1,6 @@
-"""Weights of the controller ``neural``, written by this command::
+"""Weights of the network of the controller ``neural``.
 
-    python -m robodyn_ros.simulation.gain_training --generations 400 --seed 0
+Written by ``python -m robodyn_ros.simulation.gain_training --generations 400 --seed 0``.
 """
 
 WEIGHTS = (

@@ -123,8 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
           "best of 25 fixed gains {:.4f} (p {:g}, d {:g})".format(*min(grid)))
     numbers = "\n".join(f"    {weight:.6f}," for weight in weights)
     options.output.write_text(
-        '"""Weights of the controller ``neural``, written by this command::\n\n'
-        f"    python -m robodyn_ros.simulation.gain_training --generations {options.generations} --seed {options.seed}\n"
+        '"""Weights of the network of the controller ``neural``.\n\nWritten by ``python -m '
+        f"robodyn_ros.simulation.gain_training --generations {options.generations} --seed {options.seed}``.\n"
         f'"""\n\nWEIGHTS = (\n{numbers}\n)\n')
     print(f"wrote {options.output.name}; loss while training {losses[0]:.4f} to {losses[-1]:.4f}")
     return 0

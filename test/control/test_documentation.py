@@ -9,7 +9,7 @@ from closed_loop import simulate
 
 from robodyn_ros import Robot
 from robodyn_ros.control import Unit
-from robodyn_ros.control.registry import controller_names, load_controller, make_controller
+from robodyn_ros.control.registry import GROUP, controller_names, load_controller, make_controller
 from robodyn_ros.resources import robot_file
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +27,28 @@ def test_the_readmes_controller_runs(tmp_path, monkeypatch):
     _, q, v = simulate(robot, controller, q=goal, q_d=goal, duration=0.05)
     np.testing.assert_allclose(q[-1], goal, atol=1e-6)
     np.testing.assert_allclose(v[-1], 0.0, atol=1e-6)
+
+
+def test_the_plugin_of_ones_own_is_found_by_name_and_runs_compiled(tmp_path, monkeypatch):
+    """The walk-through of docs/controllers.md: its package, its entry point, its parameters, its law."""
+    text = (ROOT / "docs" / "controllers.md").read_text()
+    (source,) = re.findall(r"```python\n(# my_robot_control/filtered_pd\.py.*?)```", text, re.DOTALL)
+    ((group, entry),) = re.findall(r'entry_points=\{"([\w.]+)": \["([^"]+)"\]\}', text)
+    assert group == GROUP
+    package, metadata = tmp_path / "my_robot_control", tmp_path / "my_robot_control-1.0.dist-info"
+    for folder in (package, metadata):
+        folder.mkdir()
+    (package / "filtered_pd.py").write_text(source)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-robot-control\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    robot = Robot.from_urdf(robot_file("arm6"))
+    controller = make_controller("filtered_pd", robot)
+    assert {"gains.shoulder_pan_joint.p", "time_constant"} <= {row.name for row in controller.parameters.flat(robot)}
+    goal = np.array([0.3, -1.0, 1.0, 0.2, 0.1, 0.0])
+    _, q, v = simulate(robot, controller, q=goal + 0.1, q_d=goal, duration=1.5)
+    assert not controller.obstacle
+    np.testing.assert_allclose(q[-1], goal, atol=1e-2)
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -1,0 +1,91 @@
+"""Swaps between every two laws, in motion and at rest."""
+
+import numpy as np
+import pytest
+from plant_motion import BENT
+
+from robodyn_ros import Robot
+from robodyn_ros.control import CartesianReference, JointReference, State
+from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
+from robodyn_ros.control.damping import Damping
+from robodyn_ros.control.loop import ControlLoop, Plugin
+from robodyn_ros.control.reference import SOURCES
+from robodyn_ros.control.registry import controller_names, load_controller, make_controller
+from robodyn_ros.control.rehearsal import rehearse
+from robodyn_ros.control.trajectory import JointTrajectory, Points
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant
+
+OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+WITHOUT_GRAVITY = {"pd", "pid", "damping"}
+
+
+def circuit(items):
+    """Every ordered pair once, one after the other: items in an order in which each follows each."""
+    order = []
+    for distance in range(1, len(items)):
+        start, seen = 0, set()
+        while len(seen) < len(items):
+            while start in seen:
+                start = (start + 1) % len(items)
+            seen.add(start)
+            order.append((items[start], items[(start + distance) % len(items)]))
+            start = (start + distance) % len(items)
+    return order
+
+
+def move(loop, robot, rng):
+    """Something to follow, whatever the controller in force follows."""
+    follows = loop.active.controller.follows
+    if follows is None:
+        return
+    if follows is JointReference:
+        begin = loop.beginning(None)
+        goal = np.array(BENT[robot.name]) + rng.uniform(-0.2, 0.2, robot.n)
+        loop.follow(JointTrajectory(begin.reference, begin.start_time, Points.checked([0.5], [goal])), True)
+    else:
+        begin = loop.beginning(None, CartesianReference)
+        home = SOURCES[CartesianReference](robot, np.array(BENT[robot.name])).sample(0.0)
+        goal = home.position + rng.uniform(-0.03, 0.03, 3)
+        loop.follow(CartesianTrajectory.line(begin.reference, begin.start_time, 0.5, goal, home.quaternion), True)
+
+
+@pytest.mark.parametrize("name", ["scara", "arm6"])
+def test_every_pair_in_motion(name):
+    """Efforts are finite and within limits at every tick, nothing is dropped, and the robot stays in its workspace."""
+    robot, rng, failures, starts = Robot.from_urdf(robot_file(name)), np.random.default_rng(0), [], []
+    q, plant = np.array(BENT[name]), Plant(robot, 2e-3)
+    plant.set_state(q)
+    controllers = {law: make_controller(law, robot) for law in OURS}
+    for law, controller in controllers.items():
+        rehearse(law, controller, q, np.zeros(robot.n))
+    loop = ControlLoop(robot, Plugin("damping", controllers["damping"]), Plugin("safe", Damping(robot)), 0.5,
+                       lambda *failure: failures.append(failure), starts.append)
+    pairs, rest, tick = circuit(OURS), np.zeros(robot.n), 0
+    assert len(set(pairs)) == len(OURS) * (len(OURS) - 1)
+    for before, after in pairs:
+        for law in (before, after):
+            if tick and loop.active.name != law:
+                loop.swap(Plugin(law, controllers[law]))
+                move(loop, robot, rng)
+            for _ in range(8):
+                answer = loop.tick(tick * 2_000_000, plant.q, plant.v)
+                assert np.isfinite(answer.effort).all() and (np.abs(answer.effort) <= robot.model.effort_limit).all()
+                plant.advance(Drive(answer.effort, rest, rest))
+                tick += 1
+        assert not failures and not starts, (before, after)
+    assert np.abs(plant.q - q).max() < 2.0
+
+
+@pytest.mark.parametrize("name", BENT)
+@pytest.mark.parametrize("law", sorted(set(OURS) - WITHOUT_GRAVITY))
+def test_at_rest_laws_that_know_gravity_begin_with_it(law, name):
+    """So that a swap between them makes no bump, whatever they follow."""
+    robot = Robot.from_urdf(robot_file(name))
+    state = State(0.0, 0.0, np.array(BENT[name]), np.zeros(robot.n))
+    controller = make_controller(law, robot)
+    controller.activate(state)
+    reference = None if controller.follows is None else SOURCES[controller.follows](robot, state.q).sample(0.0)
+    gravity = robot.dynamics().gravity(state.q)
+    np.testing.assert_allclose(controller.update(state, reference), gravity, atol=1e-9 * (1.0 + np.abs(gravity).max()))
