@@ -1,4 +1,4 @@
-"""Node ``hardware``: the simulated robot. Efforts by joint name in, joint states out; see docs/hardware.md."""
+"""Node ``hardware``: the simulated robot. Efforts or voltages in, joint states out; see docs/hardware.md."""
 
 from __future__ import annotations
 
