@@ -148,8 +148,10 @@ def make_parser() -> argparse.ArgumentParser:
         "law and robot compiled as one. Writes a YAML file for 'robodyn simulate --params-file', and pictures.",
     )
     tune.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
-    tune.add_argument("--controller", default="computed_torque", help="law that follows joints (default: %(default)s)")
-    tune.add_argument("--gains", nargs="+", help="parameters to search (default: p, d, i, as far as the law has them)")
+    tune.add_argument(
+        "--controller", default="computed_torque", help="law that follows joints or poses (default: %(default)s)"
+    )
+    tune.add_argument("--gains", nargs="+", help="parameters to search (default: p, d, i and the like)")
     tune.add_argument("--output", type=Path, default=Path("tune_output"), help="folder (default: %(default)s)")
     for name, default, what in (
         ("generations", 60, "generations of the search"),

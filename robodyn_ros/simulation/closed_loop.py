@@ -17,6 +17,7 @@ from robodyn_ros.compile import Compute, Procedure, Read, Record, Repeat, compil
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.workspace import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.textbook import Textbook
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
@@ -91,15 +92,15 @@ def tracking_error_function(model: RobotModel, reference: Any) -> Callable[..., 
         reference: Any reference of the law.
 
     Returns:
-        q_d - q, shape (n,) [rad or m]; for a pose of the tip link that of its position in the base frame, shape (3,)
-        [m]; nothing, shape (0,), for a law that follows no reference.
+        q_d - q, shape (n,) [rad or m]; for poses of the tip link `workspace.pose_error`, shape (6,) [m, rad]; nothing,
+        shape (0,), for a law that follows no reference.
     """
     if reference is None:
         return lambda q: np.zeros(0)
     if isinstance(reference, JointReference):
         return lambda q, *fields: type(reference)(*fields).q - q
     dynamics = Textbook(model)
-    return lambda q, *fields: type(reference)(*fields).position - dynamics.forward_kinematics(q)[:3, 3]
+    return lambda q, *fields: pose_error(dynamics.forward_kinematics(q), type(reference)(*fields))
 
 
 def _measure(state: NDArray[Any], noise: NDArray[Any]) -> tuple[Any, ...]:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robodyn_ros.control.cartesian_reference import CartesianReference
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.quintic import PEAK_SPEED
 from robodyn_ros.control.trajectory import JointTrajectory, Points
 from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.simulation.plant import default_position
 
 if TYPE_CHECKING:
@@ -58,6 +60,26 @@ def beside(robot: Robot, q: Array) -> Array:
     distance = np.minimum(_by_kind(robot, _TURN_BESIDE, _SLIDE_BESIDE), _SHARE * np.maximum(below, above))
     alternating = np.arange(robot.n) % 2 == 0
     return q + np.where((above > below) | ((above == below) & alternating), distance, -distance)
+
+
+def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> CartesianReference:
+    """What the tip link does in a motion of the joints: a reference for laws that follow poses, which can be followed.
+
+    Args:
+        robot: The robot.
+        motion: Of its joints.
+        times: Shape (K,) [s].
+
+    Returns:
+        Each array with an axis of K times before its own.
+    """
+    q, v, a = (np.stack(field) for field in zip(*(motion.sample(time) for time in times.tolist()), strict=True))
+    batch = robot.dynamics().batch
+    poses, jacobians, rates = batch.forward_kinematics(q), batch.jacobian(q), batch.jacobian_derivative(q, v)
+    twist = np.einsum("kij,kj->ki", jacobians, v)
+    acceleration = np.einsum("kij,kj->ki", jacobians, a) + np.einsum("kij,kj->ki", rates, v)
+    quaternions = np.array([quaternion_by_largest_element(pose[:3, :3]) for pose in poses])
+    return CartesianReference(poses[:, :3, 3], quaternions, twist, acceleration)
 
 
 def _by_kind(robot: Robot, turning: float, sliding: float) -> Array:

@@ -92,8 +92,9 @@ class ClosedLoop:
                                   f"{time:g} s; use other gains or a smaller step (now {self.plant.step} s)")
         units = tuple("m" if joint.kind == "prismatic" else "rad" for joint in self.robot.model.leaders)
         recorded = {name: results[name] for name in RECORDS.values()}
-        return Rollout(joint_names=self.robot.joint_names, units=units, controller=type(self.law).__name__,
-                       time=scenario.clocks[:, 0], reference=reference, score=score, **recorded)
+        return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link,
+                       controller=type(self.law).__name__, time=scenario.clocks[:, 0], reference=reference,
+                       score=score, **recorded)
 
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
                q: ArrayLike | None = None, threads: int = 1) -> Score:

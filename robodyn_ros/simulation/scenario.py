@@ -61,13 +61,14 @@ class Scenario:
             seed: Of the noise.
 
         Raises:
-            InputError: A trajectory is of another class than the controller follows, the time is less than a period,
+            InputError: A trajectory is of another kind than the controller follows, the time is less than a period,
                 nothing says how long, a shape is wrong, or the start is beyond the limits.
         """
+        accepts = None if follows is None else SOURCES[follows](robot, default_position(robot)).accepts
         for trajectory in trajectories:
-            if trajectory.kind is not follows:
-                followed = "no reference" if follows is None else f"a {follows.__name__}"
-                raise InputError(f"rollout: the controller follows {followed}, received a trajectory of "
+            if trajectory.kind is not accepts:
+                followed = "no reference" if accepts is None else f"trajectories of {accepts.__name__}"
+                raise InputError(f"rollout: the controller follows {followed}, received one of "
                                  f"{trajectory.kind.__name__}")
         if duration is None:
             if not trajectories:

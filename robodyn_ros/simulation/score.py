@@ -14,8 +14,8 @@ from robodyn_ros.simulation.tracking import TrackingRecord
 class Score(NamedTuple):
     """How well robots did, each array for one of them, or with an axis of N robots before its own.
 
-    The tracking error has one element for each joint [rad or m], or x, y, z of the tip link in the base frame [m]
-    where the law follows poses; see `closed_loop.tracking_error_function`.
+    The tracking error has one element for each joint [rad or m]; or, where the law follows poses, six for translation
+    and rotation of the tip link in base axes [m, rad]. See `closed_loop.tracking_error_function`.
 
     Attributes:
         rms_error: Root of the mean square of the tracking error over the ticks, shape (e,).
@@ -43,6 +43,7 @@ class Rollout:
     Attributes:
         joint_names: Names of the joints.
         units: ``rad`` or ``m`` for each joint.
+        tip_link: Name of the tip link.
         controller: Name of the law's class.
         time: Shape (K,) [s].
         q: Joint positions, shape (K, n) [rad or m].
@@ -56,6 +57,7 @@ class Rollout:
 
     joint_names: tuple[str, ...]
     units: tuple[str, ...]
+    tip_link: str
     controller: str
     time: Array
     q: Array
@@ -66,12 +68,15 @@ class Rollout:
     score: Score
 
     def tracking(self) -> TrackingRecord:
-        """The same for a table and a plot.
+        """The same for a table and a plot: of the joints, or of the tip's position where the law follows poses.
 
         Raises:
-            InputError: The law follows no joint reference.
+            InputError: The law follows no reference.
         """
-        if not isinstance(self.reference, JointReference):
-            raise InputError(f"tracking of {self.controller}: expected a law that follows joint references")
+        if self.reference is None:
+            raise InputError(f"tracking of {self.controller}: expected a law that follows a reference")
         names = [self.controller] * len(self.time)
-        return TrackingRecord(self.joint_names, self.units, self.time, self.reference.q, self.q, names)
+        if isinstance(self.reference, JointReference):
+            return TrackingRecord(self.joint_names, self.units, self.time, self.reference.q, self.q, names)
+        axes, desired = [f"{self.tip_link} {axis}" for axis in "xyz"], self.reference.position
+        return TrackingRecord(axes, ["m"] * 3, self.time, desired, desired - self.error[:, :3], names)

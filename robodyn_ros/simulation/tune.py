@@ -17,7 +17,7 @@ from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
 
-GAINS = ("p", "d", "i")
+GAINS = ("p", "d", "i", "translation", "rotation")
 """Fields that are searched if nobody says otherwise, where a law has them."""
 
 _NO_COST = 1e12  # of a robot that diverged: more than any other, and finite, as the search needs it
@@ -63,10 +63,10 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
          on_generation: Callable[[Generation], None] = lambda _: None) -> Tuning:
     """Search for the gains that cost least in a scenario.
 
-    The cost is the root of the mean over the joints of the squared RMS tracking errors [rad or m], plus ``smoothness``
-    times that of the efforts' RMS changes from one tick to the next, as shares of the effort limits. Each
-    number is searched between its value divided by ``span`` and its value times ``span``, on a logarithmic scale,
-    within its declared range. The parameters that the law has are among the first generation, so that what is found is
+    The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
+    ``smoothness`` times that of the efforts' RMS changes from one tick to the next, as shares of the effort limits.
+    Each number is searched between its value divided by ``span`` and its value times ``span``, on a logarithmic scale,
+    within its declared range. The parameters that the law has are in the first generation, so that what is found is
     never worse.
 
     Args:

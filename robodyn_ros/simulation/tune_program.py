@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from robodyn_ros.control.cartesian_reference import CartesianReference
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import load_controller, make_controller
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation.excursion import beside, excursion
+from robodyn_ros.simulation.excursion import beside, excursion, tip_references
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.progress import Progress
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -33,19 +35,22 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
         The exit code, 0.
 
     Raises:
-        InputError: An option has no meaning, or the controller follows something else than joints.
+        InputError: An option has no meaning, or the controller follows something else than joints or poses.
         PluginError: No controller is called so.
         OSError: The output cannot be written.
     """
-    if load_controller(options.controller).follows is not JointReference:
-        raise InputError(f"tune: expected a controller that follows joint references, received '{options.controller}'")
+    follows = load_controller(options.controller).follows
+    if follows not in (JointReference, CartesianReference):
+        raise InputError(f"tune: expected a controller that follows joints or poses, received '{options.controller}'")
     options.output.mkdir(parents=True, exist_ok=True)
     loop = ClosedLoop(make_controller(options.controller, robot),
                       PlantModel.of_description(robot.model, options.step), options.period)
     motion = excursion(robot)
-    scenario = loop.scenario([motion], motion.end_time + _REST, q=beside(robot, motion.sample(0.0).q),
-                             position_noise=options.position_noise, velocity_noise=options.velocity_noise,
-                             seed=options.seed)
+    scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + _REST,
+                             q=beside(robot, motion.sample(0.0).q), position_noise=options.position_noise,
+                             velocity_noise=options.velocity_noise, seed=options.seed)
+    if follows is CartesianReference:
+        scenario = replace(scenario, references=tip_references(robot, motion, scenario.clocks[:, 0]))
     progress = Progress(options.generations, "generations")
 
     def show(generation: Generation) -> None:

@@ -67,11 +67,12 @@ def plot_search(tuning: Tuning, before: Rollout, after: Rollout, path: str | Pat
     costs.set(xlabel="generation", ylabel="cost")
     costs.set_ylim(bottom=0.0)
     costs.legend()
-    places = np.arange(len(before.joint_names))
+    record = before.tracking()
+    places = np.arange(len(record.joint_names))
     for shift, rollout, color, label in ((-0.2, before, "grey", "before"), (0.2, after, "tab:blue", "after")):
-        errors.bar(places + shift, 1e3 * rollout.score.rms_error, 0.4, color=color, label=label)
-    errors.set_xticks(places, before.joint_names, rotation=30, ha="right", fontsize="small")
-    errors.set_ylabel("RMS error [" + " or ".join(f"m{unit}" for unit in dict.fromkeys(before.units)) + "]")
+        errors.bar(places + shift, 1e3 * rollout.score.rms_error[: len(places)], 0.4, color=color, label=label)
+    errors.set_xticks(places, record.joint_names, rotation=30, ha="right", fontsize="small")
+    errors.set_ylabel("RMS error [" + " or ".join(f"m{unit}" for unit in dict.fromkeys(record.units)) + "]")
     errors.legend()
     figure.savefig(path, dpi=110)
 

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from random_robots import urdf_robots
+from scipy.spatial.transform import Rotation
 
 from robodyn_ros import Robot
 from robodyn_ros.resources import robot_file, shipped_robots
-from robodyn_ros.simulation.excursion import beside, excursion
+from robodyn_ros.simulation.excursion import beside, excursion, tip_references
 from robodyn_ros.simulation.plant import default_position
 
 
@@ -30,6 +31,18 @@ def test_within_all_limits_and_every_joint_moves(name):
     moved = np.abs(motion.sample(motion.end_time / 3).q - default_position(robot))
     assert (moved > 1e-3).all()
     assert (beside(robot, default_position(robot)) != default_position(robot)).all()
+
+
+def test_the_tip_does_what_the_joints_do():
+    robot = Robot.from_urdf(robot_file("arm6"))
+    motion, h = excursion(robot), 1e-4
+    times = np.linspace(0.1, motion.end_time - 0.1, 20)
+    before, now, after = (tip_references(robot, motion, times + shift) for shift in (-h, 0.0, h))
+    np.testing.assert_allclose(now.twist[:, :3], (after.position - before.position) / (2 * h), atol=1e-6)
+    np.testing.assert_allclose(now.acceleration, (after.twist - before.twist) / (2 * h), atol=1e-4)
+    for k, time in enumerate(times):
+        pose = robot.dynamics().forward_kinematics(motion.sample(time).q)
+        np.testing.assert_allclose(Rotation.from_quat(now.quaternion[k]).as_matrix(), pose[:3, :3], atol=1e-12)
 
 
 @settings(max_examples=15)

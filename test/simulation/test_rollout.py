@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.actuators import Actuators
@@ -11,7 +12,9 @@ from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.control import CartesianReference, Controller, JointReference, Law, State
+from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
 from robodyn_ros.control.loop import ControlLoop, Plugin
+from robodyn_ros.control.reference import SOURCES
 from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.trajectory import JointTrajectory, Points
 from robodyn_ros.description.model import Limits
@@ -208,7 +211,7 @@ def test_a_law_without_reference_needs_a_duration():
     assert result.reference is None
     assert result.error.shape == (100, 0)
     assert np.abs(result.score.v[:2]).max() < 0.1
-    with pytest.raises(InputError, match="expected a law that follows joint references"):
+    with pytest.raises(InputError, match="expected a law that follows a reference"):
         result.tracking()
 
 
@@ -233,9 +236,30 @@ def test_a_law_that_follows_poses():
     shifted = scenario.references._replace(position=scenario.references.position + np.array([0.0, 0.02, -0.02]))
     result = loop.run(replace(scenario, references=shifted))
     tip = np.array([robot.dynamics().forward_kinematics(q)[:3, 3] for q in result.q])
-    np.testing.assert_allclose(result.error, shifted.position - tip, atol=1e-12)
-    assert np.linalg.norm(result.error[-1]) < 0.5 * np.linalg.norm(result.error[0])
-    assert result.score.rms_error.shape == (3,)
+    np.testing.assert_allclose(result.error[:, :3], shifted.position - tip, atol=1e-12)
+    assert np.linalg.norm(result.error[-1, :3]) < 0.5 * np.linalg.norm(result.error[0, :3])
+    assert result.score.rms_error.shape == (6,)
+    wanted, turned = (Rotation.from_quat(shifted.quaternion[-1]),
+                      Rotation.from_matrix(robot.dynamics().forward_kinematics(result.q[-1])[:3, :3]))
+    np.testing.assert_allclose(result.error[-1, 3:], (wanted * turned.inv()).as_rotvec(), atol=1e-3)
+    tracking = result.tracking()
+    np.testing.assert_allclose(tracking.measured, tip, atol=1e-12)
+    assert f"{robot.tip_link} y" in tracking.table()
+
+
+def test_lines_of_the_tip_for_laws_that_follow_poses_and_wrenches():
+    robot = robot_called("arm6")
+    q = default_position(robot) + 0.4
+    for name in ("resolved_acceleration", "force"):
+        loop = ClosedLoop(make_controller(name, robot))
+        start = SOURCES[CartesianReference](robot, q).sample(0.0)
+        line = CartesianTrajectory.line(start, 0.0, 0.2, start.position + np.array([0.0, 0.03, 0.0]))
+        scenario = loop.scenario([line], q=q)
+        np.testing.assert_allclose(scenario.references.position[-1], line.sample(scenario.clocks[-1, 0]).position)
+        result = loop.run(scenario)
+        assert np.abs(result.error[:, 1]).max() < 0.005
+        with pytest.raises(InputError, match="follows trajectories of CartesianReference, received one of JointRefer"):
+            loop.scenario([motion(robot)])
 
 
 def test_what_diverges_is_said():
@@ -264,7 +288,7 @@ class Plain(Controller):
         (lambda r, t: rollout(r, "pd", t, period=np.nan), "control period of a whole number of steps"),
         (lambda r, t: rollout(r, "pd"), "expected a duration, or a trajectory to follow"),
         (lambda r, t: rollout(r, "pd", t, duration=0.0), "expected a duration of a control period or more"),
-        (lambda r, t: rollout(r, "damping", t), "follows no reference, received a trajectory of JointReference"),
+        (lambda r, t: rollout(r, "damping", t), "follows no reference, received one of JointReference"),
         (lambda r, t: rollout(r, "pd", t, q=[0.0]), "positions at the start: expected 2 finite numbers"),
         (lambda r, t: rollout(r, "pd", t, q=[9.0, 0.0]), "position of joint '.*' at the start: expected .* its limits"),
         (lambda r, t: rollout(r, "pd", t, v=[np.nan, 0.0]), "velocities at the start: expected 2 finite numbers"),

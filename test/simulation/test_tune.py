@@ -78,6 +78,7 @@ def test_gains_that_diverge_are_no_obstacle():
 
 @pytest.mark.parametrize(("controller", "fields"), [
     ("pd", ("p", "d")), ("pid", ("p", "d", "i")), ("computed_torque", ("p", "d")), ("damping", ("d",)),
+    ("workspace_pd", ("d", "translation", "rotation")),
 ])
 def test_what_is_searched_by_default(controller, fields):
     parameters = make_controller(controller, Robot.from_urdf(robot_file("arm6"))).parameters
@@ -124,13 +125,23 @@ def test_the_command_writes_parameters_and_pictures(tmp_path, capsys):
         assert f"{row.value:.6g}" in out
 
 
+def test_the_command_serves_laws_that_follow_poses(tmp_path, capsys):
+    arguments = ["tune", "--robot", "arm6", "--controller", "resolved_acceleration", "--generations", "2",
+                 "--population", "8", "--output", str(tmp_path)]
+    assert cli.main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "tool0 z" in out and "resolved_acceleration on 'arm6': cost" in out
+    written = yaml.safe_load((tmp_path / "parameters.yaml").read_text())["/**"]["ros__parameters"]
+    assert set(written["resolved_acceleration"]) == {"p", "d"}
+
+
 def test_what_the_command_cannot_use(tmp_path, capsys):
     file = tmp_path / "file"
     file.touch()
     for arguments, words in (
         (["--robot", "arm66"], "arm66"),
         (["--controller", "unheard_of"], "unknown controller 'unheard_of'"),
-        (["--controller", "damping"], "expected a controller that follows joint references, received 'damping'"),
+        (["--controller", "damping"], "expected a controller that follows joints or poses, received 'damping'"),
         (["--gains", "friction"], "expected some of"),
         (["--period", "0.0015"], "whole number of steps"),
         (["--output", str(file)], "tune: "),
