@@ -219,7 +219,7 @@ def test_compiled_step_is_the_textbook_step(name, integrator):
             plant.advance(acting, 3)
         for row in (Row.POSITION, Row.VELOCITY, Row.CURRENT, Row.TEMPERATURE):
             scale = np.abs(textbook._state[row]).max() + 1e-9
-            np.testing.assert_allclose(compiled._state[row], textbook._state[row], rtol=0.0, atol=1e-11 * scale)
+            np.testing.assert_allclose(compiled._state[row], textbook._state[row], rtol=0.0, atol=1e-12 * scale)
         np.testing.assert_array_equal(compiled._state[Row.PIECE], textbook._state[Row.PIECE])
 
 

@@ -1,0 +1,58 @@
+"""What is reported, against the equation of motion and the textbook's energies."""
+
+import numpy as np
+import pytest
+
+from robodyn_ros import Robot
+from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant_model import Report
+
+
+@pytest.mark.parametrize("motor", [False, True])
+def test_reported_efforts_are_all_that_acts_on_the_joints(motor):
+    """M'(q) (v' - v) / h + b(q, v) is the sum of drives, friction, stops and wrenches; some joints stick or stop."""
+    robot = Robot.from_urdf(robot_file("arm6"))
+    motors = JointActuators(Actuators(DCMotor(0.5, 0.06, 1e-5), GearTrain(np.full(6, 60.0))), efficiency=0.8,
+                            current_limit=4.0)
+    plant = Plant(robot, 1e-3, actuators=motors if motor else None,
+                  friction=Friction(np.full(6, 0.1), np.linspace(0.0, 8.0, 6)))
+    upper = robot.model.position_upper[2]
+    start = np.array([0.3, -0.5, upper - 1e-4, 0.2, 0.4, 0.1])
+    plant.set_state(start, [0.4, -0.3, 1.0, 0.2, 0.0, 0.0])
+    v, dynamics, none = plant.v, robot.dynamics(compiled=False), np.zeros(6)
+    wrench = np.array([3.0, -5.0, 8.0, 0.1, 0.2, 0.3])
+    plant.set_wrench_tip(wrench)
+    plant.advance(Drive(np.array([5.0, -80.0, 10.0, 1.0, 0.5, 0.1]), np.full(6, 0.2), none))
+    inertia = dynamics.mass_matrix(start) + np.diag(plant.model.actuators.reflected_inertia)
+    needed = inertia @ (plant.v - v) / 1e-3 + dynamics.bias(start, v) - dynamics.jacobian(start).T @ wrench
+    report = plant._report
+    np.testing.assert_allclose(report[Report.EFFORT] + report[Report.FRICTION] + report[Report.STOP], needed,
+                               atol=1e-7 * np.abs(needed).max())
+    assert report[Report.STOP][2] < -10.0 and np.count_nonzero(report[Report.STOP]) == 1
+    assert plant.q[2] == upper and (plant.v == 0.0).any()
+    state = plant.actuator_state
+    np.testing.assert_array_equal(state.joint_effort, plant.effort)
+    np.testing.assert_array_equal(state.friction_effort, report[Report.FRICTION])
+    assert np.isnan(state.voltage).all() == (not motor)
+    if motor:
+        assert state.current_saturated.any() and not state.current_saturated.all()
+        np.testing.assert_allclose(60.0 * state.motor_torque - 0.2 * plant.v, state.joint_effort, rtol=1e-12)
+
+
+def test_energies_are_the_textbooks_and_the_rotors():
+    robot = Robot.from_urdf(robot_file("arm7"))
+    motors = JointActuators(Actuators(DCMotor(0.5, 0.06, 1e-5, 1e-3), GearTrain(np.full(7, 60.0))))
+    plant = Plant(robot, actuators=motors)
+    rng = np.random.default_rng(0)
+    plant.set_state(plant.q + 0.1 * rng.normal(size=7), rng.normal(size=7))
+    energy, v = plant.energy, plant.v
+    rotors = 0.5 * np.sum(60.0**2 * 1e-5 * v**2)
+    assert energy.kinetic == pytest.approx(float(kinetic_energy(robot.model, plant.q, v)) + rotors, rel=1e-12)
+    assert energy.potential == pytest.approx(float(potential_energy(robot.model, plant.q)), rel=1e-12)
+    assert energy[2:] == (0.0,) * 7
+    plant.advance(Drive(np.full(7, 5.0), np.zeros(7), np.zeros(7)), 5)
+    assert plant.energy.magnetic == pytest.approx(0.5e-3 * np.sum(plant.actuator_state.current**2), rel=1e-12)
