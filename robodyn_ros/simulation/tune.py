@@ -112,10 +112,11 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     # One call evaluates the first generation, and one each of those after it.
     found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
                                    maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
-    after = space.rounded(found.x) if found.x.any() else loop.law.parameters
-    cost_before, cost_after = _cost(loop.scores(scenario, [loop.law.parameters, after]), scale, smoothness)
-    return Tuning(space.fields, loop.law.parameters, after, float(cost_before), float(cost_after), tuple(costs),
-                  population * len(costs))
+    before, after = loop.law.parameters, space.rounded(found.x)
+    cost_before, cost_after = _cost(loop.scores(scenario, [before, after]), scale, smoothness).tolist()
+    if cost_after > cost_before:  # by the digits that were cut off
+        after, cost_after = before, cost_before
+    return Tuning(space.fields, before, after, cost_before, cost_after, tuple(costs), population * len(costs))
 
 
 def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None) -> tuple[str, ...]:
