@@ -1,18 +1,24 @@
 """The action ~/follow_joint_trajectory over DDS: how goals end, and what their senders hear."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from controller_rig import NAMES, Rig, trajectory
-from rclpy.action import ActionClient
+from rclpy.action import ActionClient, get_action_names_and_types
 from ros_process import RosTest
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
+from robodyn_ros import Robot
 from robodyn_ros.nodes.messages import set_stamp, to_nanoseconds
+from robodyn_ros.resources import robot_file
 
 Result = FollowJointTrajectory.Result
 Feedback = FollowJointTrajectory.Feedback
@@ -242,6 +248,14 @@ def test_a_swap_to_a_controller_without_trajectory_ends_the_goal(rig):
     assert "follows none" in rig.send([1.0], [[0.1, 0.1]]).end(ABORTED, Result.INVALID_GOAL)
 
 
+def test_a_swap_after_the_end_holds_the_current_state_and_ends_the_goal(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    goal = rig.send([0.5], [[0.5, 0.5]], goal_tolerance=[tolerance(position=1e-4)])  # without end: gravity's offset
+    rig.next("the end", lambda s: list(s.reference.positions) == [0.5, 0.5])
+    rig.set(controller="computed_torque")
+    assert "holds the current state" in goal.end(ABORTED, Result.INVALID_GOAL)
+
+
 def test_a_reset_of_the_simulation_ends_the_goal(rig):
     rig.hold_at("computed_torque", [1.0, 0.5])
     goal = rig.far()
@@ -264,6 +278,17 @@ def test_hardware_that_dies_ends_the_goal(rig):
     assert "no joint states for 0.5 s" in goal.end(ABORTED, Result.INVALID_GOAL)
     rig.start("hardware")
     rig.next("joint states")
+
+
+def test_the_documented_configuration_of_moveit_finds_the_action(rig):
+    text = (Path(__file__).parents[2] / "docs" / "trajectories.md").read_text()
+    (section,) = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+    manager = section["moveit_simple_controller_manager"]
+    (name,) = manager["controller_names"]
+    entry = manager[name]
+    assert tuple(entry["joints"]) == Robot.from_urdf(robot_file("arm6")).joint_names
+    actions = dict(get_action_names_and_types(rig.ros.node))
+    assert actions[f"{rig.namespace}/{name}/{entry['action_ns']}"] == [f"control_msgs/action/{entry['type']}"]
 
 
 def test_counts_are_in_the_diagnostics(rig):
