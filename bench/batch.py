@@ -11,7 +11,9 @@ import numpy as np
 from bench.pinocchio_calls import Call, calls, check, derivative_calls
 from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.robots import Pair
-from bench.timing import Comparison, compare
+from bench.timing import Comparison, compare, seconds_per_call
+from robodyn_ros.compile import compile_function
+from robodyn_ros.dynamics.kernels import FUNCTIONS
 
 SAMPLES, LOOPED = 100_000, 1_000
 """States in our batch, and of them in the peer's loop, whose time grows with their number alone."""
@@ -88,6 +90,21 @@ def rows() -> Iterator[list[str]]:
                f"{result.two.ratio:.3g}", own, ratio]
 
 
+def limits() -> str:
+    """How fast the batches' arithmetic is, small and large."""
+    model = Pair.shipped("arm7").robot.model
+    rates = []
+    for name in ("inverse_dynamics", "forward_dynamics_derivatives"):
+        function, inputs = FUNCTIONS[name]
+        kernel = compile_function(partial(function, model), dict.fromkeys(inputs, (model.n,)))
+        states = np.random.default_rng(5).uniform(-1.0, 1.0, (len(inputs), LOOPED, model.n))
+        call = partial(kernel.batch, *states, out=kernel.batch(*states))
+        seconds = float(np.median([seconds_per_call(call, 20) for _ in range(15)])) / LOOPED
+        rates.append(f"`{name}` has {kernel.tape.operation_count:,} operations on floating-point numbers and does "
+                     f"{1e-9 * kernel.tape.operation_count / seconds:.0f} of them per ns in the cache")
+    return f"What is not memory is arithmetic: {'; '.join(rates)}. A sine and its cosine count as two."
+
+
 BATCH = Section(
     "Batches",
     f"Time per state of {SAMPLES:,} states of arm7 in one call, against a Python loop over Pinocchio, on one core. "
@@ -98,4 +115,5 @@ BATCH = Section(
     ("function", "ours [ns]", "loop over Pinocchio [ns]", *RATIO_HEAD, "in the cache [ns]", "new array [ns]",
      "two cores [ns]", "to the loop", "Pinocchio's batch, two cores [ns]", "ours to it"),
     rows,
+    limits=limits,
 )

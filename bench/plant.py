@@ -73,7 +73,7 @@ def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
     return Comparison(times.ours / steps, times.peer / steps)
 
 
-def many(pair: Pair, threads: int, robots: int = ROBOTS, steps: int = 100, repetitions: int = 5) -> Comparison:
+def many(pair: Pair, threads: int, robots: int = ROBOTS, steps: int = 500, repetitions: int = 5) -> Comparison:
     """Seconds per robot and step of a batch, and of one of MuJoCo's robots."""
     batch, peer = Batch(pair.robot, steps), MujocoRobot(pair, STEP)
     rng = np.random.default_rng(0)

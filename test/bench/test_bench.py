@@ -1,13 +1,16 @@
 """The benchmarks' machinery, with few repetitions: every comparison first checks that both sides agree."""
 
 import importlib.util
+import sys
 
 import numpy as np
 import pytest
 
+from bench import __main__ as bench_main
 from bench import report
 from bench.timing import Comparison, compare, enough_calls
 
+HAS_ROS = importlib.util.find_spec("rclpy") is not None
 HAS_PEERS = all(importlib.util.find_spec(name) for name in ("pinocchio", "mujoco"))
 needs_peers = pytest.mark.skipif(not HAS_PEERS, reason="the peers are not installed: pip install 'robodyn_ros[bench]'")
 
@@ -47,6 +50,26 @@ def test_section_becomes_markdown(capsys):
         "## Title\n\n`python -m bench row`. Words.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n![Title](images/x.svg)"
         "\n\nA limit.")
     assert "| 1 | 2 |" in capsys.readouterr().out
+
+
+@needs_peers
+def test_full_run_writes_the_report(monkeypatch, tmp_path):
+    section = report.Section("Title", "Words.", ("a",), lambda: [["1"]])
+    monkeypatch.setattr(bench_main, "SECTIONS", {"row": "bench.report:THE_ROW"})
+    monkeypatch.setattr(report, "THE_ROW", section, raising=False)
+    monkeypatch.setattr(bench_main, "DOCS", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["bench", "row"])
+    bench_main.main()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(sys, "argv", ["bench"])
+    bench_main.main()
+    text = (tmp_path / "benchmarks.md").read_text()
+    assert text.startswith("# Benchmarks\n") and text.endswith("\n\n" + section.run("row") + "\n")
+
+
+def test_every_row_is_a_section():
+    for name in bench_main.SECTIONS if HAS_ROS else set(bench_main.SECTIONS) - {"round_trips", "real_time"}:
+        assert bench_main.section(name).title
 
 
 @needs_peers
