@@ -25,7 +25,9 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Mapping[str, 
     with np.errstate(all="ignore"):
         run.statements(program.statements, 0)
     records = {
-        name: np.array(run.records[name], dtype=float).reshape(-1, *program.variables[rows.variable])
+        name: np.array(run.records[name], dtype=float).reshape(
+            len(run.records[name]), *program.variables[rows.variable]
+        )
         for name, rows in program.records.items()
     }
     return {name: run.variables[name] for name in program.outputs} | records

@@ -111,15 +111,19 @@ class ProcedureText:
             ]
         )
 
-    def _copy(self, name: str, source: int, target: int, size: int) -> list[str]:
+    def _at(self, start: int) -> str:
+        """A place in the frame, as a pointer."""
+        name = f"%p{self._new()}"
+        self._add(f"  {name} = getelementptr {self._kind}, ptr %block, i64 {start}")
+        return name
+
+    def _copy(self, source: int, target: int, size: int) -> None:
         """Copy within the frame."""
-        align = 8 * self._width
-        return [
-            f"  %{name}s = getelementptr {self._kind}, ptr %block, i64 {source}",
-            f"  %{name}t = getelementptr {self._kind}, ptr %block, i64 {target}",
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr align {align} %{name}t, ptr align {align} %{name}s, "
-            f"i64 {8 * self._width * size}, i1 false)",
-        ]
+        align, from_, to = 8 * self._width, self._at(source), self._at(target)
+        self._add(
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr align {align} {to}, ptr align {align} {from_}, "
+            f"i64 {align * size}, i1 false)"
+        )
 
     def _add(self, *lines: str) -> None:
         self._lines += lines
@@ -192,26 +196,21 @@ class ProcedureText:
                 f"keep{k}:",
             )
             for name, start in kept.items():
-                self._add(*self._copy(f"k{k}_{start}", self.starts[name], start, self._sizes[name]))
+                self._copy(self.starts[name], start, self._sizes[name])
         self._add(f"  br label %body{k}", f"body{k}:")
         self._statements(statement.statements, "")
         if changed:
             self._add(f"  br i1 %first{k}, label %test{k}, label %merge{k}", f"merge{k}:")
             for name, start in kept.items():
-                self._add(
-                    f"  %m{k}_{start} = getelementptr {kind}, ptr %block, i64 {self.starts[name]}",
-                    f"  %b{k}_{start} = getelementptr {kind}, ptr %block, i64 {start}",
-                    f"  call void @merge(ptr %m{k}_{start}, ptr %b{k}_{start}, i64 {self._sizes[name]}, "
-                    f"{truth} %active{k})",
-                )
+                now, before = self._at(self.starts[name]), self._at(start)
+                self._add(f"  call void @merge(ptr {now}, ptr {before}, i64 {self._sizes[name]}, {truth} %active{k})")
         any_ = f"or i1 %positive{k}, false"
         if lanes > 1:
             any_ = f"call i1 @llvm.vector.reduce.or.v{lanes}i1({truth} %positive{k})"
+        self._add(f"  br label %test{k}", f"test{k}:")
+        flag = self._at(self.starts[statement.flag])
         self._add(
-            f"  br label %test{k}",
-            f"test{k}:",
-            f"  %place{k} = getelementptr {kind}, ptr %block, i64 {self.starts[statement.flag]}",
-            f"  %flag{k} = load {kind}, ptr %place{k}, align {8 * lanes}",
+            f"  %flag{k} = load {kind}, ptr {flag}, align {8 * lanes}",
             f"  %positive{k} = fcmp ogt {kind} %flag{k}, {literal(0.0, lanes)}",
             f"  %any{k} = {any_}",
             f"  %next{k} = add i64 %round{k}, 1",
@@ -245,10 +244,9 @@ class ProcedureText:
         if self._width > 1:
             self._add(*layout_call(function, f"_{k}", "words", first, size, start, self._kind, step))
             return
-        target, source = (f"%v{k}", f"%r{k}") if function == "pack" else (f"%r{k}", f"%v{k}")
-        base = self._word(first, "ptr")
+        base, place = self._word(first, "ptr"), self._at(start)
+        target, source = (place, f"%r{k}") if function == "pack" else (f"%r{k}", place)
         self._add(
-            f"  %v{k} = getelementptr double, ptr %block, i64 {start}",
             f"  %s{k} = mul i64 {step}, {size}",
             f"  %r{k} = getelementptr double, ptr {base}, i64 %s{k}",
             f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target}, ptr align 8 {source}, i64 {8 * size}, i1 false)",
@@ -272,11 +270,9 @@ class ProcedureText:
             if name in self._program.inputs:
                 self._move("input", name, name, "0")
             else:
-                self._add(
-                    f"  %zero_{self.starts[name]} = getelementptr {self._kind}, ptr %block, i64 {self.starts[name]}",
-                    f"  call void @llvm.memset.p0.i64(ptr align {bytes_} %zero_{self.starts[name]}, i8 0, "
-                    f"i64 {bytes_ * size}, i1 false)",
-                )
+                place = self._at(self.starts[name])
+                given = f"ptr align {bytes_} {place}, i8 0, i64 {bytes_ * size}, i1 false"
+                self._add(f"  call void @llvm.memset.p0.i64({given})")
         self._add("  call void @program(ptr %block, ptr %words, i64 %row, i64 %rows)")
         for name in self._program.outputs:
             self._move("output", name, name, "0")

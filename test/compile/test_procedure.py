@@ -319,6 +319,19 @@ def test_what_is_not_given_is_zero_every_time():
     assert procedure.batch(x=x)["none"].shape == (20, 0, 4)
 
 
+def test_variables_without_elements():
+    """They share their place in memory with others, also where a loop keeps what it changes."""
+    shrink = Compute(lambda x, none, flag: (x / 2.0, none, x - 4.0), ("x", "none", "flag"), ("x", "nothing", "flag"))
+    procedure = compile_procedure(
+        {"none": (0,), "nothing": (0,), "flag": (), "x": ()},
+        [Repeat(1, [Read("none", "nones"), Record("nothing", "nothings")]), RepeatWhile("flag", 9, [shrink])],
+        ["x"], ["x", "nothing"],
+    )
+    given = {"x": np.array([1.0, 10.0, 100.0]), "nones": np.empty((1, 0))}
+    same(procedure.batch(**given), each(procedure, 3, given, ["x"]))
+    same(procedure(**given | {"x": 100.0}), procedure.interpret(**given | {"x": 100.0}))
+
+
 def test_nothing_to_do():
     procedure = compile_procedure({"x": (2,)}, [Repeat(3, [])], ["x"], ["x"])
     np.testing.assert_array_equal(procedure(x=[1.0, 2.0])["x"], [1.0, 2.0])

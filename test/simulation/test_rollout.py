@@ -211,6 +211,10 @@ def test_a_law_without_reference_needs_a_duration():
     assert result.reference is None
     assert result.error.shape == (100, 0)
     assert np.abs(result.score.v[:2]).max() < 0.1
+    loop = ClosedLoop(make_controller("damping", robot))
+    scores = loop.scores(loop.scenario([], 0.2, v=np.full(robot.n, 0.1)), [loop.law.parameters] * 3)
+    assert scores.rms_error.shape == (3, 0)
+    np.testing.assert_allclose(scores.v, np.tile(result.score.v, (3, 1)), atol=1e-12)
     with pytest.raises(InputError, match="expected a law that follows a reference"):
         result.tracking()
 
