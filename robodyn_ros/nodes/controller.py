@@ -19,6 +19,7 @@ from robodyn_ros.control.controller import Law
 from robodyn_ros.control.loop import ControlLoop, Plugin, Tick
 from robodyn_ros.control.rehearsal import rehearse
 from robodyn_ros.errors import PluginError
+from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.controller_action import TrajectoryActionServer
 from robodyn_ros.nodes.controller_cartesian import CartesianReferences
 from robodyn_ros.nodes.controller_output import PARAMETERS as OUTPUT_PARAMETERS
@@ -28,7 +29,8 @@ from robodyn_ros.nodes.controller_references import References
 from robodyn_ros.nodes.controller_state import ControllerStatePublisher
 from robodyn_ros.nodes.messages import JointOrder, MessageError, to_field, to_nanoseconds
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
-from robodyn_ros.nodes.runtime import CONTROL_QOS, ControlPath, RobodynNode, run_node
+from robodyn_ros.nodes.qos import CONTROL_QOS
+from robodyn_ros.nodes.runtime import RobodynNode, run_node
 from robodyn_ros.robot import Robot
 
 PARAMETERS = (

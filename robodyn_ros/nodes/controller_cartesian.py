@@ -19,10 +19,11 @@ from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory, least_
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.messages import NANOSECONDS, to_nanoseconds
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.poses import to_arrays, to_six, to_vector
-from robodyn_ros.nodes.runtime import ControlPath, RobodynNode
+from robodyn_ros.nodes.runtime import RobodynNode
 from robodyn_ros.robot import Robot
 
 PARAMETERS = (

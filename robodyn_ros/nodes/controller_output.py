@@ -13,7 +13,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.messages import to_field
 from robodyn_ros.nodes.parameters import Parameter
-from robodyn_ros.nodes.runtime import CONTROL_QOS
+from robodyn_ros.nodes.qos import CONTROL_QOS
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 

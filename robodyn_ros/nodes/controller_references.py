@@ -11,11 +11,12 @@ from robodyn_ros.control.loop import ControlLoop, Tick
 from robodyn_ros.control.trajectory import JointTrajectory
 from robodyn_ros.control.trajectory_limits import excessive_speeds
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.controller_goal import Outcome, Result
 from robodyn_ros.nodes.controller_trajectory import plan
 from robodyn_ros.nodes.messages import JointOrder, MessageError, to_nanoseconds
 from robodyn_ros.nodes.parameters import Parameter
-from robodyn_ros.nodes.runtime import ControlPath, RobodynNode
+from robodyn_ros.nodes.runtime import RobodynNode
 from robodyn_ros.robot import Robot
 
 REJECTED = "rejected trajectories"

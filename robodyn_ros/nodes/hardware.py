@@ -16,11 +16,13 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.hardware_parameters import PARAMETERS, WORLD, control_period, live_settings, make_plant, sensing
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.parameters import Parameter, robot_source
 from robodyn_ros.nodes.plant_loop import PlantLoop, TimeMode
-from robodyn_ros.nodes.runtime import COMMAND_QOS, ControlPath, RobodynNode, run_node
+from robodyn_ros.nodes.qos import COMMAND_QOS
+from robodyn_ros.nodes.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.state_outputs import StateOutputs
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position

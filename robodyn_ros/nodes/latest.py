@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from rclpy.node import Node
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from robodyn_ros.nodes.runtime import NO_EVENTS, NoExecutor, ignore_message
+from robodyn_ros.nodes.qos import LATEST_QOS
+from robodyn_ros.nodes.unserved_subscription import unserved_subscription
 
 Message = TypeVar("Message")
-
-LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
-"""The newest is all that is wanted, and the publisher is not to wait for anybody."""
 
 
 class LatestMessage(Generic[Message]):
@@ -26,9 +23,7 @@ class LatestMessage(Generic[Message]):
 
     def __init__(self, node: Node, message_type: type[Message], topic: str) -> None:
         self._message_type: Any = message_type
-        self._subscription = node.create_subscription(
-            self._message_type, topic, ignore_message, LATEST_QOS, event_callbacks=NO_EVENTS)
-        self._subscription.callback_group = NoExecutor()
+        self._subscription = unserved_subscription(node, message_type, topic, LATEST_QOS)
 
     def take(self) -> Message | None:
         """Return the newest message, or None where none has come since the last call."""

@@ -19,10 +19,10 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.command_inputs import CommandInputs
+from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.diagnostics import Diagnostics
 from robodyn_ros.nodes.external_wrenches import ExternalWrenches
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, to_nanoseconds
-from robodyn_ros.nodes.runtime import ControlPath
 from robodyn_ros.nodes.state_outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
 from robodyn_ros.simulation.pacing import Pace

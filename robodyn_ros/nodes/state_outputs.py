@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.messages import NANOSECONDS, set_stamp, to_field
-from robodyn_ros.nodes.runtime import CONTROL_QOS
+from robodyn_ros.nodes.qos import CONTROL_QOS
 from robodyn_ros.simulation.plant import Plant
 
 REPEAT_SECONDS = 0.1

@@ -26,7 +26,8 @@ from robodyn_ros.nodes.latest import LatestMessage
 from robodyn_ros.nodes.messages import JointOrder
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.poses import to_transform
-from robodyn_ros.nodes.runtime import LATCHED_QOS, RobodynNode, run_node
+from robodyn_ros.nodes.qos import LATCHED_QOS
+from robodyn_ros.nodes.runtime import RobodynNode, run_node
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,

@@ -8,7 +8,7 @@ from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.nodes.messages import to_nanoseconds
-from robodyn_ros.nodes.runtime import CONTROL_QOS
+from robodyn_ros.nodes.qos import CONTROL_QOS
 
 PERIOD = 2_000_000
 NAMES = ["joint1", "joint2"]

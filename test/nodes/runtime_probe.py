@@ -1,4 +1,4 @@
-"""A node for test_runtime.py, run as a process: doubles positions, and fails on request."""
+"""A node for test_runtime.py and test_control_path.py, run as a process: doubles positions, and fails on request."""
 
 import sys
 import threading
@@ -16,8 +16,10 @@ from std_msgs.msg import Float64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from robodyn_ros.errors import InputError  # noqa: E402
+from robodyn_ros.nodes.control_path import ControlPath  # noqa: E402
 from robodyn_ros.nodes.parameters import Parameter  # noqa: E402
-from robodyn_ros.nodes.runtime import COMMAND_QOS, CONTROL_QOS, ControlPath, RobodynNode, run_node  # noqa: E402
+from robodyn_ros.nodes.qos import COMMAND_QOS, CONTROL_QOS  # noqa: E402
+from robodyn_ros.nodes.runtime import RobodynNode, run_node  # noqa: E402
 
 
 def even(value):
