@@ -8,8 +8,8 @@
     self.parameters["update_rate"]
 
 A value that is out of range, not finite, of the wrong type or refused is rejected with the reason, in the answer of
-the set_parameters call or, at start, as an InputError. An integer given for a float is taken as a float. The control
-path never reads parameters: hand it an immutable object made from them.
+the set_parameters call or, at start, as an InputError. An integer given for a float is taken as a float, and a number
+for a list of one as that list. The control path never reads parameters: hand it an immutable object made from them.
 """
 
 from __future__ import annotations
@@ -233,10 +233,14 @@ def _plain(value: Any) -> Any:
 
 
 def _as_float(value: Any, default: Value) -> float | list[float] | None:
-    """Integers as floats where the default is a float or a list of floats; None: nothing to convert."""
+    """Numbers as the default has them: as a float, or a list of floats; None: nothing to convert.
+
+    A number is taken for a list of one where the default is a list of one.
+    """
     if isinstance(default, float) and type(value) is int:
         return float(value)
-    if isinstance(default, list) and default and isinstance(default[0], float) and isinstance(value, list) \
-            and all(type(element) in (int, float) for element in value):
-        return [float(element) for element in value]
+    if isinstance(default, list) and default and isinstance(default[0], float):
+        given = [value] if len(default) == 1 and not isinstance(value, list) else value
+        if isinstance(given, list) and all(type(element) in (int, float) for element in given):
+            return [float(element) for element in given]
     return None

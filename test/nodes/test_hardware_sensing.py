@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hardware_peer import NAMES, Peer, hardware, run_lockstep
 
-NOISY = {"sensing.position_resolution": [1e-4], "sensing.position_noise": [1e-4, 3e-4],
+NOISY = {"sensing.position_resolution": 1e-4, "sensing.position_noise": [1e-4, 3e-4],
          "sensing.velocity_source": "position", "sensing.velocity_filter": 0.01, "sensing.delay": 1}
 
 
@@ -36,7 +36,7 @@ def test_sensing_changes_while_the_node_runs_and_bad_figures_are_refused():
         state = peer.next_state(lambda state: abs(state.position[1]) > 0.15, "some way")
         steps = np.array(state.position) / [0.01, 0.1]
         assert np.abs(steps - np.rint(steps)).max() < 1e-6
-        assert peer.set_parameters("/live/hardware", {"sensing.position_resolution": [0.0]}).successful
+        assert peer.set_parameters("/live/hardware", {"sensing.position_resolution": 0}).successful
         peer.next_state(lambda state: abs(state.position[1] / 0.1 - round(state.position[1] / 0.1)) > 1e-3,
                         "the position itself")
         result = peer.set_parameters("/live/hardware", {"sensing.position_noise": [0.0, 0.0, 0.0]})
