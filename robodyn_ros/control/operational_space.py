@@ -67,12 +67,12 @@ class OperationalSpaceTerms(NamedTuple):
         cls, dynamics: Any, parameters: AccelerationParameters, state: State, jacobian: Array, posture: Array
     ) -> OperationalSpaceTerms:
         """In a state, for a posture q_0 of shape (n,)."""
-        q, v = state.q, state.v
+        q, v, rows = state.q, state.v, parameters.rows
         mass_matrix = dynamics.mass_matrix(q)
         bias = dynamics.bias(q, v) + parameters.friction * v
-        drift = dynamics.jacobian_derivative(q, v)[parameters.rows] @ v
+        drift = dynamics.jacobian_derivative(q, v)[rows] @ v
         damping = damping_near_singularity(jacobian, parameters.singularity, parameters.singularity_damping)
-        inertia = damped_task_inertia(jacobian @ solve_mass(mass_matrix, jacobian.T), jacobian, damping)
+        inertia = damped_task_inertia(jacobian @ solve_mass(mass_matrix, jacobian.T), jacobian, rows, damping)
         inverse = dynamically_consistent_inverse(inertia, mass_matrix, jacobian)
         free = mass_matrix @ (parameters.posture_p * (posture - q) - parameters.posture_d * v) + bias
         at_hand = task_space_bias(inertia, mass_matrix, jacobian, drift, bias)

@@ -32,6 +32,7 @@ SINGULARITY_SHARE = 0.3
 """Of the median manipulability, below which a position counts as close to a singular one."""
 
 _INDEPENDENT = 1e-3  # least share that a direction adds to be worth controlling
+_LEVER = 1e-3  # square of a row of the Jacobian below which it is as good as zero
 _TINY = 1e-300
 
 
@@ -230,15 +231,21 @@ def damped_inverse(jacobian: Array, damping: Any) -> Array:
     return solve_positive_definite(square, jacobian, _SINGULAR).T
 
 
-def damped_task_inertia(mobility: Array, jacobian: Array, damping: Any) -> Array:
+def damped_task_inertia(mobility: Array, jacobian: Array, rows: list[int], damping: Any) -> Array:
     """Lambda = (J M^-1 J^T)^-1, with lambda^2 added in the scale of each axis's mobility, shape (m, m).
+
+    An axis along which the joints cannot move the hand at all has no scale; that of its kind stands in.
 
     Args:
         mobility: J M^-1 J^T, shape (m, m).
         jacobian: J, shape (m, n).
+        rows: Which rows of the whole Jacobian these are, to tell translations from rotations.
         damping: lambda^2, for J J^T.
     """
-    scale = mobility.diagonal() / maximum((jacobian**2).sum(axis=1), _TINY)
+    parts = by_part(rows, 1.0, 0.0), by_part(rows, 0.0, 1.0)
+    gained, squares = mobility.diagonal(), (jacobian**2).sum(axis=1)
+    mean = by_part(rows, *((part @ gained) / maximum(part @ squares, _TINY) for part in parts))
+    scale = (gained + _LEVER * mean) / (squares + _LEVER)
     return solve_positive_definite(mobility + damping * np.diag(scale), np.eye(len(jacobian)), _SINGULAR)
 
 

@@ -111,6 +111,20 @@ def test_a_goal_out_of_reach_stretches_the_arm_without_a_blow_up(law, name):
     assert np.linalg.norm(errors[-1, distance]) < 0.02
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_it_starts_from_an_arm_stretched_out_in_a_line(law):
+    """At zero the six-axis arm cannot turn about x at all: a row of J is 0."""
+    robot, q = ROBOTS["arm6"], np.zeros(6)
+    assert not robot.dynamics().jacobian(q)[3].any()
+    goal = SOURCES[CartesianReference](robot, q).sample(0.0)
+    motion = follow(robot, law(robot), lambda _: goal, 0.5, q, step=2e-3)
+    np.testing.assert_allclose(motion.q[-1], q, atol=1e-4)
+    away = goal._replace(position=goal.position + [-0.05, 0.02, 0.03])
+    motion = follow(robot, law(robot), lambda _: away, 3.0, q, step=2e-3)
+    assert np.isfinite(motion.q).all() and np.abs(motion.v).max() < 40.0
+    assert np.linalg.norm(hand_errors(robot, motion)[-1, :3]) < 0.05  # inwards it finds its way slowly, from 0.062
+
+
 def test_far_from_its_goal_the_hand_keeps_to_a_speed():
     robot, q = ROBOTS["scara"], np.array(BENT["scara"])
     goal = SOURCES[CartesianReference](robot, q).sample(0.0)
