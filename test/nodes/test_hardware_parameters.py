@@ -1,5 +1,7 @@
 """What the hardware node makes of its parameters."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,8 @@ def test_actuators_file_may_be_a_path(tmp_path):
     path.write_text("joints: {joint2: {friction: {coulomb: 0.5}}}")
     _, made = plant(actuators=str(path))
     assert made.model.friction.coulomb.tolist() == [0.0, 0.5]
+
+
+def test_docs_hardware_tells_of_every_parameter():
+    page = (Path(__file__).parents[2] / "docs" / "hardware.md").read_text()
+    assert [name for name in DEFAULTS if f"`{name}`" not in page] == []
