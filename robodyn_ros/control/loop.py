@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from robodyn_ros.control.controller import Controller, JointReference, Law, State
+from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
 from robodyn_ros.control.rehearsal import FAULTS, check_effort, describe
@@ -90,6 +90,7 @@ class ControlLoop:
     Attributes:
         active: The controller in force.
         last: The last tick; None before the first.
+        wrench_tip: What the next states have as `State.wrench_tip`; any thread may replace it.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class ControlLoop:
     ) -> None:
         self.active = active
         self.last: Tick | None = None
+        self.wrench_tip = UNMEASURED
         self.longest_gap = longest_gap
         self._safe = safe
         self._on_failure = on_failure
@@ -136,7 +138,7 @@ class ControlLoop:
             self.start(stamp, q, v)
             period = 0.0
         self._stamp = stamp
-        state = State((stamp - self._origin) * NANOSECOND, period, q, v)
+        state = State((stamp - self._origin) * NANOSECOND, period, q, v, self.wrench_tip)
         return self._answer(state)
 
     def _discontinuity(self, last: State, period: float, q: Array, v: Array) -> str:

@@ -26,6 +26,7 @@ from robodyn_ros.nodes.controller_output import PARAMETERS as OUTPUT_PARAMETERS
 from robodyn_ros.nodes.controller_output import VOLTAGE, VoltageOutput
 from robodyn_ros.nodes.controller_parameters import ControllerParameters
 from robodyn_ros.nodes.controller_references import References
+from robodyn_ros.nodes.controller_sensing import WrenchSensor
 from robodyn_ros.nodes.controller_state import ControllerStatePublisher
 from robodyn_ros.nodes.messages import JointOrder, MessageError, to_field, to_nanoseconds
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
@@ -92,6 +93,7 @@ class ControllerNode(RobodynNode):
         self._path = self.add_control_path(ControlPath(self, JointState, "joint_states", self._run))
         self._references = References(self, self._robot, self._joints, self._loop, self._path)
         self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path)
+        self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values

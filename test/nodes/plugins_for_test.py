@@ -57,3 +57,12 @@ class NotANumberLater(FailsLater):
     def update(self, state, reference):
         self.ticks_left -= 1
         return np.full(2, np.nan) if self.ticks_left < 0 else np.zeros(2)
+
+
+class ShowsWrench(Controller):
+    """Exerts the measured force along x and torque about y, whatever that is good for; -1 where none is measured."""
+
+    follows = None
+
+    def update(self, state, reference):
+        return np.nan_to_num(state.wrench_tip[[0, 4]], nan=-1.0)

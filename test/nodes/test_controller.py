@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from controller_rig import NAMES, Rig, trajectory
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from ros_process import RosProcess, RosTest
@@ -19,8 +20,10 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros import Robot
 from robodyn_ros.control.registry import controller_names
 from robodyn_ros.nodes.messages import set_stamp
+from robodyn_ros.resources import robot_file
 
 PLUGINS = "plugins_for_test:"
 
@@ -293,6 +296,41 @@ def test_joint_states_by_name_and_bad_ones_rejected(ros):
         publisher.publish(joint_state(5_002_000_000, position=(0.2, 0.15), velocity=(0.0, 0.3)))
         ros.wait_for(lambda: len(commands) == 2, "an answer to a good state")
         np.testing.assert_allclose(commands[1].effort, [-0.05 * 100 - 0.3 * 10.0, 0.0], atol=1e-12)
+        node.stop()
+
+
+def test_a_measured_wrench_reaches_the_controller_at_the_tip_in_base_axes(ros):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    q, link = np.array([0.5, 0.7]), robot.model.joints[0].link
+    sensor_pose, tip_pose = (robot.dynamics().forward_kinematics(q, name) for name in (link, None))
+    force = sensor_pose[:3, :3] @ [3.0, 0.0, 0.5]
+    torque = np.cross(sensor_pose[:3, 3] - tip_pose[:3, 3], force)
+    assert abs(torque[1]) > 0.1
+    parameters = {"robot": "planar_2r", "controller": PLUGINS + "ShowsWrench", "state_timeout": 0.3}
+    wrench = WrenchStamped()
+    wrench.header.frame_id = link
+    wrench.wrench.force.x, wrench.wrench.force.z = 3.0, 0.5
+    with RosProcess("controller", parameters, "/sensor") as node:
+        diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
+        commands = ros.record(JointState, "/sensor/joint_commands", 100)
+        states = ros.publisher(JointState, "/sensor/joint_states")
+        sensor = ros.publisher(WrenchStamped, "/sensor/measured_wrench")
+        ros.wait_for(lambda: ros.node.count_publishers("/sensor/joint_commands"), "the controller's commands")
+        stamps = itertools.count(1_000_000_000, 2_000_000)
+
+        def answer(measure):
+            if measure:
+                sensor.publish(wrench)
+            states.publish(joint_state(next(stamps), NAMES, q.tolist()))
+            return list(commands[-1].effort) if commands else None
+
+        ros.wait_for(lambda: answer(False) == [-1.0, -1.0], "efforts without a measurement")
+        ros.wait_for(lambda: (effort := answer(True)) and np.allclose(effort, [force[0], torque[1]]), "the wrench")
+        ros.wait_for(lambda: answer(False) == [-1.0, -1.0], "the end of a measurement that is not renewed")
+        wrench.header.frame_id = "hook"
+        sensor.publish(wrench)
+        ros.wait_for(lambda: any(v.key == "rejected measured_wrench" for a in diagnostics for s in a.status
+                                 for v in s.values), "a rejection")
         node.stop()
 
 
