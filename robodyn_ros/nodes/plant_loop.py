@@ -116,10 +116,9 @@ class PlantLoop:
 
     def run(self, path: ControlPath) -> None:
         """The body of the control path's thread."""
-        self._set_time_origin()
+        self._restart_time()
         self._publish_state()
         cycle = self._lockstep_cycle if self.time_mode is TimeMode.LOCKSTEP else self._paced_cycle
-        self.pace.restart(time.monotonic_ns())
         while path.active:
             if self.settings is not self._settings:
                 self._configure(self.settings)
@@ -198,6 +197,8 @@ class PlantLoop:
             path.sleep((self.pace.next - now) / NANOSECONDS)
             return
         if self.pace.dropped != self._dropped:
+            if self.time_mode is TimeMode.REAL_TIME:  # what is not made up for shows as a gap
+                self._time_offset += round(self.pace.dropped - self._dropped)
             self._dropped = self.pace.dropped
             self._diagnostics.problem("times given up", "the simulation was held up too long and fell behind by "
                                       f"{self._dropped / NANOSECONDS:.3f} s in all: lower update_rate, or the load")
@@ -280,9 +281,11 @@ class PlantLoop:
 
     def _publish_state(self) -> None:
         self.stamp = stamp = self._tick * self.period + self._time_offset
-        if self.time_mode is TimeMode.REAL_TIME and abs(time.time_ns() - stamp) > _CLOCK_STEP_NANOSECONDS:
-            self._set_time_origin()
-            self.stamp = stamp = self._tick * self.period + self._time_offset
+        if self.time_mode is TimeMode.REAL_TIME:
+            jump = self._system_time_due() - stamp
+            if abs(jump) > _CLOCK_STEP_NANOSECONDS:
+                self._time_offset += jump
+                self.stamp = stamp = stamp + jump
         plant = self.plant
         position, velocity = (plant.q, plant.v) if self._sensors is None else self._seen
         self._outputs.publish(self._tick, stamp, position, velocity)
@@ -334,6 +337,11 @@ class PlantLoop:
         """Let stamps be system time where they should, from the present period on."""
         if self.time_mode is TimeMode.REAL_TIME:
             self._time_offset = time.time_ns() - self._tick * self.period
+
+    def _system_time_due(self) -> int:
+        """System time at which the last period was due [ns]; it may be later by now, but then more periods are owed."""
+        late = 0 if self.budget == 0 else time.monotonic_ns() - round(self.pace.next - self.pace.interval)
+        return time.time_ns() - late
 
     def _restart_sensors(self) -> None:
         if self._sensors is not None:
