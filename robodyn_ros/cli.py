@@ -171,6 +171,26 @@ def make_parser() -> argparse.ArgumentParser:
         tune.add_argument(f"--{name}", type=float, default=number, help=f"{what} (default: %(default)s)")
     tune.set_defaults(run=run_tune)
 
+    compare = commands.add_parser(
+        "compare",
+        help="several control laws on the same robot and motion: a table and a picture",
+        description="Simulate control laws with their default parameters on the same robot and the same motion. Prints "
+        "errors, efforts and work of each, and draws them.",
+    )
+    compare.add_argument("controllers", nargs="*", help="laws that follow joints or poses (default: all)")
+    compare.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
+    compare.add_argument("--output", type=Path, default=Path("compare.png"), help="picture (default: %(default)s)")
+    compare.add_argument("--seed", type=int, default=0, help="of the noise (default: %(default)s)")
+    for name, number, what in (
+        ("mass-error", 0.0, "how much heavier the simulated links are than the laws know [%%]"),
+        ("period", 0.002, "control period [s]"),
+        ("step", 0.001, "step of the simulation [s]"),
+        ("position-noise", 0.0, "standard deviation of measured positions [rad or m]"),
+        ("velocity-noise", 0.0, "standard deviation of measured velocities [rad/s or m/s]"),
+    ):
+        compare.add_argument(f"--{name}", type=float, default=number, help=f"{what} (default: %(default)s)")
+    compare.set_defaults(run=run_compare)
+
     cache = commands.add_parser("cache", help="compiled code kept on disk: where and how much, or remove it")
     cache.add_argument("action", choices=("info", "clear"), help="say what is kept, or remove it")
     cache.set_defaults(run=run_cache)
@@ -229,6 +249,18 @@ def run_tune(options: argparse.Namespace) -> int:
         return tune_robot(Robot.from_urdf(robot_file(options.robot)), options)
     except OSError as error:
         raise RobodynError(f"tune: {error}") from error
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    """Compare control laws, print and draw what each did."""
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+    from robodyn_ros.simulation.compare_program import compare_robot
+
+    try:
+        return compare_robot(Robot.from_urdf(robot_file(options.robot)), options)
+    except OSError as error:
+        raise RobodynError(f"compare: {error}") from error
 
 
 def run_cache(options: argparse.Namespace) -> int:

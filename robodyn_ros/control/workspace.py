@@ -58,6 +58,11 @@ def singular_manipulability(robot: Robot) -> float:
     return SINGULARITY_SHARE * float(np.median(values.prod(axis=1)))
 
 
+def described_friction(robot: Robot) -> Array:
+    """Viscous friction of the description, shape (n,) [N m s/rad or N s/m]."""
+    return robot.model.damping
+
+
 def axis_rows(axes: str) -> list[int]:
     """Rows of the Jacobian that axes stand for, in their order there.
 
@@ -134,7 +139,7 @@ class AccelerationParameters(WorkspaceParameters):
         0.3, minimum=0.0, description="Damping of the inverse at a singular position"
     )
     friction: Array = per_joint(
-        lambda robot: robot.model.damping, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+        described_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
 
 
