@@ -172,17 +172,16 @@ def test_payload_and_gravity_change_at_any_time_and_the_motion_goes_on(paused):
     assert "gravity: expected an array of shape (3,)" in refused.reason
 
 
-def test_actuator_states_come_at_their_rate_with_the_stamps_of_joint_states(peer):
+def test_actuator_states_tell_of_ideal_drives_with_the_stamps_of_joint_states(peer):
     messages = peer.record(ActuatorStates, "hardware/actuator_states")
     assert peer.set_parameters("/topics/hardware", {"actuator_state_rate": 125.0}).successful
     peer.command(NAMES, [1e6, 1.0])
     peer.next_state(lambda state: state.effort[0] == 60.0, "the effort at its limit")
     messages.clear()
-    peer.wait_for(lambda: len(messages) > 30, "actuator states")
-    stamps = np.array([stamp(message) for message in messages[-20:]])
-    assert not (stamps % PERIOD).any()
-    assert np.median(np.diff(stamps)) == 4 * PERIOD
+    peer.wait_for(lambda: len(messages) > 5, "actuator states")
     last = messages[-1]
+    peer.wait_for(lambda: stamp(peer.states[-1]) >= stamp(last), "the joint state of the same stamp or a later one")
+    assert stamp(last) % PERIOD == 0
     assert list(last.name) == NAMES
     assert list(last.joint_effort) == [60.0, 1.0]
     assert (list(last.effort_saturated), list(last.voltage_saturated)) == ([True, False], [False, False])
