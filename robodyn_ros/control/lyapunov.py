@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.dynamics.evaluator import DynamicsFunctions
+from robodyn_ros.dynamics.functions import DynamicsFunctions
 from robodyn_ros.errors import InputError
 
 

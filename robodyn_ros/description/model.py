@@ -330,7 +330,7 @@ def suggest(name: str, names: Iterable[str]) -> str:
         Such as ``"did you mean 'joint1'?"``.
     """
     known = list(names)
-    matches = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    matches = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     if matches:
         return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
     shown = ", ".join(f"'{other}'" for other in known[:_SHOWN])

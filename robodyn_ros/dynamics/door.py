@@ -18,8 +18,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import articulated_body, derivatives, newton_euler, task_space
 from robodyn_ros.dynamics import forward_dynamics as mass_matrix_form
 from robodyn_ros.dynamics.composite import mass_matrix
-from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import checks_joint_arrays
+from robodyn_ros.kinematics.arguments import as_rows, checks_joint_arrays
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 from robodyn_ros.kinematics.jacobian_derivative import geometric_jacobian_derivative
@@ -115,12 +114,7 @@ def _chosen(rows: Sequence[bool] | None) -> list[int]:
     """Indices of the rows of the door's Jacobian that count."""
     if rows is None:
         return list(range(6))
-    if len(rows) != 6 or not any(rows):
-        raise InputError(
-            "rows: expected six booleans with one or more true (translation along the base's x, y, z, rotation about "
-            f"them), received {list(rows)}"
-        )
-    return [index for index, row in enumerate(rows) if row]
+    return [index for index, row in enumerate(as_rows(rows)) if row]
 
 
 def _by_link(model: RobotModel, wrench_tip: Array | None, wrenches: Wrenches | None) -> list[tuple[str, Array]]:

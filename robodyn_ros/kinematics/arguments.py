@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -92,6 +92,21 @@ def as_floats(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDA
     if array.dtype == object:
         raise InputError(f"{name}: expected floats, received objects; this function branches and cannot be traced")
     return array
+
+
+def as_rows(rows: Sequence[bool]) -> tuple[bool, ...]:
+    """Return which rows of a geometric Jacobian count (linear rows first) as six booleans; 0 and 1 count as such.
+
+    Raises:
+        InputError: They are not six booleans, or none is true.
+    """
+    given = list(rows)
+    if len(given) != 6 or not all(row in (False, True) for row in given) or not any(given):
+        raise InputError(
+            "rows: expected six booleans with one or more true (translation along the base's x, y, z, rotation about "
+            f"them), received {rows!r}"
+        )
+    return tuple(map(bool, given))
 
 
 def is_traced(*arrays: NDArray[Any]) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_floats, as_rotation
+from robodyn_ros.kinematics.arguments import as_floats, as_rotation, as_rows
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.inverse_kinematics_failure import explain_failure, out_of_reach
 from robodyn_ros.kinematics.newton_search import Goal, Search
@@ -157,9 +157,7 @@ def _read_target(target: ArrayLike, rows: Sequence[bool] | None) -> tuple[Array,
         as_rotation(pose[:3, :3], "target's rotation")
     if rows is None:
         return pose, POSITION if position_alone else POSE
-    chosen = tuple(bool(row) for row in rows)
-    if len(chosen) != 6 or not any(chosen):
-        raise InputError(f"rows: expected six booleans with one or more true, received {list(rows)}")
+    chosen = as_rows(rows)
     if position_alone and any(chosen[3:]):
         raise InputError("rows: expected none of the rotation for a target of shape (3,); give a pose of shape (4, 4)")
     return pose, chosen

@@ -1,3 +1,5 @@
+"""``Dynamics`` and its batch form, and so functions.py, the abstract class that both are."""
+
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import evaluator, kernels
-from robodyn_ros.dynamics.evaluator import BatchDynamics, Dynamics, DynamicsFunctions
+from robodyn_ros.dynamics import functions, kernels
+from robodyn_ros.dynamics.evaluator import BatchDynamics, Dynamics
+from robodyn_ros.dynamics.functions import DynamicsFunctions
 from robodyn_ros.errors import InputError
 
 FUNCTIONS = {
@@ -159,6 +162,10 @@ def test_wrong_wrenches_are_named(dyn):
         dyn.inverse_dynamics(zero, zero, zero, wrenches=[np.zeros(6)])
 
 
+def test_it_says_what_it_is(dyn):
+    assert repr(dyn) in ("<Dynamics of 'arm7', compiled>", "<Dynamics of 'arm7', textbook>")
+
+
 def test_linearization_is_made_of_the_derivatives(dyn):
     arrays = np.random.default_rng(6).normal(size=(3, 2, 7))
     wrench = np.arange(6.0)
@@ -192,12 +199,16 @@ def test_wrong_rows_are_named(dyn):
         dyn.task_space_inertia(np.zeros(7), rows=[True])
     with pytest.raises(InputError, match="rows.*one or more true"):
         dyn.task_space_inertia(np.zeros(7), rows=[False] * 6)
+    with pytest.raises(InputError, match=r"rows.*received \(0, 1, 2\)"):
+        dyn.task_space_inertia(np.zeros(7), rows=(0, 1, 2))
 
 
 def test_unknown_link_is_named_with_the_nearest(dyn):
     for function in (dyn.forward_kinematics, dyn.jacobian, dyn.batch.jacobian):
         with pytest.raises(InputError, match="tool1.*tool0"):
             function(np.zeros((1, 7)), "tool1")
+        with pytest.raises(InputError, match="link: expected the name of a link, received int 7"):
+            function(np.zeros((1, 7)), 7)
 
 
 def test_arguments_have_names(dyn):
@@ -297,7 +308,7 @@ def test_results_go_into_an_array_of_the_callers(dyn):
 def test_large_robots_derivatives_go_into_an_array_of_the_callers(monkeypatch):
     batch = Dynamics(PinReference("planar_2r").robot).batch
     arrays = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 2))
-    monkeypatch.setattr(evaluator, "solution_is_short", lambda model: False)
+    monkeypatch.setattr(functions, "solution_is_short", lambda model: False)
     out = np.full((5, 3, 2, 2), np.nan)
     assert batch.into(out).forward_dynamics_derivatives(*arrays) is out
     np.testing.assert_array_equal(out, batch.forward_dynamics_derivatives(*arrays))

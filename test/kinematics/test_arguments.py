@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_array, as_floats, as_rotation, is_traced
+from robodyn_ros.kinematics.arguments import as_array, as_floats, as_rotation, as_rows, is_traced
 
 
 def test_as_array_says_expected_and_received_shape():
@@ -39,3 +39,14 @@ def test_objects_pass_as_arrays_but_not_as_floats():
 def test_as_rotation_refuses_other_matrices(bad):
     with pytest.raises(InputError, match="rotation: expected a rotation matrix"):
         as_rotation(bad, "rotation")
+
+
+@pytest.mark.parametrize("rows", [(True, False) * 3, [1, 0] * 3, np.array([1, 0] * 3, bool)])
+def test_rows_of_a_jacobian_are_six_booleans(rows):
+    assert as_rows(rows) == (True, False) * 3
+
+
+@pytest.mark.parametrize("rows", [(True,) * 5, (False,) * 6, (0, 1, 2, 3, 4, 5), (None,) * 6, "xyzxyz"])
+def test_other_rows_are_refused(rows):
+    with pytest.raises(InputError, match="rows: expected six booleans with one or more true"):
+        as_rows(rows)
