@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
 
@@ -127,3 +129,57 @@ def test_periods_without_a_new_command_are_counted():
     of.accept_voltage(np.array([5.0, 6.0]))
     of.advance(4)
     assert of.missed == 5
+
+
+class Naive:
+    """The same rules, joint by joint: what was commanded last, and when."""
+
+    def __init__(self):
+        self.now, self.last = 0, [None, None]
+
+    def accept(self, kind, values, columns):
+        for column in columns:
+            self.last[column] = (kind, values[column], self.now)
+
+    def drive(self, timeout):
+        for last in self.last:
+            if last is None:
+                yield 0.0, None, np.inf  # effort, voltage, brake
+            elif self.now - last[2] >= timeout:
+                yield 0.0, None, 0.0
+            else:
+                kind, value, _ = last
+                yield (value if kind == "effort" else None, value if kind == "voltage" else None, 0.0)
+
+
+COLUMNS = st.sampled_from([None, [0], [1], [0, 1], [1, 0]])
+VALUES = st.tuples(st.floats(-9, 9), st.floats(-9, 9))
+
+
+@given(st.lists(st.one_of(st.tuples(st.sampled_from(["effort", "voltage"]), VALUES, COLUMNS),
+                          st.tuples(st.just("advance"), st.integers(1, 3), st.none()),
+                          st.tuples(st.just("clear"), st.none(), st.none()))))
+def test_any_sequence_of_commands_gives_what_the_rules_say_joint_by_joint(sequence):
+    timeout, of, naive = 3, commands(timeout=3, behaviour=SafeBehaviour.ZERO), Naive()
+    for what, values, columns in sequence:
+        if what == "advance":
+            of.advance(values)
+            naive.now += values
+        elif what == "clear":
+            of.clear()
+            naive.last = [None, None]
+        else:
+            take, last = (of.accept, of.effort) if what == "effort" else (of.accept_voltage, of.voltage)
+            full = last.copy()
+            commanded = [0, 1] if columns is None else columns
+            full[commanded] = np.array(values)[commanded]
+            take(full, columns)
+            naive.accept(what, values, commanded)
+        given_drive = of.drive(lambda: INERTIA)
+        for joint, (effort, voltage, brake) in enumerate(naive.drive(timeout)):
+            assert given_drive.brake[joint] == brake
+            assert given_drive.by_voltage[joint] == (voltage is not None)
+            if voltage is None:
+                assert given_drive.effort[joint] == effort
+            else:
+                assert given_drive.voltage[joint] == voltage
