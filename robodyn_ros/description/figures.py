@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,9 @@ _INERTIA_TOLERANCE = 1e-6
 
 _NO_INERTIA = 1e-12
 """[kg m^2], that of a milligram at a millimetre; files have 1e-20 where they mean zero."""
+
+_DEGREES = (8 * math.pi, 720.0)
+"""Range of angles that are taken for degrees: more than four turns if they were radians, and at most two as degrees."""
 
 _ROUNDING = 1e-15
 
@@ -82,6 +86,12 @@ def read_limits(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Rep
                 "taken as unlimited; set them, or make the joint fixed",
             )
             figures["lower"] = figures["upper"] = None
+        elif joint.type == "revolute" and _DEGREES[0] < max(-lower, upper) <= _DEGREES[1]:
+            report.warn(
+                element,
+                f"the position limits {lower:g} and {upper:g} look like degrees",
+                "used as given, in radians; write radians",
+            )
     for name in ("velocity", "effort"):
         value = figures[name]
         if value is not None and value <= 0.0:

@@ -68,7 +68,10 @@ class Report:
 def label(element: etree._Element) -> str:
     """An element as it is spoken of in messages: its tag and name, and the named element that it lies in."""
     name = element.get("name")
-    own = f"<{element.tag} name='{name}'>" if name is not None else f"<{element.tag}>"
+    tag = etree.QName(element).localname
+    if element.prefix is not None:
+        tag = f"{element.prefix}:{tag}"
+    own = f"<{tag} name='{name}'>" if name is not None else f"<{tag}>"
     parent = element.getparent()
     if name is None and parent is not None and parent.tag != "robot":
         return f"{own} in {label(parent)}"

@@ -109,6 +109,7 @@ def test_xacro_that_is_not_expanded(xml):
     message = refusal(xml)
     assert "xacro file that has not been expanded" in message
     assert "xacro file.xacro > file.urdf" in message
+    assert "{http" not in message
 
 
 def test_other_formats():

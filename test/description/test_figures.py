@@ -125,6 +125,18 @@ def test_equal_position_limits_count_as_unset():
     assert (model.joints[0].limits.lower, model.joints[0].limits.upper) == (-np.inf, np.inf)
 
 
+@pytest.mark.parametrize(("kind", "limits", "odd"), [
+    ("revolute", "-180 180", True), ("revolute", "0 90", True), ("revolute", "-12.6 12.6", False),
+    ("revolute", "-1e9 1e9", False), ("prismatic", "0 90", False),
+])
+def test_limits_that_look_like_degrees(kind, limits, odd):
+    lower, upper = limits.split()
+    model, messages = load_with_warnings(
+        one_joint(kind=kind, limit=f'<limit lower="{lower}" upper="{upper}" velocity="1" effort="1"/>'))
+    assert ("look like degrees" in "".join(messages)) is odd
+    assert (model.joints[0].limits.lower, model.joints[0].limits.upper) == (float(lower), float(upper))
+
+
 def test_crossed_position_limits_are_an_error():
     message = refusal(one_joint(limit='<limit lower="2" upper="-1" velocity="3" effort="4"/>'))
     assert "<joint name='j'>: the lower limit 2 is above the upper limit -1; swap them" in message
