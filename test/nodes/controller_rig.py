@@ -104,15 +104,15 @@ class Rig:
         values = self.ros.call(GetParameters, f"{self.namespace}/controller/get_parameters", names=names).values
         return [{2: v.integer_value, 3: v.double_value, 4: v.string_value}[v.type] for v in values]
 
-    def status(self, condition):
-        """The next diagnostic status of the controller that fits, with its values as a dict."""
+    def status(self, condition, node="controller"):
+        """The next diagnostic status of a node that fits, with its values as a dict."""
         seen = len(self.diagnostics)
 
         def find():
             for array in self.diagnostics[seen:]:
                 for status in array.status:
                     values = {pair.key: pair.value for pair in status.values}
-                    if status.name == f"{self.namespace}/controller" and condition(status, values):
+                    if status.name == f"{self.namespace}/{node}" and condition(status, values):
                         return status, values
             return None
 
