@@ -26,18 +26,18 @@ from robodyn_ros.simulation.plant_step import plant_program
 SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square")
 """Over the ticks, sums of squares or largest magnitudes: of the tracking error, the effort, and its changes."""
 
-RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort", "error": "error"}
-"""Variables that are recorded at every tick, and the names of their records."""
+RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort"}
+"""Variables that are recorded at every tick, and the names of their records; and ``error``, if it is not q_d - q."""
 
 
-def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, reference: Any,
-                          recorded: bool) -> Procedure:
+def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, reference: Any, *,
+                          recorded: bool, noisy: bool) -> Procedure:
     """Compile a closed loop.
 
     Its inputs are ``state``, shape (len(Row), n), ``parameters``, shape (p,), and ``memory`` of the law, shape (m,).
-    Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape (2,); ``noises`` of the
-    measured positions and velocities, shape (2, n); and ``references.<field>`` for each field of the reference. Its
-    outputs are ``state`` and `SUMS`.
+    Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape (2,); each field of the
+    reference, ``references.<field>``; and ``noises`` of the measured positions and velocities, shape (2, n), if there
+    are. Its outputs are ``state`` and `SUMS`.
 
     Args:
         law: The law.
@@ -46,6 +46,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         steps: Steps of the plant in a control period.
         reference: Any reference, for the shapes of its arrays; None if the law follows none.
         recorded: Whether what `RECORDS` names is recorded.
+        noisy: Whether there is noise in what the law measures.
 
     Raises:
         CompileError: The law does what cannot be compiled, such as to branch on a value.
@@ -69,15 +70,16 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         command = np.stack([effort_now if row is Command.EFFORT else np.zeros(n) for row in Command])
         return command, effort_now, where(is_first, 0.0, effort_now - effort), memory
 
+    records = RECORDS if isinstance(reference, JointReference) else RECORDS | {"error": "error"}
     tick: list[Statement] = [
         Read("clock", "clocks"),
-        Read("noise", "noises"),
+        *([Read("noise", "noises")] if noisy else []),
         *(Read(name, name.replace("reference.", "references.", 1)) for name in fields),
-        Compute(_measure, ("state", "noise"), ("true_q", "true_v", "q", "v")),
+        Compute(_measure, ("state", "noise") if noisy else "state", ("true_q", "true_v", "q", "v")),
         Compute(respond, ("effort", *shapes), ("command", "effort", "change", "memory")),
         Compute(tracking_error, ("true_q", *fields), "error"),
         Compute(_add_up, ("error", "effort", "change", *SUMS), SUMS),
-        *(Record(variable, record) for variable, record in RECORDS.items() if recorded),
+        *(Record(variable, record) for variable, record in records.items() if recorded),
         Repeat(steps, plant_step),
     ]
     return compile_procedure(variables, [Repeat("ticks", tick)], ("state", "parameters", "memory"), ("state", *SUMS),
@@ -103,7 +105,7 @@ def tracking_error_function(model: RobotModel, reference: Any) -> Callable[..., 
     return lambda q, *fields: pose_error(dynamics.forward_kinematics(q), type(reference)(*fields))
 
 
-def _measure(state: NDArray[Any], noise: NDArray[Any]) -> tuple[Any, ...]:
+def _measure(state: NDArray[Any], noise: Any = (0.0, 0.0)) -> tuple[Any, ...]:
     q, v = state[Row.POSITION], state[Row.VELOCITY]
     return q, v, q + noise[0], v + noise[1]
 

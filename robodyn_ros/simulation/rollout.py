@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import Procedure
 from robodyn_ros.control.compiled_law import PackedParameters
-from robodyn_ros.control.controller import Controller, Law, State
+from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.reference import SOURCES, Trajectory
 from robodyn_ros.control.registry import make_controller
@@ -53,7 +52,7 @@ class ClosedLoop:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period, self._steps = _control_period(period, self.plant.step)
         self._packed = PackedParameters(law.parameters)
-        self._procedure = cache(self._make_procedure)
+        self._procedures: dict[tuple[bool, bool], Procedure] = {}
 
     def scenario(self, trajectories: Sequence[Trajectory] = (), duration: float | None = None,
                  **options: Any) -> Scenario:
@@ -81,7 +80,7 @@ class ClosedLoop:
             SimulationError: The state became infinite or NaN.
         """
         reference, ticks = scenario.references, len(scenario.clocks)
-        procedure = self._procedure(True)
+        procedure = self.procedure(recorded=True, noisy=scenario.noisy)
         given = self._arguments(scenario) | {"parameters": self.packed(parameters)}
         results = procedure(**given) if compiled else procedure.interpret(**given)
         score = _score(results, ticks)
@@ -92,9 +91,10 @@ class ClosedLoop:
                                   f"{time:g} s; use other gains or a smaller step (now {self.plant.step} s)")
         units = tuple("m" if joint.kind == "prismatic" else "rad" for joint in self.robot.model.leaders)
         recorded = {name: results[name] for name in RECORDS.values()}
+        error = reference.q - results["q"] if isinstance(reference, JointReference) else results["error"]
         return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link,
                        controller=type(self.law).__name__, time=scenario.clocks[:, 0], reference=reference,
-                       score=score, **recorded)
+                       error=error, score=score, **recorded)
 
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
                q: ArrayLike | None = None, threads: int = 1) -> Score:
@@ -124,7 +124,7 @@ class ClosedLoop:
             given["state"][:, Row.POSITION] = starts
             given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(
                 len(starts), *given["memory"].shape)
-        procedure = self._procedure(False)
+        procedure = self.procedure(recorded=False, noisy=scenario.noisy)
         return _score(procedure.batch(threads=threads, **given), len(scenario.clocks))
 
     def packed(self, parameters: Parameters | None = None) -> Array:
@@ -144,9 +144,25 @@ class ClosedLoop:
                              "only; make another ClosedLoop for others")
         return packed.values
 
+    def procedure(self, *, recorded: bool, noisy: bool) -> Procedure:
+        """What is run, see `closed_loop_procedure`; the same object at every call.
+
+        Args:
+            recorded: Whether motions are recorded, or only scores kept.
+            noisy: Whether there is noise in what the law measures.
+        """
+        if (recorded, noisy) not in self._procedures:
+            kind = self.law.follows
+            reference = None if kind is None else SOURCES[kind](self.robot, default_position(self.robot)).sample(0.0)
+            self._procedures[recorded, noisy] = closed_loop_procedure(
+                self.law, self._packed, self.plant, self._steps, reference, recorded=recorded, noisy=noisy)
+        return self._procedures[recorded, noisy]
+
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
         given = {"state": self.plant.state(scenario.q, scenario.v), "memory": self._memory(scenario.q, scenario.v),
-                 "clocks": scenario.clocks, "noises": scenario.noises, "ticks": len(scenario.clocks)}
+                 "clocks": scenario.clocks, "ticks": len(scenario.clocks)}
+        if scenario.noisy:
+            given["noises"] = scenario.noises
         if scenario.references is not None:
             given |= {f"references.{name}": array for name, array in scenario.references._asdict().items()}
         return given
@@ -154,10 +170,6 @@ class ClosedLoop:
     def _memory(self, q: Array, v: Array) -> Array:
         return self.law.initial_memory(State(0.0, 0.0, q, v))
 
-    def _make_procedure(self, recorded: bool) -> Procedure:
-        kind = self.law.follows
-        reference = None if kind is None else SOURCES[kind](self.robot, default_position(self.robot)).sample(0.0)
-        return closed_loop_procedure(self.law, self._packed, self.plant, self._steps, reference, recorded)
 
 
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,

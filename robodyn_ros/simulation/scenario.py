@@ -40,6 +40,11 @@ class Scenario:
     q: Array
     v: Array
 
+    @property
+    def noisy(self) -> bool:
+        """Whether there is any noise."""
+        return bool(self.noises.any())
+
     @classmethod
     def sample(cls, robot: Robot, follows: type | None, period: int, trajectories: Sequence[Trajectory] = (),
                duration: float | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
