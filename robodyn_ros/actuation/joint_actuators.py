@@ -175,7 +175,7 @@ class JointActuators:
 
     def back_emf(self, v: NDArray[Any]) -> NDArray[Any]:
         """K_e gamma dq/dt, (6.1), (6.7), shape (n,) [V]."""
-        return self.motors.motor.back_emf_constant * self.motors.gear.ratio * v
+        return self.motors.motor.back_emf_constant * self.motors.gear.motor_motion(v)
 
     def wanted_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """The voltages that give joint efforts: v_M = R_M Gamma^-T tau / K_M + K_e Gamma dq/dt, (6.12), (6.13).
@@ -189,7 +189,7 @@ class JointActuators:
         Returns:
             Before the limits, shape (n,) [V].
         """
-        return self.motors.motor.resistance * effort / self.effort_per_current + self.back_emf(v)
+        return self.motors.motor.voltage(effort / self.effort_per_current, self.motors.gear.motor_motion(v))
 
     def limited_voltage(self, voltage: NDArray[Any]) -> NDArray[Any]:
         """Voltages within the limits of the amplifiers, shape (n,) [V]."""
@@ -206,10 +206,10 @@ class JointActuators:
         Returns:
             The line, before the limit of the current; 0 for ideal sources.
         """
-        motor, share = self.motors.motor, self.motors.motor.current_shares(step).mean
-        mean = (1.0 - share) * voltage / motor.resistance + share * current
-        return EffortLine(np.where(self.is_motor, self.effort_per_current * mean, 0.0),
-                          np.where(self.is_motor, (1.0 - share) * self.motors.damping, 0.0))
+        motor = self.motors.motor
+        _, mean = motor.current_step(current, voltage, np.zeros(self.n), step)
+        damping = (1.0 - motor.current_shares(step).mean) * self.motors.damping
+        return EffortLine(self.effort_of(mean), np.where(self.is_motor, damping, 0.0))
 
     def electrical_step(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any], saturation: NDArray[Any],
                         step: float) -> Electrical:
@@ -227,13 +227,12 @@ class JointActuators:
         Returns:
             0 for ideal sources.
         """
-        motor, shares = self.motors.motor, self.motors.motor.current_shares(step)
-        back_emf = self.back_emf(v)
-        settled = (voltage - back_emf) / motor.resistance
-        excess = current - settled
-        mean = settled + shares.mean * excess
-        square = settled * settled + 2.0 * shares.mean * settled * excess + shares.mean_square * excess * excess
-        end = within(settled + shares.end * excess, self.greatest_current)
+        motor, speed = self.motors.motor, self.motors.gear.motor_motion(v)
+        back_emf, settled = self.back_emf(v), motor.steady_current(voltage, speed)
+        end, mean = motor.current_step(current, voltage, speed, step)
+        share = motor.current_shares(step).mean_square
+        square = settled * (2.0 * mean - settled) + share * (current - settled) * (current - settled)
+        end = within(end, self.greatest_current)
         limited = np.isfinite(self.greatest_current)
         at_limit = saturation * np.sign(self.motors.gear.ratio) * np.where(limited, self.greatest_current, 0.0)
         regulated = np.where(limited, saturation * saturation, 0.0)
@@ -283,9 +282,8 @@ class JointActuators:
 
     def power(self, current: NDArray[Any], current_rate: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """v_M i_M = (R_M i_M + K_e gamma v + L_M di_M/dt) i_M, (6.1), 0 for ideal sources, shape (n,) [W]."""
-        motor = self.motors.motor
-        terminals = motor.resistance * current + self.back_emf(v) + motor.inductance * current_rate
-        return np.where(self.is_motor, terminals * current, 0.0)
+        voltage = self.motors.motor.voltage(current, self.motors.gear.motor_motion(v), current_rate)
+        return np.where(self.is_motor, voltage * current, 0.0)
 
     def magnetic_energy(self, current: NDArray[Any]) -> NDArray[Any]:
         """L_M i_M^2 / 2, shape (n,) [J]."""
@@ -299,8 +297,7 @@ class JointActuators:
             current: i_M where it is a state, shape (n,) [A].
             v: Joint velocities, shape (n,) [rad/s or m/s].
         """
-        motor = self.motors.motor
-        settled = (voltage - self.back_emf(v)) / motor.resistance
+        settled = self.motors.motor.steady_current(voltage, self.motors.gear.motor_motion(v))
         flowing = within(np.where(self.has_inductance, current, settled), self.greatest_current)
         return np.where(self.is_motor, flowing, 0.0)
 
@@ -310,7 +307,7 @@ class JointActuators:
         Arguments as for :meth:`instant_current`.
         """
         motor, states = self.motors.motor, self.has_inductance
-        drop = motor.resistance * current + self.back_emf(v)
+        drop = motor.voltage(current, self.motors.gear.motor_motion(v))
         rate = (voltage - drop) / np.where(states, motor.inductance, 1.0)
         limit = self.greatest_current
         outward = where(less_equal(limit, current), 1.0, where(less_equal(current, -limit), -1.0, 0.0))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
+from itertools import count
 from typing import Any
 
 from numpy.typing import NDArray
@@ -13,6 +15,8 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+
+_MOST_EVALUATIONS = 100_000  # in one step: more than any motion that does not diverge
 
 
 class AdaptiveMotion:
@@ -50,8 +54,15 @@ class AdaptiveMotion:
         """
         start, v_start = state[list(STATE_ROWS)], state[Row.VELOCITY].copy()
 
+        evaluations = count()
+
         def rate(_: float, x: Array) -> Array:
-            return self._rate(x.reshape(start.shape), v_start, command).ravel()
+            result = self._rate(x.reshape(start.shape), v_start, command).ravel()
+            if next(evaluations) > _MOST_EVALUATIONS or not math.isfinite(result.sum()):
+                raise SimulationError(f"the adaptive integrator gave up within a step of {self._step} s from "
+                                      f"velocities {v_start.tolist()}: its solution diverges, or the tolerance of "
+                                      f"{self._tolerance} is out of reach")
+            return result
 
         solution = solve_ivp(rate, (0.0, self._step), start.ravel(), method="LSODA", rtol=self._tolerance,
                              atol=self._tolerance)

@@ -207,7 +207,10 @@ class Plant:
         """Take steps, with what pushes the links the same meanwhile."""
         if self._bound is None:
             given = {} if self._adaptive is None else {"smooth": self._smooth}
-            result = self._procedure.interpret(state=self._state, command=self._command, steps=steps, **given)
+            try:
+                result = self._procedure.interpret(state=self._state, command=self._command, steps=steps, **given)
+            except InputError:  # the book's motors take finite numbers only
+                self._diverged(np.full_like(self._state, np.nan))
             state, health = result["state"], result["health"]
             self._report = result["report"]
         else:

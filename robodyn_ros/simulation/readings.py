@@ -87,7 +87,7 @@ def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltag
     actuators, step = plant.actuators, plant.step
     v, current, saturation = state[Row.VELOCITY], state[Row.CURRENT], state[Row.SATURATION]
     asked, passive = command[Command.EFFORT], command[Command.DAMPING]
-    regulated = actuators.motors.motor.resistance * current + actuators.back_emf(v)
+    regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(v))
     dry = clip(impulse, -friction, friction)
     rows = {
         Report.VOLTAGE: np.where(actuators.is_motor, where(saturation, regulated, voltage), 0.0),

@@ -258,6 +258,20 @@ def test_bad_step_is_refused(step):
         Plant(pendulum(), step)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "explicit_euler", "runge_kutta", "adaptive"])
+def test_divergence_of_motors_is_reported_by_every_method(compiled, integrator):
+    motors = JointActuators(Actuators(DCMotor([1.0, 1.0], 0.05, 1e-5, 2e-3), GearTrain(50.0)))
+    plant = Plant(Robot.from_urdf(robot_file("planar_2r")), compiled=compiled, actuators=motors, integrator=integrator)
+    plant.set_state([0.5, 0.5], [1e160, -1e160])
+    with np.errstate(all="ignore"), pytest.raises(SimulationError, match="diverge"):
+        plant.advance(drive(0.0, 0.0), 3)
+    assert plant.q.tolist() == [0.5, 0.5] and plant.v[0] == 1e160
+    plant.reset()
+    plant.advance(drive(0.0, 0.0), 3)
+    assert np.isfinite(plant.q).all()
+
+
 def test_divergence_is_reported_and_the_last_good_state_kept():
     plant = Plant(Robot.from_urdf(robot_file("planar_2r")))
     plant.set_state([0.5, 0.5], [1e160, -1e160])
