@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,16 +42,24 @@ def gain_matrix(robot: Robot, parameters: LQRParameters) -> Array:
     Raises:
         InputError: There is no such gain for these weights.
     """
-    n, period, dynamics = robot.n, parameters.period, robot.dynamics()
-    q, rest = np.asarray(parameters.q0), np.zeros(robot.n)
+    numbers = (parameters.q0, parameters.q_tolerance, parameters.v_tolerance, parameters.effort_tolerance,
+               parameters.friction)
+    return _gain_matrix(robot, parameters.period, np.stack(numbers).tobytes())
+
+
+@lru_cache(maxsize=8)
+def _gain_matrix(robot: Robot, period: float, numbers: bytes) -> Array:
+    """As `gain_matrix`; kept, since parameters are completed several times while a plugin is set up."""
+    n, dynamics, rest = robot.n, robot.dynamics(), np.zeros(robot.n)
+    q, q_tolerance, v_tolerance, effort_tolerance, friction = np.frombuffer(numbers).reshape(5, n)
     state, effort = dynamics.linearization(q, rest, dynamics.gravity(q))
     continuous = np.zeros((3 * n, 3 * n))
     continuous[: 2 * n, : 2 * n], continuous[: 2 * n, 2 * n :] = state, effort
-    continuous[n : 2 * n, n : 2 * n] -= effort[n:] * parameters.friction
+    continuous[n : 2 * n, n : 2 * n] -= effort[n:] * friction
     sampled = expm(period * continuous)
     a, b = sampled[: 2 * n, : 2 * n], sampled[: 2 * n, 2 * n :]
-    tolerances = np.concatenate([parameters.q_tolerance, parameters.v_tolerance])
-    weights, effort_weights = np.diag(tolerances**-2.0), np.diag(np.asarray(parameters.effort_tolerance) ** -2.0)
+    weights = np.diag(np.concatenate([q_tolerance, v_tolerance]) ** -2.0)
+    effort_weights = np.diag(effort_tolerance**-2.0)
     try:
         cost = solve_discrete_are(a, b, weights, effort_weights)
     except (LinAlgError, ValueError) as error:
