@@ -92,12 +92,12 @@ class Plant:
 
     @property
     def effort(self) -> Array:
-        """Effort that the drives exerted in the last step, shape (n,) [N m or N]."""
+        """Effort that the drives exert at the end of the last step, shape (n,) [N m or N]."""
         return self._report[Report.EFFORT].copy()
 
     @property
     def actuator_state(self) -> ActuatorState:
-        """What the actuators did in the last step."""
+        """What the actuators do at the end of the last step."""
         return actuator_state(self.model, self._state, self._report)
 
     @property

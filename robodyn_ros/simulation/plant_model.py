@@ -64,12 +64,12 @@ class Command(IntEnum):
 
 
 class Report(IntEnum):
-    """Rows of what happened in the last step, an array of shape (len(Report), n)."""
+    """Rows of what there is at the end of a step, an array of shape (len(Report), n)."""
 
     VOLTAGE = 0
-    """At the motor's terminals, mean [V]."""
+    """At the motor's terminals [V]."""
     CURRENT = 1
-    """Mean [A]."""
+    """Of the armature [A]."""
     EFFORT = 2
     """Of the drive on the joint: gamma tau_0 of a motor, and its passive damping [N m or N]."""
     FRICTION = 3

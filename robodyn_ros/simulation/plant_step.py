@@ -67,7 +67,7 @@ def report_statement(plant: PlantModel) -> Statement:
 
 def _pose(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
     problem, voltage = semi_implicit_euler.problem(plant, state, command)
-    return _posed(state, state[Row.PIECE], problem, voltage)
+    return _posed(problem, voltage, state[Row.PIECE], state[Row.SATURATION])
 
 
 def _pose_after_free_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any],
@@ -75,14 +75,13 @@ def _pose_after_free_step(plant: PlantModel, state: NDArray[Any], command: NDArr
     if plant.integrator is not Integrator.ADAPTIVE:
         smooth = free_step.smooth_step(plant, state, command)
     problem, voltage = free_step.problem(plant, state, command, smooth)
-    return (smooth, *_posed(state, within_reach(state[Row.PIECE], problem), problem, voltage))
+    return (smooth, *_posed(problem, voltage, within_reach(state[Row.PIECE], problem), np.zeros(plant.n)))
 
 
-def _posed(state: NDArray[Any], piece: NDArray[Any], problem: Problem, voltage: NDArray[Any]) -> tuple[Any, ...]:
-    """The problem, of its matrix the lower triangle; the pieces of the step before; and that no round has been done."""
+def _posed(problem: Problem, voltage: NDArray[Any], piece: NDArray[Any], saturation: NDArray[Any]) -> tuple[Any, ...]:
+    """The problem, of its matrix the lower triangle; the choice to begin with; and that no round has been done."""
     lower = problem.matrix[np.tril_indices(len(problem.matrix))]
-    return (*problem._replace(matrix=lower), voltage, admissible(piece, problem.friction), state[Row.SATURATION],
-            np.float64(0.0))
+    return *problem._replace(matrix=lower), voltage, admissible(piece, problem.friction), saturation, np.float64(0.0)
 
 
 def _problem(plant: PlantModel, values: tuple[NDArray[Any], ...]) -> Problem:

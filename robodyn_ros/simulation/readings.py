@@ -15,7 +15,7 @@ from robodyn_ros.simulation.plant_model import Command, PlantModel, Report, Row
 
 
 class ActuatorState(NamedTuple):
-    """What the actuators did in the last step; every array has shape (n,).
+    """What the actuators do at the end of a step; every array has shape (n,).
 
     Attributes:
         voltage: At the motors' terminals; NaN for an ideal source [V].
@@ -104,7 +104,7 @@ def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltag
 
 
 def actuator_state(plant: PlantModel, state: Array, reported: Array) -> ActuatorState:
-    """What the actuators did.
+    """What the actuators do, from what was reported.
 
     Args:
         plant: What is simulated.
