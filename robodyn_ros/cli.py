@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = make_parser().parse_args(given[:split], argparse.Namespace(ros_arguments=given[split:]))
         return int(options.run(options))
     except RobodynError as error:
-        print(f"robodyn: {error}", file=sys.stderr)
+        print(f"robodyn: error: {error}", file=sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt:
         return 0

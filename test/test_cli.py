@@ -45,7 +45,7 @@ def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
 def test_mistakes_get_one_clear_message_and_exit_code_2(arguments, words, capsys):
     assert cli.main(arguments) == 2
     message = capsys.readouterr().err
-    assert message.startswith("robodyn: ") and all(word in message for word in words), message
+    assert message.startswith("robodyn: error: ") and all(word in message for word in words), message
 
 
 @pytest.mark.parametrize("command", ["dynamics", "simulate"])

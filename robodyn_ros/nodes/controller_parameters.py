@@ -11,6 +11,7 @@ from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.parameters import Parameters as PluginParameters
 from robodyn_ros.control.registry import load_controller, prefix
 from robodyn_ros.control.rehearsal import FAULTS
+from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.nodes.parameters import Parameter, Parameters
 from robodyn_ros.robot import Robot
@@ -69,6 +70,13 @@ class ControllerParameters:
         self._names[front] = name
         self._owners.update({full: (name, flat) for full, flat in declared.items()})
         self._structural.update(f"{front}.{row.name}" for row in rows if row.structural)
+
+    def unused(self) -> list[str]:
+        """A sentence for each value that was given at start to a parameter that no declared plugin has."""
+        return [
+            f"'{name}' is given a value, but is no parameter of controller '{plugin}': {suggest(name, self._owners)}"
+            for front, plugin in self._names.items() for name in self._parameters.unused(front)
+        ]
 
     def changed(self, changes: Mapping[str, Any], in_force: Collection[str]) -> dict[str, PluginParameters]:
         """What the parameters of plugins will be after a change; nothing is stored.

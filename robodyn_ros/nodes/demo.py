@@ -214,7 +214,7 @@ def main(args: Sequence[str] | None = None) -> int:
         result.plot(plot, f"{ROBOT}: {CONTROLLERS[0]} swapped for {CONTROLLERS[1]} in mid-motion")
         print(f"\nPlot of desired against measured: {plot}")
     except (RobodynError, OSError) as error:
-        print(f"robodyn_ros: error: {error}", file=sys.stderr)
+        print(f"robodyn demo: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)

@@ -83,8 +83,8 @@ class Parameter:
         """
         try:
             if _type_of(value) != _type_of(self.default):
-                raise InputError(f"expected {_type_of(self.default)} like {self.default!r}, "
-                                 f"received {_type_of(value)} {value!r}")
+                example = f" like {self.default!r}" if self.default else ""
+                raise InputError(f"expected {_type_of(self.default)}{example}, received {_type_of(value)} {value!r}")
             for element in value if isinstance(value, list) else [value]:
                 if isinstance(element, float) and not math.isfinite(element):
                     raise InputError(f"expected a finite number, received {element}")
@@ -165,6 +165,10 @@ class Parameters:
                 all of them.
         """
         self._listeners.append(listener)
+
+    def unused(self, front: str) -> list[str]:
+        """Names below ``front`` that were given a value at start and are no parameters: misspelt, most of the time."""
+        return [name for name in self._node._parameter_overrides if name.startswith(f"{front}.") and name not in self]
 
     def __getitem__(self, name: str) -> Any:
         """Value of a parameter."""

@@ -180,5 +180,5 @@ def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"robodyn_ros: error: {message}", file=sys.stderr, flush=True)
+    print(f"robodyn: error: {message}", file=sys.stderr, flush=True)
     return code

@@ -10,17 +10,25 @@ import rclpy
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
+from rclpy.exceptions import NameValidationException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import InputError, RobodynError
 
 DEADLINE = 5.0
 
 
 def swap_client(node: Node, target: str) -> Client:
-    """A client of the service that sets parameters of a controller node."""
-    return node.create_client(SetParameters, f"{target}/set_parameters")
+    """A client of the service that sets parameters of a controller node.
+
+    Raises:
+        InputError: No node can have that name.
+    """
+    try:
+        return node.create_client(SetParameters, f"{target}/set_parameters")
+    except NameValidationException as error:
+        raise InputError(f"'{target}' is no name of a node: expected such as /controller: {error}") from None
 
 
 def swap_request(controller: str) -> SetParameters.Request:
@@ -33,9 +41,11 @@ def check_swapped(controller: str, response: SetParameters.Response) -> None:
     """Raise if the controller node refused.
 
     Raises:
-        RobodynError: With the node's reason.
+        RobodynError: With the node's reason; or it is no controller node.
     """
     result = response.results[0]
+    if "undeclared" in result.reason:
+        raise RobodynError("the node has no parameter 'controller': it is another one than a controller node")
     if not result.successful:
         raise RobodynError(f"the controller node refused '{controller}', what ran before goes on: {result.reason}")
 
@@ -83,7 +93,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         swap(options.controller, options.node)
     except RobodynError as error:
-        print(f"robodyn swap: {error}", file=sys.stderr)
+        print(f"robodyn swap: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -75,3 +75,14 @@ def test_swap_without_a_controller_node_says_so():
     result = robodyn("swap", "pd", "--node", "/nobody")
     assert result.returncode == 1
     assert "no node '/nobody'" in result.stderr
+
+
+def test_swap_of_what_is_no_controller_node_says_so():
+    result = robodyn("swap", "pd", "--node", "the controller")
+    assert result.returncode == 1
+    assert "robodyn swap: error: 'the controller' is no name of a node" in result.stderr
+    assert "Traceback" not in result.stderr
+    with RosProcess("hardware", {"robot": "planar_2r"}):
+        result = robodyn("swap", "pd", "--node", "/hardware")
+    assert result.returncode == 1
+    assert "no parameter 'controller'" in result.stderr

@@ -319,7 +319,7 @@ def test_what_cannot_start_says_why_in_one_line(parameters, message):
     with hardware("none", **parameters) as process:
         assert process.wait() == 2
         output = process.output()
-        assert output.startswith("robodyn_ros: error: ")
+        assert output.startswith("robodyn: error: ")
         assert message in output
         assert "Traceback" not in output
 

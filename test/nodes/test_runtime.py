@@ -94,7 +94,7 @@ def test_signal_while_importing_ends_the_node_cleanly():
 def test_bad_parameters_at_start_end_it_with_one_line(parameters, message):
     with start(parameters) as process:
         assert process.wait() == 2
-        assert process.output().strip() == f"robodyn_ros: error: {message}"
+        assert process.output().strip() == f"robodyn: error: {message}"
 
 
 def test_integer_is_taken_for_a_float_at_start():
