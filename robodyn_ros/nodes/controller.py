@@ -75,6 +75,8 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.problem(BROKEN, str(error))
         self._timeout: float = self.parameters["state_timeout"]
         active, safe = (self._make(self.parameters[role]) for role in ("controller", "safe_controller"))
+        for sentence in self._plugin_parameters.unused():
+            self.get_logger().warning(sentence)
         for plugin in (active, safe):
             try:
                 self._rehearse(plugin, None)
