@@ -143,18 +143,3 @@ def test_lockstep_with_motors_and_noise_is_deterministic_to_the_bit():
     first, again = (run_lockstep(name, 60, **MOTORS, **noise) for name in ("motors1", "motors2"))
     assert np.abs(first[-1] - first[0]).max() > 1e-3
     assert first.tobytes() == again.tobytes()
-
-
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"actuators": "nothing"}, "no file 'nothing.yaml' in"),
-    ({"actuators": "nothing.yaml"}, "actuators: there is no file"),
-    ({"actuators": "hardware_dc_motors", "robot": "scara", "integrator": "euler"}, "expected one of"),
-    ({"gravity": [0.0, -9.81]}, "gravity: expected an array of shape (3,)"),
-    ({"payload.mass": -1.0}, "parameter 'payload.mass': expected at least 0, received -1"),
-])
-def test_a_plant_that_cannot_be_says_why(parameters, message):
-    with hardware("none", **parameters) as process:
-        assert process.wait() == 2
-        output = process.output()
-        assert message in output
-        assert "Traceback" not in output

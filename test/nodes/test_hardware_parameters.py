@@ -88,6 +88,17 @@ def test_actuators_file_may_be_a_path(tmp_path):
     assert made.model.friction.coulomb.tolist() == [0.0, 0.5]
 
 
+@pytest.mark.parametrize(("values", "message"), [
+    ({"actuators": "nothing"}, "no file 'nothing.yaml' in"),
+    ({"actuators": "nothing.yaml"}, "actuators: there is no file"),
+    ({"gravity": [0.0, -9.81]}, r"gravity: expected an array of shape \(3,\)"),
+    ({"payload.mass": 1.0, "payload.center_of_mass": [0.1]}, r"payload: centre of mass: expected an array of shape"),
+])
+def test_a_plant_that_cannot_be_says_why(values, message):
+    with pytest.raises(InputError, match=message):
+        plant(**values)
+
+
 def test_docs_hardware_tells_of_every_parameter():
     page = (Path(__file__).parents[2] / "docs" / "hardware.md").read_text()
     assert [name for name in DEFAULTS if f"`{name}`" not in page] == []

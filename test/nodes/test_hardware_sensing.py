@@ -1,19 +1,16 @@
-"""The hardware node with encoders: what joint_states show, and that noise is the same from run to run."""
+"""The hardware node with encoders: what joint_states show, and changes while it runs."""
 
 import numpy as np
-import pytest
 from hardware_peer import NAMES, Peer, hardware, run_lockstep
 
 NOISY = {"sensing.position_resolution": 1e-4, "sensing.position_noise": [1e-4, 3e-4],
          "sensing.velocity_source": "position", "sensing.velocity_filter": 0.01, "sensing.delay": 1}
 
 
-def test_noisy_lockstep_runs_are_equal_to_the_bit_for_one_seed_only():
-    first = run_lockstep("noise1", 80, seed=5, **NOISY)
-    again = run_lockstep("noise2", 80, seed=5, **NOISY)
-    other = run_lockstep("noise3", 80, seed=6, **NOISY)
+def test_the_seed_decides_the_noise_and_encoders_count_steps():
+    """That one seed gives equal runs, test_hardware_motors.py shows."""
+    first, other = (run_lockstep(f"noise{seed}", 60, seed=seed, **NOISY) for seed in (5, 6))
     assert np.abs(first[-1] - first[0]).max() > 1e-3
-    assert first.tobytes() == again.tobytes()
     assert (first != other).any()
     steps = first[:, :2] / 1e-4
     assert np.abs(steps - np.rint(steps)).max() < 1e-6
@@ -45,12 +42,7 @@ def test_sensing_changes_while_the_node_runs_and_bad_figures_are_refused():
         process.stop()
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"sensing.position_noise": [-1.0]}, "parameter 'sensing.position_noise': expected at least 0, received -1"),
-    ({"sensing.velocity_noise": [1.0, 1.0, 1.0]}, "velocity_noise: expected one number or one for each of 2 joints"),
-    ({"sensing.velocity_source": "guess"}, "expected one of 'sensor', 'position', received 'guess'"),
-])
-def test_sensors_that_cannot_be_say_why(parameters, message):
-    with hardware("none", **parameters) as process:
+def test_sensors_that_cannot_be_say_why():
+    with hardware("none", **{"sensing.velocity_noise": [1.0, 1.0, 1.0]}) as process:
         assert process.wait() == 2
-        assert message in process.output()
+        assert "velocity_noise: expected one number or one for each of 2 joints" in process.output()
