@@ -17,7 +17,7 @@ from robodyn_ros.description.model import Array
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
-INTEGRAL_SHARE = 0.2
+INTEGRAL_SHARE = 0.1
 """Default K_i over K_p^2 / K_v."""
 
 UNLIMITED = 1e9
@@ -25,10 +25,11 @@ UNLIMITED = 1e9
 
 
 def default_integral(robot: Robot) -> Array:
-    """K_i = 0.2 K_p^2 / K_v for joints that nobody has tuned, shape (n,) [N m/(rad s) or N/(m s)].
+    """K_i = 0.1 K_p^2 / K_v for joints that nobody has tuned, shape (n,) [N m/(rad s) or N/(m s)].
 
     A joint of inertia M alone is stable if M K_i < K_p K_v. With this K_i it is if its damping ratio,
-    K_v / (2 sqrt(M K_p)), is above 0.22; at the default gains that is 0.4 or more.
+    K_v / (2 sqrt(M K_p)), is above 0.16; at the default gains that is 0.4 or more, which leaves room for coupling
+    between joints and for a heavier robot.
     """
     p, d = joint_gains(robot)
     return np.divide(INTEGRAL_SHARE * p**2, d, out=np.zeros(robot.n), where=d > 0.0)

@@ -10,7 +10,7 @@ from random_robots import urdf_robots
 from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.pid import PID, PIDParameters
+from robodyn_ros.control.pid import PID, PIDParameters, default_integral
 from robodyn_ros.control.registry import load_controller
 from robodyn_ros.control.steady_state import closed_loop_poles
 from robodyn_ros.resources import robot_file, shipped_robots
@@ -90,7 +90,8 @@ def test_anti_windup_keeps_a_saturated_arm_from_overshooting():
     start, goal = np.array([-0.5, 0.0, 0.2, 0.0]), np.array([0.5, 0.0, 0.2, 0.0])
     overshoot = {}
     for limit in (None, 1e6):
-        given_limits = {} if limit is None else {"effort_limit": limit, "i_clamp": limit}
+        given_limits = {"i": lambda robot: 2.0 * default_integral(robot)}
+        given_limits |= {} if limit is None else {"effort_limit": limit, "i_clamp": limit}
         q, _, effort = run(robot, PID(robot, PIDParameters(**given_limits)), goal, duration=1.0, q=start)
         assert (np.abs(effort[:100, 0]) == robot.model.effort_limit[0]).all()
         overshoot[limit] = q[:, 0].max() - goal[0]
