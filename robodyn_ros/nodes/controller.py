@@ -94,7 +94,7 @@ class ControllerNode(RobodynNode):
                                                 None if self._voltages is None else self._voltages.voltage)
         self._path = self.add_control_path(ControlPath(self, JointState, "joint_states", self._run))
         self._references = References(self, self._robot, self._joints, self._loop, self._path)
-        self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path)
+        self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path, self._references.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
         self.parameters.on_change(self._on_change)

@@ -20,7 +20,7 @@ from rclpy.task import Future
 
 from robodyn_ros.control.loop import Tick
 from robodyn_ros.control.trajectory import JointTrajectory
-from robodyn_ros.control.trajectory_goal import TrajectoryGoal
+from robodyn_ros.control.trajectory_goal import Tolerances, TrajectoryGoal
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.controller_goal import (
     CODES,
@@ -52,18 +52,22 @@ class ActiveGoal:
 
     Args:
         handle: What the action server knows it by.
-        judge: Tells how it is carried out.
+        tolerances: What carrying it out means.
         joint_names: The robot's joints.
         executor: Executor of the action server.
         period: Least time between two feedbacks [ns].
     """
 
-    def __init__(self, handle: ServerGoalHandle[Any, Any, Any], judge: TrajectoryGoal, joint_names: list[str],
+    def __init__(self, handle: ServerGoalHandle[Any, Any, Any], tolerances: Tolerances, joint_names: list[str],
                  executor: Executor, period: float) -> None:
         self.outcome: Future[Outcome] = Future()
-        self._handle, self._judge, self._joint_names = handle, judge, joint_names
+        self._handle, self._tolerances, self._joint_names = handle, tolerances, joint_names
         self._executor, self._period = executor, period
         self._last_feedback = -inf
+
+    def begin(self, trajectory: JointTrajectory) -> None:
+        """Take the trajectory as it is in force."""
+        self._judge = TrajectoryGoal(trajectory, self._tolerances, self._joint_names)
 
     def watch(self, stamp: int, tick: Tick) -> Outcome | None:
         """Look at a tick; return how the goal ended, if it did."""
@@ -154,15 +158,9 @@ class TrajectoryActionServer:
             raise InputError("trajectory: expected at least one point, received none; cancel a goal to stop")
         executor = self._node.executor
         assert executor is not None  # it runs this
-        goals: list[ActiveGoal] = []
-
-        def goal_of(trajectory: JointTrajectory) -> ActiveGoal:
-            judge = TrajectoryGoal(trajectory, tolerances, names)
-            goals.append(ActiveGoal(handle, judge, names, executor, self._period))
-            return goals[0]
-
-        self._references.follow(message.trajectory, goal_of)
-        return goals[0]
+        goal = ActiveGoal(handle, tolerances, names, executor, self._period)
+        self._references.follow(message.trajectory, goal)
+        return goal
 
     def _end(self, handle: ServerGoalHandle[Any, Any, Any], outcome: Outcome) -> None:
         if outcome.canceled:

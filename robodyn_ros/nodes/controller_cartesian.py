@@ -42,11 +42,13 @@ class CartesianReferences:
         robot: The robot.
         loop: The control loop that follows.
         path: The control path that the loop runs on.
+        stop: Holds the current state.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath,
+                 stop: Callable[[], None]) -> None:
         node.parameters.declare(PARAMETERS)
-        self._node, self._loop, self._path = node, loop, path
+        self._node, self._loop, self._path, self._stop = node, loop, path, stop
         self._base_link = robot.model.base_link
         for message_type, name, accept in (
             (PoseStamped, "pose", self._on_pose),
@@ -76,8 +78,7 @@ class CartesianReferences:
 
     def _on_trajectory(self, message: CartesianTrajectoryMessage) -> None:
         if not message.segments:
-            self._path.call(self._loop.stop)
-            self._node.get_logger().info("empty Cartesian trajectory: holding the current state")
+            self._stop()
             return
 
         def motion(segment: CartesianSegment) -> Callable[[CartesianReference, float], CartesianTrajectory]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
@@ -29,6 +28,9 @@ PARAMETERS = (
 
 class Goal(Protocol):
     """What somebody wants to hear about: a trajectory that was sent as a goal. For the control path's thread."""
+
+    def begin(self, trajectory: JointTrajectory) -> None:
+        """Take the trajectory as it is in force."""
 
     def watch(self, stamp: int, tick: Tick) -> Outcome | None:
         """Look at a tick; return how the goal ended, if it did."""
@@ -60,13 +62,12 @@ class References:
 
     # On the executor's thread.
 
-    def follow(self, message: JointTrajectoryMessage, goal_of: Callable[[JointTrajectory], Goal] | None = None) -> None:
+    def follow(self, message: JointTrajectoryMessage, goal: Goal | None = None) -> None:
         """Follow a trajectory.
 
         Args:
             message: The trajectory.
-            goal_of: Makes of the trajectory in force the goal that it is followed for; called in the control path's
-                thread.
+            goal: What it is followed for.
 
         Raises:
             RobodynError: The trajectory cannot be followed; what was under way goes on.
@@ -82,8 +83,9 @@ class References:
         def put_in_force() -> None:
             followed = self._loop.follow(trajectory, on_arrival=stamp is None)
             self.interrupt("preempted by a new trajectory")
-            if goal_of is not None:
-                self.goal = goal_of(followed)
+            if goal is not None:
+                goal.begin(followed)
+                self.goal = goal
 
         self._path.call(put_in_force)
         self._node.get_logger().info(
@@ -97,13 +99,21 @@ class References:
 
         self._path.call(end)
 
+    def stop(self) -> None:
+        """Hold the current state, whatever was followed."""
+        def end() -> None:
+            self._loop.stop()
+            self.interrupt("preempted by an empty trajectory: holding the current state")
+
+        self._path.call(end)
+        self._node.get_logger().info("empty trajectory: holding the current state")
+
     def _on_trajectory(self, message: JointTrajectoryMessage) -> None:
         try:
             if message.points:
                 self.follow(message)
             else:
-                self._path.call(self._stop)
-                self._node.get_logger().info("empty trajectory: holding the current state")
+                self.stop()
         except RobodynError as error:
             self._node.diagnostics.problem(REJECTED, f"rejected a trajectory: {error}")
 
@@ -132,10 +142,6 @@ class References:
         """As `interrupt`, and hold the current state if there was a goal."""
         if self.goal is not None:
             self._end(Outcome(Result.INVALID_GOAL, reason))
-
-    def _stop(self) -> None:
-        self._loop.stop()
-        self.interrupt("preempted by an empty trajectory: holding the current state")
 
     def _end(self, outcome: Outcome) -> None:
         goal: Any

@@ -16,6 +16,7 @@ from ros_process import RosTest
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
+from robodyn_interfaces.msg import CartesianTrajectory
 from robodyn_ros import Robot
 from robodyn_ros.nodes.messages import set_stamp, to_nanoseconds
 from robodyn_ros.resources import robot_file
@@ -230,6 +231,11 @@ def test_a_trajectory_on_the_topic_preempts_a_goal(rig):
     rig.publisher.publish(JointTrajectory())
     assert "empty trajectory" in goal.end(ABORTED, Result.INVALID_GOAL)
     rig.expect_rest()
+    goal = rig.far()
+    stop = CartesianTrajectory()
+    stop.header.frame_id = Robot.from_urdf(robot_file("planar_2r")).model.base_link
+    rig.ros.publisher(CartesianTrajectory, f"{rig.namespace}/controller/cartesian_trajectory").publish(stop)
+    assert "empty trajectory" in goal.end(ABORTED, Result.INVALID_GOAL)
 
 
 def test_a_swap_under_way_to_a_controller_that_follows_goes_on_with_the_goal(rig):
