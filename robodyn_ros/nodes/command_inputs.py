@@ -63,7 +63,7 @@ class CommandInputs:
                 raise MessageError("no motor", f"{what}: expected joints with motors, received "
                                    f"{', '.join(sorted(map(repr, wrong)))}: see the parameter 'actuators'")
             if names == joints.names:
-                accept(joints.read(names, values, what))
+                accept(joints.read((), values, what))  # in order, so that names need not be looked at again
             else:
                 columns = joints.columns(names, what.partition(":")[0])
                 accept(joints.read(names, values, what, fill=last), columns)

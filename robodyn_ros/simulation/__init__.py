@@ -1,1 +1,1 @@
-"""The simulated robot: rigid bodies, friction, limits, the integrator."""
+"""The simulated robot: bodies, motors, friction, limits, integrators, its commands and sensors; rollouts."""
