@@ -134,15 +134,15 @@ def limits() -> str:
     robot, states = pair.robot, np.random.default_rng(0).uniform(-1.0, 1.0, (3, 1000, pair.robot.n))
     kernel = compile_function(partial(forward_dynamics, robot.model), dict.fromkeys(("q", "v", "tau"), (robot.n,)))
     out = kernel.batch(*states)
-    rest = np.zeros(robot.n)
-    peer_steps = partial(MujocoRobot(pair, STEP).run, START, rest, rest, 100)
+    rest, steps = np.zeros(robot.n), 100
+    peer_steps = partial(MujocoRobot(pair, STEP).run, START, rest, rest, steps)
     times = compare(partial(kernel.batch, *states, out=out), peer_steps)
-    ours, peer = np.median(times.ours) * 1e9 / len(out), np.median(times.peer) * 1e9 / 100
-    operations = sum(tape.operation_count for tape in Batch(robot, 1).procedure.tapes.values())
+    ours, peer = np.median(times.ours) * 1e9 / len(out), np.median(times.peer) * 1e9 / steps
+    operations = sum(tape.operation_count for tape in Batch(robot, 1).procedure.tapes)
     return (f"What limits a batch is arithmetic: a step has {operations:,} operations on floating-point numbers. "
             f"Forward dynamics alone, {kernel.tape.operation_count:,} operations, its results kept in the cache, takes "
             f"{ours:.0f} ns per robot on one core, {kernel.tape.operation_count / ours:.0f} operations per ns; a "
-            f"hundredth of a step of MuJoCo is {peer:.0f} ns.")
+            f"hundredth of a step of MuJoCo is {peer / 100:.0f} ns.")
 
 
 PLANT = Section(
