@@ -12,11 +12,13 @@ from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import config_file, robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Integrator, Row
+from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
+from robodyn_ros.simulation.plant_step import plant_program
 
 GEAR = GearTrain([50.0, -43.0])
 
@@ -256,3 +258,23 @@ def test_flags_tell_which_limit_cut_off():
     assert np.isnan(state.current[1]) and np.isnan(state.temperature).all()
     plant.advance(Drive(none, none, none, np.array([11.0, 0.0]), np.array([1.0, 0.0])))
     assert plant.actuator_state.voltage_saturated.tolist() == [True, False]
+
+
+def test_batch_is_each_robot_on_its_own():
+    """Samples of a vector that need different numbers of rounds do not disturb each other."""
+    robot = Robot.from_urdf(robot_file("arm6"))
+    model = PlantModel.of_description(robot.model, 1e-3, friction=Friction(np.full(6, 0.3), np.linspace(0.0, 6.0, 6)))
+    variables, statements = plant_program(model)
+    procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"), ("state", "rounds"))
+    rng = np.random.default_rng(12)
+    upper = robot.model.position_upper
+    states = np.array([model.state(np.where(rng.random(6) < 0.3, upper - 1e-3, rng.uniform(-1, 1, 6)),
+                                   rng.choice([0.0, 1.0], 6) * rng.normal(size=6)) for _ in range(19)])
+    commands = np.zeros((19, len(Command), 6))
+    commands[:, Command.EFFORT] = 30.0 * rng.normal(size=(19, 6))
+    batch = procedure.batch(state=states, command=commands, steps=7)
+    for k in range(19):
+        single = procedure(state=states[k], command=commands[k], steps=7)
+        np.testing.assert_allclose(batch["state"][k], single["state"], rtol=1e-9, atol=1e-11)
+    first = procedure.batch(state=states, command=commands, steps=1)["rounds"]
+    assert len(set(first.tolist())) > 1
