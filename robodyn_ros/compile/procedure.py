@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile.arguments import real_array, shape_error
 from robodyn_ros.compile.bound import Bound
+from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.interpreter import interpret
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.procedure_form import Form
-from robodyn_ros.compile.program import Compute, Program, Rows, Statement
+from robodyn_ros.compile.program import Program, Rows, Statement
 from robodyn_ros.compile.samples import RowWords, checked_threads, share_samples
-from robodyn_ros.compile.tape import Shape, Tape, trace
-from robodyn_ros.errors import CompileError, InputError
+from robodyn_ros.compile.tape import Shape, Tape
+from robodyn_ros.errors import InputError
 
 Arrays = dict[str, NDArray[np.float64]]
 
@@ -57,15 +58,19 @@ class Procedure:
     Attributes:
         program: What is done.
         name: What error messages call it.
-        tapes: What each computation does.
     """
 
     def __init__(self, program: Program, name: str) -> None:
         self.program, self.name = program, name
-        self.tapes = {statement: _tape(program, statement) for statement in program.computations()}
+        self._traced = TracedProgram(program)
         self._lock = threading.Lock()
         self._single: Form | None = None
         self._batch: Form | None = None
+
+    @property
+    def tapes(self) -> tuple[Tape, ...]:
+        """What is computed: one tape for computations that follow each other."""
+        return tuple(self._traced.tapes.values())
 
     def __call__(self, **given: Any) -> Arrays:
         """Run the program once; the GIL is released meanwhile.
@@ -205,13 +210,13 @@ class Procedure:
     def _single_form(self) -> Form:
         with self._lock:
             if self._single is None:
-                self._single = Form(self.program, self.tapes, 1, self.name)
+                self._single = Form(self.program, self._traced, 1, self.name)
             return self._single
 
     def _batch_form(self) -> Form:
         with self._lock:
             if self._batch is None:
-                self._batch = Form(self.program, self.tapes, host().lanes, self.name)
+                self._batch = Form(self.program, self._traced, host().lanes, self.name)
             return self._batch
 
 
@@ -223,21 +228,3 @@ def _count(procedure: str, name: str, given: Any) -> int:
     if count < 0:
         raise InputError(f"{procedure}: {name}: expected an integer of 0 or more, received {given!r}")
     return count
-
-
-def _tape(program: Program, statement: Compute) -> Tape:
-    """The tape of a computation: all inputs in, the elements of all outputs out, one after the other."""
-
-    def function(*arrays: Any) -> list[Any]:
-        elements: list[Any] = []
-        results = statement.results(statement.function(*arrays))
-        for name, result in zip(statement.output_names, results, strict=True):
-            array, shape = np.asarray(result, dtype=object), program.variables[name]
-            if array.shape != shape:
-                raise CompileError(f"{statement}: expected {name} of shape {shape}, received {array.shape}")
-            elements += array.reshape(-1).tolist()
-        return elements
-
-    function.__name__ = str(statement)
-    inputs = {f"{name} ({place})": program.variables[name] for place, name in enumerate(statement.inputs)}
-    return trace(function, inputs)

@@ -2,20 +2,19 @@
 
 import ctypes
 import math
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import c_api
 from robodyn_ros.compile.bound_text import entry_text
+from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.kernel import SINGLE_LANES
 from robodyn_ros.compile.layout_text import ROW_WORDS
 from robodyn_ros.compile.lowering import Helpers
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.procedure_text import ProcedureText
-from robodyn_ros.compile.program import Compute, Program
-from robodyn_ros.compile.tape import Tape
+from robodyn_ros.compile.program import Program
 
 
 class Form:
@@ -23,7 +22,7 @@ class Form:
 
     Args:
         program: What is done.
-        tapes: What its computations do.
+        traced: Its statements, with what their computations do.
         width: Samples in a block; 1 for one sample.
         name: What error messages call it.
 
@@ -34,10 +33,10 @@ class Form:
         word_count: How many words there are.
     """
 
-    def __init__(self, program: Program, tapes: Mapping[Compute, Tape], width: int, name: str) -> None:
+    def __init__(self, program: Program, traced: TracedProgram, width: int, name: str) -> None:
         self._program = program
         lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
-        self.text = ProcedureText(program, tapes, Helpers(width, lanes, host().fused))
+        self.text = ProcedureText(program, traced, Helpers(width, lanes, host().fused))
         self.word_count = len(program.counts) + ROW_WORDS * len(self.text.arrays)
         word, address = ctypes.c_int64, ctypes.c_void_p
         text = self.text.text

@@ -5,8 +5,9 @@ one vector with a sample per lane. What a caller's arrays are and how often loop
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.layout_text import ROW_WORDS, layout_call, layout_functions
 from robodyn_ros.compile.lowering import DECLARATIONS, Helpers, Memory, Place, lower
 from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile, Statement, walk
@@ -22,7 +23,7 @@ class ProcedureText:
 
     Args:
         program: The program.
-        tapes: What its computations do.
+        traced: Its statements, with what their computations do.
         helpers: For how many samples.
 
     Attributes:
@@ -32,8 +33,8 @@ class ProcedureText:
         arrays: What the words describe: sequence, record, input or output, and its name.
     """
 
-    def __init__(self, program: Program, tapes: Mapping[Compute, Tape], helpers: Helpers) -> None:
-        self._program, self._tapes, self._helpers = program, tapes, helpers
+    def __init__(self, program: Program, traced: TracedProgram, helpers: Helpers) -> None:
+        self._program, self._traced, self._helpers = program, traced, helpers
         self._width, self._kind = helpers.width, float_type(helpers.width)
         self._sizes = {name: math.prod(shape) for name, shape in program.variables.items()}
         self.starts: dict[str, int] = {}
@@ -58,7 +59,7 @@ class ProcedureText:
         else:
             head = f"define internal void @program({parameters}, i64 %row, i64 %rows) noinline {attributes} {{"
         self._add(head, "start:")
-        self._statements(self._program.statements, "")
+        self._statements(self._traced.statements, "")
         self._add("  ret void", "}", "")
         if self._width > 1:
             self._batch()
@@ -75,16 +76,15 @@ class ProcedureText:
         texts: list[str] = []
         shared = self.frame_size
         largest = shared
-        for statement in self._program.computations():
-            if statement not in self._functions:
-                self.frame_size = shared
-                self._functions[statement] = f"compute{len(texts)}"
-                texts.append(self._computation(statement))
-                largest = max(largest, self.frame_size)
+        for statement, tape in self._traced.tapes.items():
+            self.frame_size = shared
+            self._functions[statement] = f"compute{len(texts)}"
+            texts.append(self._computation(statement, tape))
+            largest = max(largest, self.frame_size)
         self.frame_size = largest
         return "".join(texts)
 
-    def _computation(self, statement: Compute) -> str:
+    def _computation(self, statement: Compute, tape: Tape) -> str:
         """A function."""
         name = self._functions[statement]
         outputs = [
@@ -98,7 +98,7 @@ class ProcedureText:
             for element in range(self._sizes[input_])
         ]
         memory = Memory(("block",), inputs, outputs, Place("block", self.frame_size), 8 * self._width)
-        lowered = lower(self._tapes[statement], memory, self._helpers, f"{name}_")
+        lowered = lower(tape, memory, self._helpers, f"{name}_")
         self.frame_size += lowered.between_count
         return "\n".join(
             [

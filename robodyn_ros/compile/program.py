@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import CompileError
 
@@ -198,9 +200,19 @@ class Program:
             self._check(statement, None, 0)
         self._check_names()
 
-    def computations(self) -> Iterator[Compute]:
-        """Every `Compute`, wherever it stands."""
-        return (statement for statement in walk(self.statements) if isinstance(statement, Compute))
+    def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
+        """What a computation's function returned, one array of objects for each output.
+
+        Raises:
+            CompileError: The shapes are not those of the outputs.
+        """
+        arrays = [np.asarray(result, dtype=object) for result in statement.results(returned)]
+        for name, array in zip(statement.output_names, arrays, strict=True):
+            if array.shape != self.variables[name]:
+                raise CompileError(
+                    f"{statement}: expected {name} of shape {self.variables[name]}, received {array.shape}"
+                )
+        return arrays
 
     def _check(self, statement: Statement, around: Repeat | RepeatWhile | None, depth: int) -> None:
         """Check a statement and take note of what it names."""

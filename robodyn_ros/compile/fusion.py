@@ -1,0 +1,113 @@
+"""The computations of a program as tapes, neighbouring ones as one: what they have in common is then computed once.
+
+A control law and the robot that it controls both need the sines of the same angles and the same rotations: traced
+together they share them.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile, Statement
+from robodyn_ros.compile.scalar import Scalar
+from robodyn_ros.compile.tape import Tape, trace
+from robodyn_ros.errors import CompileError
+
+
+class TracedProgram:
+    """A program with neighbouring computations joined, and loops of one round unrolled.
+
+    Args:
+        program: What is done.
+
+    Raises:
+        CompileError: A computation cannot be traced, or returns arrays of other shapes than its outputs have.
+
+    Attributes:
+        statements: The same as the program's.
+        tapes: What each computation in them does.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self.tapes: dict[Compute, Tape] = {}
+        self.statements = self._fused(program.statements)
+
+    def _fused(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
+        result: list[Statement] = []
+        group: list[Compute] = []
+        for statement in _unrolled(statements):
+            if isinstance(statement, Compute):
+                group.append(statement)
+                continue
+            result += self._joined(group)
+            group = []
+            if isinstance(statement, Repeat):
+                result.append(Repeat(statement.count, self._fused(statement.statements)))
+            elif isinstance(statement, RepeatWhile):
+                result.append(RepeatWhile(statement.flag, statement.most, self._fused(statement.statements)))
+            else:
+                result.append(statement)
+        return (*result, *self._joined(group))
+
+    def _joined(self, group: list[Compute]) -> list[Compute]:
+        """One computation that does what several do; these themselves if they cannot be traced together."""
+        if len(group) > 1:
+            one = _one_after_the_other(self._program, group)
+            try:
+                self.tapes[one] = self._tape(one)
+                return [one]
+            except (AttributeError, CompileError, TypeError, ValueError):
+                pass  # such as np.sin of an array in which another computation left some constants
+        for statement in group:
+            if statement not in self.tapes:
+                self.tapes[statement] = self._tape(statement)
+        return group
+
+    def _tape(self, statement: Compute) -> Tape:
+        """All inputs in, the elements of all outputs out, one after the other."""
+
+        def function(*arrays: Any) -> list[Any]:
+            results = self._program.results(statement, statement.function(*arrays))
+            return [element for array in results for element in array.reshape(-1).tolist()]
+
+        function.__name__ = str(statement)
+        variables = self._program.variables
+        return trace(function, {f"{name} ({place})": variables[name] for place, name in enumerate(statement.inputs)})
+
+
+def _unrolled(statements: Iterable[Statement]) -> Iterable[Statement]:
+    for statement in statements:
+        if isinstance(statement, Repeat) and statement.count == 1 and not _has_rows(statement):
+            yield from _unrolled(statement.statements)
+        else:
+            yield statement
+
+
+def _has_rows(loop: Repeat) -> bool:
+    return any(isinstance(statement, Read | Record) for statement in loop.statements)
+
+
+def _one_after_the_other(program: Program, group: list[Compute]) -> Compute:
+    inputs: dict[str, None] = {}
+    outputs: dict[str, None] = {}
+    for statement in group:
+        inputs |= dict.fromkeys(name for name in statement.inputs if name not in outputs)
+        outputs |= dict.fromkeys(statement.output_names)
+
+    def function(*arrays: Any) -> tuple[Any, ...]:
+        values = dict(zip(inputs, arrays, strict=True))
+        for statement in group:
+            returned = statement.function(*(values[name].copy() for name in statement.inputs))
+            results = program.results(statement, returned)
+            values |= zip(statement.output_names, map(_numbers_if_all_are, results), strict=True)
+        return tuple(values[name] for name in outputs)
+
+    function.__name__ = " and ".join(map(str, group))
+    return Compute(function, inputs, outputs)
+
+
+def _numbers_if_all_are(array: np.ndarray) -> np.ndarray:
+    """An array of floats, if no element is traced."""
+    return array if any(isinstance(element, Scalar) for element in array.flat) else array.astype(float)

@@ -1,0 +1,83 @@
+import numpy as np
+
+from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure
+from robodyn_ros.compile.fusion import TracedProgram
+from robodyn_ros.compile.program import Program
+
+
+def sine(x):
+    return np.sin(x)
+
+
+def shifted(x, s):
+    return np.sin(x) + s, x + s
+
+
+VARIABLES = {"x": (2,), "s": (2,), "y": (2,), "z": ()}
+SINE, SHIFTED = Compute(sine, "x", "s"), Compute(shifted, ("x", "s"), ("y", "x"))
+
+
+def traced(*statements):
+    return TracedProgram(Program(VARIABLES, statements, ["x"], ["x", "y"]))
+
+
+def agree(statements, **given):
+    procedure = compile_procedure(VARIABLES, statements, ["x"], ["x", "y", "s"])
+    x = np.array([[0.3, -1.1], [2.0, 0.1], [0.0, 5.0]])
+    batch = procedure.batch(x=x, **given)
+    for i, row in enumerate(x):
+        single, expected = procedure(x=row, **given), procedure.interpret(x=row, **given)
+        for name, array in expected.items():
+            np.testing.assert_allclose(single[name], array, rtol=1e-13, atol=1e-15)
+            np.testing.assert_allclose(batch[name][i], array, rtol=1e-13, atol=1e-15)
+    return procedure
+
+
+def test_neighbours_share_what_they_compute():
+    program = traced(SINE, SHIFTED)
+    (tape,) = program.tapes.values()
+    assert tape.angle_count == 2
+    assert tape.operation_count == 2 + 2 + 2
+    (statement,) = program.statements
+    assert (statement.inputs, statement.output_names) == (("x",), ("s", "y", "x"))
+    agree([SINE, SHIFTED])
+
+
+def test_only_neighbours_are_joined():
+    program = traced(SINE, Repeat("n", [SHIFTED, SINE]), SHIFTED)
+    assert [type(statement) for statement in program.statements] == [Compute, Repeat, Compute]
+    assert [tape.angle_count for tape in program.tapes.values()] == [2, 4, 2]
+    agree([SINE, Repeat("n", [SHIFTED, SINE]), SHIFTED], n=3)
+
+
+def test_loops_of_one_round_are_no_loops():
+    assert len(traced(SINE, Repeat(1, [SHIFTED, Repeat(1, [SINE])])).statements) == 1
+    assert len(traced(SINE, Repeat(2, [SHIFTED])).statements) == 2
+    assert len(traced(SINE, Repeat("n", [SHIFTED])).statements) == 2
+    agree([SINE, Repeat(1, [SHIFTED, Repeat(1, [SINE])])])
+
+
+def test_rows_keep_their_loop():
+    loop = Repeat(1, [Read("x", "xs"), SINE, SHIFTED, Record("y", "ys")])
+    (kept,) = traced(loop).statements
+    assert [type(statement) for statement in kept.statements] == [Read, Compute, Record]
+
+
+def test_flags_keep_theirs():
+    end = Compute(lambda x: (0.5 * x, np.abs(x[0]) - 1.0), "x", ("x", "z"))
+    agree([RepeatWhile("z", 20, [SINE, end]), SHIFTED])
+
+
+def test_what_cannot_be_traced_together_stays_apart():
+    """np.sin works on an array of traced values and on one of floats, but not on both in one."""
+    half = Compute(lambda x: np.array([x[0], 0.5]), "x", "x")
+    program = traced(half, SINE)
+    assert program.statements == (half, SINE)
+    agree([half, SINE])
+
+
+def test_constants_become_known():
+    clear = Compute(lambda x: np.full(2, 0.5), "x", "x")
+    (tape,) = traced(clear, SINE).tapes.values()
+    assert tape.operation_count == 0
+    agree([clear, SINE])
