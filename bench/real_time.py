@@ -96,9 +96,9 @@ REAL_TIME = Section(
     "Real time",
     f"The nodes `hardware` (real_time, {ROBOT}, {RATE} Hz) and `controller` ({CONTROLLER}), two processes, for "
     f"{SECONDS:g} s, while another process sleeps until each millisecond: how many periods were missed, the one after "
-    "them being due already, and how late the others began. The last row is how long after the time stamped on a "
-    "state a third process has the command that answers it. No real-time priorities. The aim is to miss no more than "
-    "sleep does.",
+    "them being due already, and how late the others began, the hardware's worst since its start. The last row is how "
+    "long after the time stamped on a state a third process has the command that answers it. No real-time priorities. "
+    "The aim is to miss no more than sleep does.",
     ("", "periods", "missed", "without a new command", "median [ms]", "99 % [ms]", "worst [ms]", ""),
     rows,
 )

@@ -45,7 +45,8 @@ class Section:
             lines.append(line(row))
             print(lines[-1], flush=True)
         image = f"\n\n![{self.title}]({self.image})" if self.image else ""
-        notes = [textwrap.fill(text, 120, break_on_hyphens=False) for text in (f"`python -m bench {name}`. {self.text}", self.limits()) if text]
+        texts = [f"`python -m bench {name}`. {self.text}", self.limits()]
+        notes = [textwrap.fill(text, 120, break_on_hyphens=False) for text in texts if text]
         return "\n\n".join([f"## {self.title}", notes[0], "\n".join(lines) + image, *notes[1:]])
 
 
