@@ -171,14 +171,17 @@ class Plant:
             steps: Number of steps.
 
         Raises:
-            InputError: A voltage is asked of a joint without a motor.
+            InputError: A voltage is asked of a joint without a motor, or the number of efforts is wrong.
             SimulationError: The state is no longer finite; the last good one is kept.
         """
         last = self._drive
         if (drive.damping is not last.damping or drive.brake is not last.brake
                 or drive.by_voltage is not last.by_voltage):
             self._take_over(drive)
-        self._asked_effort[:] = drive.effort
+        try:
+            self._asked_effort[:] = drive.effort
+        except ValueError:
+            raise InputError(f"plant: effort: expected {self.model.n} numbers, received {drive.effort!r}") from None
         if drive.voltage is not None:
             self._asked_voltage[:] = drive.voltage
         if self._wrenches or self._adaptive is not None:

@@ -93,8 +93,8 @@ class PlantModel:
         integrator: The method.
 
     Raises:
-        InputError: The numbers of joints differ, the step is not positive, or a motor is too fast for an explicit
-            method.
+        InputError: Actuators or friction are something else, the numbers of joints differ, the step is not positive,
+            or a motor is too fast for an explicit method.
     """
 
     model: RobotModel
@@ -107,6 +107,10 @@ class PlantModel:
         """Check that everything fits together."""
         if not 0.0 < self.step < np.inf:
             raise InputError(f"step of the plant: expected a positive time [s], received {self.step}")
+        for given, kind in ((self.actuators, JointActuators), (self.friction, Friction)):
+            if not isinstance(given, kind):
+                raise InputError(f"plant: expected {kind.__name__}, received {type(given).__name__} {given!r}; "
+                                 "HardwareSettings of robodyn_ros.actuation.configuration reads both from YAML")
         self.actuators.check(self.model)
         if self.friction.n != self.model.n:
             raise InputError(f"robot '{self.model.name}': expected friction of {self.model.n} joints, received "

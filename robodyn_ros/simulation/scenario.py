@@ -67,14 +67,19 @@ class Scenario:
 
         Raises:
             InputError: A trajectory is of another kind than the controller follows, the time is less than a period,
-                nothing says how long, a shape is wrong, or the start is beyond the limits.
+                nothing says how long, a shape is wrong, a standard deviation is negative, or the start is beyond the
+                limits.
         """
         accepts = None if follows is None else SOURCES[follows](robot, default_position(robot)).accepts
+        if not isinstance(trajectories, Sequence):
+            raise InputError(f"rollout: expected a list of trajectories, received {type(trajectories).__name__}")
         for trajectory in trajectories:
-            if trajectory.kind is not accepts:
+            if accepts is None or getattr(trajectory, "kind", None) is not accepts:
                 followed = "no reference" if accepts is None else f"trajectories of {accepts.__name__}"
-                raise InputError(f"rollout: the controller follows {followed}, received one of "
-                                 f"{trajectory.kind.__name__}")
+                received = type(trajectory).__name__
+                if hasattr(trajectory, "kind"):
+                    received = f"one of {trajectory.kind.__name__}"
+                raise InputError(f"rollout: the controller follows {followed}, received {received}")
         if duration is None:
             if not trajectories:
                 raise InputError("rollout: expected a duration, or a trajectory to follow until its end")
@@ -93,6 +98,9 @@ class Scenario:
         velocity = _vector(robot, "velocities at the start", np.zeros(robot.n) if v is None else v)
         deviation = np.stack([_vector(robot, "position_noise", np.zeros(robot.n) + np.asarray(position_noise)),
                               _vector(robot, "velocity_noise", np.zeros(robot.n) + np.asarray(velocity_noise))])
+        if (deviation < 0.0).any():
+            raise InputError(f"rollout: position_noise and velocity_noise: expected standard deviations of 0 or more, "
+                             f"received {deviation.tolist()}")
         noises = np.random.default_rng(seed).normal(size=(ticks, 2, robot.n)) * deviation
         references = _references(robot, follows, ordered, clocks[:, 0], start)
         return cls(clocks, references, noises, start, velocity)

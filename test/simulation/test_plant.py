@@ -252,6 +252,12 @@ def test_bad_states_are_refused_and_change_nothing(q, v, message):
     assert (plant.q[0], plant.v[0]) == (0.1, 0.2)
 
 
+def test_wrong_number_of_efforts_is_refused():
+    none = np.zeros(1)
+    with pytest.raises(InputError, match="plant: effort: expected 1 numbers, received"):
+        Plant(pendulum()).advance(Drive(np.zeros(2), none, none))
+
+
 @pytest.mark.parametrize("step", [0.0, -1e-3, np.inf, np.nan])
 def test_bad_step_is_refused(step):
     with pytest.raises(InputError, match="step of the plant: expected a positive time"):

@@ -296,6 +296,10 @@ class Plain(Controller):
         (lambda r, t: rollout(r, "pd", t, q=[0.0]), "positions at the start: expected 2 finite numbers"),
         (lambda r, t: rollout(r, "pd", t, q=[9.0, 0.0]), "position of joint '.*' at the start: expected .* its limits"),
         (lambda r, t: rollout(r, "pd", t, v=[np.nan, 0.0]), "velocities at the start: expected 2 finite numbers"),
+        (lambda r, t: rollout(r, "pd", np.zeros((9, 2))), "follows trajectories of JointReference, received ndarray"),
+        (lambda r, t: rollout(r, "pd", t, actuators="hardware_dc_motors"), "expected JointActuators, received str"),
+        (lambda r, t: ClosedLoop(make_controller("pd", r)).scenario(t), "list of trajectories, received JointTraj"),
+        (lambda r, t: ClosedLoop(make_controller("pd", r)).scenario([t], velocity_noise=-0.1), "standard deviations"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).scores(
             ClosedLoop(make_controller("pd", r)).scenario([t])), "expected an axis of samples"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).packed(make_controller("pid", r).parameters),
