@@ -60,11 +60,12 @@ def directory() -> Path | None:
     """Where code is kept, if it is: by ROBODYN_CACHE_DIR, else robodyn_ros in the user's directory for caches."""
     if not hasattr(os, "geteuid"):  # a system that does not say whose a file is
         return None
-    given = os.environ.get(VARIABLE)
-    if given is not None:
-        return None if given in ("", "off") else Path(given).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME", "")
+    given, base = os.environ.get(VARIABLE), os.environ.get("XDG_CACHE_HOME", "")
+    if given in ("", "off"):
+        return None
     with contextlib.suppress(RuntimeError):  # there may be no home
+        if given is not None:
+            return Path(given).expanduser().absolute()
         return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "robodyn_ros"
     return None
 

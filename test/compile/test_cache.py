@@ -213,6 +213,7 @@ def test_contents_are_counted_and_cleared(folder):
     (None, "{tmp}/caches", "caches/robodyn_ros"),
     ("{tmp}/own", "{tmp}/caches", "own"),
     ("~/own", "", "home/own"),
+    ("~there_is_no_such_user/own", "", None),
     ("", "", None),
     ("off", "", None),
 ])
