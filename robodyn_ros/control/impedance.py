@@ -62,7 +62,7 @@ class ImpedanceParameters(WorkspaceParameters):
         light_damping, unit=DAMPING, minimum=0.0, description="Effort per velocity error that is always there"
     )
     singularity: float = scalar(
-        singular_manipulability, minimum=1e-12,
+        singular_manipulability, minimum=1e-20,
         description="Manipulability below which the joints' desired velocities are damped",
     )
     singularity_damping: float = scalar(

@@ -133,7 +133,7 @@ class AccelerationParameters(WorkspaceParameters):
         40.0, unit="1/s", minimum=0.0, description="Braking acceleration per velocity, where the axes leave joints free"
     )
     singularity: float = scalar(
-        singular_manipulability, minimum=1e-12, description="Manipulability below which the inverse is damped"
+        singular_manipulability, minimum=1e-20, description="Manipulability below which the inverse is damped"
     )
     singularity_damping: float = scalar(
         0.3, minimum=0.0, description="Damping of the inverse at a singular position"

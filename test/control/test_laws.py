@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from closed_loop import simulate
+from hypothesis import given, settings
 from law_inputs import as_written, random_reference, random_state
+from random_robots import urdf_robots
 
-from robodyn_ros import Robot
+from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.damping import Damping
@@ -126,3 +128,21 @@ def test_default_damping_brings_every_robot_to_rest(name):
     _, q, v = simulate(robot, Damping(robot), q=q, v=v, q_d=None, duration=0.5)
     energy = [0.5 * v[k] @ robot.dynamics().mass_matrix(q[k]) @ v[k] for k in (0, -1)]
     assert energy[1] < 1e-3 * energy[0]
+
+
+@settings(max_examples=5)
+@given(urdf_robots(max_joints=4))
+def test_every_law_takes_any_robot(xml):
+    """With default parameters, as written; laws of the hand refuse one thing, a tip link that no joint moves."""
+    robot = Robot.from_urdf(xml)
+    state = random_state(robot, wrench=False)
+    for law in OURS:
+        try:
+            controller = load_controller(law)(robot)
+        except InputError as error:
+            assert "axes: expected some of" in str(error) and not robot.dynamics().jacobian(state.q).any()
+            continue
+        controller.activate(state)
+        reference = random_reference(robot, controller.follows, state)
+        effort, memory = as_written(controller, state, reference, controller.memory)
+        assert np.isfinite(effort).all() and np.isfinite(memory).all() and effort.shape == (robot.n,)
