@@ -25,6 +25,7 @@ from robodyn_ros.control.registry import controller_names
 from robodyn_ros.nodes.messages import set_stamp
 from robodyn_ros.resources import robot_file
 
+ROOT = Path(__file__).parents[2]
 PLUGINS = "plugins_for_test:"
 
 
@@ -136,6 +137,10 @@ def test_every_parameter_is_described(rig):
         if value.type in (ParameterType.PARAMETER_INTEGER, ParameterType.PARAMETER_DOUBLE):
             (bounds,) = (*descriptor.floating_point_range, *descriptor.integer_range)
             assert bounds.from_value > -np.inf, descriptor.name
+    text = "".join((ROOT / "docs" / name).read_text() for name in ("controllers.md", "trajectories.md"))
+    for descriptor in ours:
+        if descriptor.name.partition(".")[0] not in controller_names() and "." in descriptor.name:
+            assert f"`{descriptor.name.replace('joint1', '<joint>').replace('joint2', '<joint>')}`" in text
     (stiffness,) = [d for d in ours if d.name == "pd.gains.joint1.p"]
     assert "[N m/rad]" in stiffness.description
     assert (stiffness.floating_point_range[0].from_value, stiffness.floating_point_range[0].to_value) == (0.0, np.inf)
