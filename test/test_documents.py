@@ -1,0 +1,95 @@
+"""README and docs/: their Python runs, their links and files are there, README names every control law."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robodyn_ros import Robot
+from robodyn_ros.compile import Compute, Repeat, compile_procedure
+from robodyn_ros.control.registry import controller_names, load_controller, make_controller
+from robodyn_ros.resources import robot_file
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHOWN_ONLY = {"docs/architecture.md", "docs/controllers.md"}
+"""Their blocks are signatures, or files of a package, which test/control/test_documentation.py runs."""
+
+FOLDERS = "robodyn_ros|robodyn_interfaces|test|tools|bench|config|launch|urdf|docs|requirements"
+ELSEWHERE = {"config/ur5e/physical_parameters.yaml"}
+"""Files of other repositories that documents name."""
+
+
+def blocks():
+    """Each Python block that is meant to be run as it stands, with the document's name and its number there."""
+    for document in DOCUMENTS:
+        name = document.relative_to(ROOT).as_posix()
+        sources = re.findall(r"^```python\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
+        for number, source in enumerate(sources):
+            if name not in SHOWN_ONLY:
+                yield pytest.param(name, source, id=f"{name}-{number}")
+
+
+def halve(q):
+    return 0.5 * q
+
+
+def taken_for_granted(name):
+    """What the text around the blocks of a document speaks of."""
+    if name == "docs/rollouts.md":
+        parameters = make_controller("computed_torque", Robot.from_urdf(robot_file("arm6"))).parameters
+        return {"parameters_1": parameters, "parameters_2": parameters}
+    if name == "docs/compile.md":
+        rng = np.random.default_rng(0)
+        q, v = rng.uniform(-1.0, 1.0, (2, 7))
+        return {
+            "np": np, "q": q, "v": v, "Q": np.tile(q, (3, 1)), "V": np.tile(v, (3, 1)),
+            "function": lambda q, v: np.sin(q) * v, "other": print,
+            "law": lambda reference, gains, q, v: gains[0] * (reference[:7] - q) - gains[1] * v,
+            "step": lambda q, v, tau: (q + 0.001 * v, v + 0.001 * tau),
+            "references": np.zeros((1000, 21)), "gains": np.ones((2, 7)), "many_gains": np.ones((3, 2, 7)),
+            "step_procedure": compile_procedure({"q": (7,)}, [Repeat("steps", [Compute(halve, "q", "q")])], "q", "q"),
+        }
+    return {}
+
+
+@pytest.fixture(scope="module")
+def names():
+    """What the blocks of each document have defined so far."""
+    return {}
+
+
+@pytest.mark.parametrize(("document", "source"), list(blocks()))
+def test_python_runs(document, source, names, monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
+    if "my_robot.urdf" in source:
+        text = Path(robot_file("arm6")).read_text().replace('"tool0"', '"gripper"')
+        (tmp_path / "my_robot.urdf").write_text(text)
+        monkeypatch.chdir(tmp_path)
+    known = names.setdefault(document, {"__name__": "document", **taken_for_granted(document)})
+    exec(compile(source, document, "exec"), known)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_files_are_there(document):
+    text = document.read_text()
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    links = [link for link in re.findall(r"\]\(([\w./#:-]+)\)", prose) if "://" not in link]
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = document.parent / path if path else document
+        assert target.exists(), f"{document.name}: {link}"
+        if anchor:
+            titles = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}, link
+    files = set(re.findall(rf"(?<![\w/.])((?:{FOLDERS})/[\w/.-]*\w\.\w+)", text)) - ELSEWHERE
+    assert not [name for name in sorted(files) if not (ROOT / name).exists()]
+
+
+def test_readme_names_every_control_law():
+    ours = {name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")}
+    text = (ROOT / "README.md").read_text()
+    table = re.search(r"^\| controller \| law \|\n(.*?)\n\n", text, re.DOTALL | re.MULTILINE)
+    named = [name for row in table[1].splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(ours)
