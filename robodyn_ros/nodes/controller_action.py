@@ -128,7 +128,7 @@ class TrajectoryActionServer:
             for goal in self._goals.values():
                 goal.finish(Outcome(Result.INVALID_GOAL, "the controller node was stopped"))
             for _ in range(LAST_WORDS):
-                with suppress(RobodynError):  # of another callback, whose control path has stopped
+                with suppress(Exception):  # of another callback, of a node that has stopped before
                     executor.spin_once(timeout_sec=0.0)
         self._server.destroy()
 
