@@ -12,11 +12,10 @@ from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
 from robodyn_ros.control.gravity_compensation import light_damping
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
+from robodyn_ros.control.singularity import damped_inverse, damping_near_singularity
 from robodyn_ros.control.workspace import (
     WorkspaceParameters,
     by_part,
-    damped_inverse,
-    damping_near_singularity,
     singular_manipulability,
     task_errors,
 )

@@ -6,10 +6,9 @@ from typing import Any
 
 from robodyn_ros.control.cartesian_reference import CartesianReference
 from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.singularity import damped_inverse, damping_near_singularity
 from robodyn_ros.control.workspace import (
     AccelerationParameters,
-    damped_inverse,
-    damping_near_singularity,
     hand_acceleration,
     task_errors,
 )

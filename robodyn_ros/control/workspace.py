@@ -1,4 +1,4 @@
-"""What laws in the hand's coordinates share: which axes are controlled, errors, inverses that bear singularities."""
+"""What laws in the hand's coordinates share: which axes are controlled, and the errors along them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from robodyn_ros.control.controller import State
 from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint, scalar
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.factorization import solve_positive_definite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.quaternions import (
     quaternion_by_largest_element,
@@ -32,7 +31,6 @@ SINGULARITY_SHARE = 0.3
 """Of the median manipulability, below which a position counts as close to a singular one."""
 
 _INDEPENDENT = 1e-3  # least share that a direction adds to be worth controlling
-_LEVER = 1e-3  # square of a row of the Jacobian below which it is as good as zero
 _TINY = 1e-300
 
 
@@ -208,63 +206,6 @@ def shortened(error: Array, rows: list[int], limit: Any) -> Array:
 def by_part(rows: list[int], translation: Any, rotation: Any) -> Array:
     """A gain for each controlled axis, shape (m,)."""
     return np.array([translation if row < 3 else rotation for row in rows])
-
-
-def damping_near_singularity(jacobian: Array, singular: Any, most: Any) -> Any:
-    """lambda^2 = most^2 (1 - w/w_0)^2 where the manipulability w = sqrt(det(J J^T)) is below w_0, else 0.
-
-    [NakamuraHanafusa].
-
-    Args:
-        jacobian: J, shape (m, n).
-        singular: w_0.
-        most: lambda at a singular position.
-    """
-    manipulability = np.sqrt(_determinant(jacobian @ jacobian.T))
-    return (most * maximum(1.0 - manipulability / singular, 0.0)) ** 2
-
-
-def damped_inverse(jacobian: Array, damping: Any) -> Array:
-    """J^T (J J^T + lambda^2)^-1, shape (n, m): the pseudo-inverse, where it is sound, and bounded by 1/(2 lambda).
-
-    Args:
-        jacobian: J, shape (m, n).
-        damping: lambda^2.
-    """
-    m = len(jacobian)
-    square = jacobian @ jacobian.T + damping * np.eye(m)
-    return solve_positive_definite(square, jacobian, _SINGULAR).T
-
-
-def damped_task_inertia(mobility: Array, jacobian: Array, rows: list[int], damping: Any) -> Array:
-    """Lambda = (J M^-1 J^T)^-1, with lambda^2 added in the scale of each axis's mobility, shape (m, m).
-
-    An axis along which the joints cannot move the hand at all has no scale; that of its kind stands in.
-
-    Args:
-        mobility: J M^-1 J^T, shape (m, m).
-        jacobian: J, shape (m, n).
-        rows: Which rows of the whole Jacobian these are, to tell translations from rotations.
-        damping: lambda^2, for J J^T.
-    """
-    parts = by_part(rows, 1.0, 0.0), by_part(rows, 0.0, 1.0)
-    gained, squares = mobility.diagonal(), (jacobian**2).sum(axis=1)
-    mean = by_part(rows, *((part @ gained) / maximum(part @ squares, _TINY) for part in parts))
-    scale = (gained + _LEVER * mean) / (squares + _LEVER)
-    return solve_positive_definite(mobility + damping * np.diag(scale), np.eye(len(jacobian)), _SINGULAR)
-
-
-_SINGULAR = "axes: the robot cannot move its tip link along axis {} (counted from 0) of those given; leave it out"
-
-
-def _determinant(matrix: Array) -> Any:
-    """Of a positive semi-definite matrix, by elimination."""
-    rest, product = matrix, 1.0
-    while len(rest):
-        pivot = maximum(rest[0, 0], _TINY)
-        product = product * pivot
-        rest = rest[1:, 1:] - np.outer(rest[1:, 0] / pivot, rest[0, 1:])
-    return product
 
 
 def _jacobians(robot: Robot) -> Array:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
-from robodyn_ros.control.default_gains import NATURAL_FREQUENCY, PERIOD, SATURATION_ERROR, joint_gains
+from robodyn_ros.control.default_gains import NATURAL_FREQUENCY, PERIOD, SATURATION_ERROR, joint_gains, task_gains
 from robodyn_ros.resources import robot_file, shipped_robots
 
 
@@ -24,6 +24,22 @@ def test_stable_in_configurations_that_were_not_looked_at(name):
             v_q, v_v = -PERIOD * inverse @ stiffness, one - PERIOD * inverse @ np.diag(d)
             step = np.block([[one + PERIOD * v_q, PERIOD * v_v], [v_q, v_v]])  # semi-implicit Euler
             assert np.abs(np.linalg.eigvals(step)).max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_springs_at_the_hand_are_stable_in_configurations_that_were_not_looked_at(name):
+    """Eigenvalues of one sampled step under J^T K J and damping at the joints, within the unit circle."""
+    robot = Robot.from_urdf(robot_file(name))
+    gains, n, one = task_gains(robot), robot.n, np.eye(robot.n)
+    assert gains.translation > 0.0 and gains.rotation > 0.0
+    stiffness = np.diag(3 * [gains.translation] + 3 * [gains.rotation])
+    low, high = np.maximum(robot.model.position_lower, -np.pi), np.minimum(robot.model.position_upper, np.pi)
+    for q in np.random.default_rng(99).uniform(low, high, (100, n)):
+        inverse, jacobian = np.linalg.inv(robot.dynamics().mass_matrix(q)), robot.dynamics().jacobian(q)
+        v_q = -PERIOD * inverse @ jacobian.T @ stiffness @ jacobian
+        v_v = one - PERIOD * inverse @ np.diag(gains.damping)
+        step = np.block([[one + PERIOD * v_q, PERIOD * v_v], [v_q, v_v]])  # semi-implicit Euler
+        assert np.abs(np.linalg.eigvals(step)).max() <= 1.0 + 1e-6
 
 
 @pytest.mark.parametrize("name", shipped_robots())
