@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.default_gains import viscous_friction
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
 
@@ -23,7 +24,7 @@ class ComputedTorqueParameters(Parameters):
     p: Array = per_joint(400.0, unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p")
     d: Array = per_joint(40.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
     friction: Array = per_joint(
-        lambda robot: robot.model.damping, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+        viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
 
 

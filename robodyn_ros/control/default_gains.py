@@ -31,6 +31,11 @@ _SAMPLES = 64
 _MARGIN = 0.4  # share of the stability limit, T lambda_max(M^-1 D) = 2, that is used
 
 
+def viscous_friction(robot: Robot) -> Array:
+    """That of the description, shape (n,) [N m s/rad or N s/m]: what laws with a model take it to be."""
+    return robot.model.damping
+
+
 def largest_inertia(robot: Robot) -> Array:
     """Largest M_ii of each joint over random configurations, shape (n,) [kg m^2 or kg]."""
     return np.diagonal(_mass_matrices(robot), axis1=1, axis2=2).max(axis=0)

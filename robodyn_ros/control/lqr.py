@@ -96,7 +96,7 @@ class LQRParameters(Parameters):
         default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=1e9, description="Effort that costs 1"
     )
     friction: Array = per_joint(
-        lambda robot: robot.model.damping, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+        default_gains.viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
     period: float = scalar(
         default_gains.PERIOD, unit="s", minimum=1e-5, maximum=0.1, description="Control period that the gain is for"

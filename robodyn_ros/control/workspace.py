@@ -11,7 +11,7 @@ import numpy as np
 from robodyn_ros.compile import less, maximum, minimum, where
 from robodyn_ros.control.cartesian_reference import CartesianReference, ForceReference
 from robodyn_ros.control.controller import State
-from robodyn_ros.control.default_gains import sampled_positions
+from robodyn_ros.control.default_gains import sampled_positions, viscous_friction
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint, scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -54,11 +54,6 @@ def singular_manipulability(robot: Robot) -> float:
     """Manipulability below which a position is close to a singular one: 0.3 of the median over the workspace."""
     values = np.linalg.svd(_jacobians(robot)[:, axis_rows(task_axes(robot))], compute_uv=False)
     return SINGULARITY_SHARE * float(np.median(values.prod(axis=1)))
-
-
-def described_friction(robot: Robot) -> Array:
-    """Viscous friction of the description, shape (n,) [N m s/rad or N s/m]."""
-    return robot.model.damping
 
 
 def axis_rows(axes: str) -> list[int]:
@@ -137,7 +132,7 @@ class AccelerationParameters(WorkspaceParameters):
         0.3, minimum=0.0, description="Damping of the inverse at a singular position"
     )
     friction: Array = per_joint(
-        described_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+        viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
 
 
