@@ -41,8 +41,8 @@ TESTED_BY = {
     "simulation/tune_report.py": "simulation/test_tune.py",
     # Parts of nodes, which are tested from outside, as processes over DDS.
     "nodes/controller_goal.py": "nodes/test_controller_action.py",
-    "nodes/controller_references.py": "nodes/test_controller_trajectory.py",
-    "nodes/controller_sensing.py": "nodes/test_controller_cartesian.py",
+    "nodes/controller_references.py": "nodes/test_controller.py",
+    "nodes/controller_sensing.py": "nodes/test_controller.py",
     "nodes/controller_state.py": "nodes/test_controller.py",
     "nodes/diagnostics.py": "nodes/test_runtime.py",
     "nodes/graph.py": "nodes/test_simulate.py",
