@@ -101,6 +101,8 @@ class Scenario:
         if (deviation < 0.0).any():
             raise InputError(f"rollout: position_noise and velocity_noise: expected standard deviations of 0 or more, "
                              f"received {deviation.tolist()}")
+        if seed < 0:
+            raise InputError(f"rollout: seed: expected 0 or more, received {seed}")
         noises = np.random.default_rng(seed).normal(size=(ticks, 2, robot.n)) * deviation
         references = _references(robot, follows, ordered, clocks[:, 0], start)
         return cls(clocks, references, noises, start, velocity)

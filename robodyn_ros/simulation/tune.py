@@ -88,9 +88,10 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     Raises:
         InputError: A field is not one of the law's, or not positive; a number is out of range.
     """
-    for name, value, least in (("population", population, 5), ("generations", generations, 1)):
-        if value < least:
-            raise InputError(f"tune: {name}: expected {least} or more, received {value}")
+    for name, value, least in (("population", population, 5), ("generations", generations, 1), ("threads", threads, 1),
+                               ("seed", seed, 0), ("smoothness", smoothness, 0.0)):
+        if not value >= least:
+            raise InputError(f"tune: {name}: expected {least:g} or more, received {value}")
     if not span > 1.0:
         raise InputError(f"tune: span: expected a factor above 1, received {span}")
     space = _Space(loop.law.parameters, searched_fields(loop.law.parameters, fields), np.log(span))

@@ -300,6 +300,7 @@ class Plain(Controller):
         (lambda r, t: rollout(r, "pd", t, actuators="hardware_dc_motors"), "expected JointActuators, received str"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).scenario(t), "list of trajectories, received JointTraj"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).scenario([t], velocity_noise=-0.1), "standard deviations"),
+        (lambda r, t: ClosedLoop(make_controller("pd", r)).scenario([t], seed=-1), "seed: expected 0 or more"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).scores(
             ClosedLoop(make_controller("pd", r)).scenario([t])), "expected an axis of samples"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).packed(make_controller("pid", r).parameters),

@@ -91,6 +91,9 @@ def test_what_is_searched_by_default(controller, fields):
     ({"fields": ["k"]}, "gains of PDParameters: expected some of d, p, which are positive, received 'k'"),
     ({"population": 4}, "population: expected 5 or more, received 4"),
     ({"generations": 0}, "generations: expected 1 or more, received 0"),
+    ({"threads": 0}, "threads: expected 1 or more, received 0"),
+    ({"seed": -1}, "seed: expected 0 or more, received -1"),
+    ({"smoothness": float("nan")}, "smoothness: expected 0 or more, received nan"),
     ({"span": 1.0}, "span: expected a factor above 1, received 1.0"),
 ])
 def test_what_makes_no_sense_is_said(arm, options, message):
