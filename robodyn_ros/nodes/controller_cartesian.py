@@ -22,7 +22,7 @@ from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.messages import NANOSECONDS, to_nanoseconds
 from robodyn_ros.nodes.parameters import Parameter
-from robodyn_ros.nodes.poses import to_arrays, to_six, to_vector
+from robodyn_ros.nodes.poses import read_wrench, to_arrays, to_vector
 from robodyn_ros.nodes.runtime import RobodynNode
 from robodyn_ros.robot import Robot
 
@@ -87,7 +87,7 @@ class CartesianReferences:
         self._follow(message.header, [motion(segment) for segment in message.segments])
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        wrench = to_six(message.wrench)
+        wrench = read_wrench(message.wrench, "wrench")
         self._path.call(lambda: self._loop.exert(wrench))
 
     def _follow(self, header: Header, motions: list[Callable[[CartesianReference, float], CartesianTrajectory]]

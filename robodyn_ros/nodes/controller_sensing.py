@@ -14,7 +14,7 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.statics import wrench_transform
-from robodyn_ros.nodes.poses import to_six
+from robodyn_ros.nodes.poses import read_wrench
 from robodyn_ros.nodes.runtime import RobodynNode
 from robodyn_ros.robot import Robot
 
@@ -47,10 +47,8 @@ class WrenchSensor:
 
     def _at_tip(self, message: WrenchStamped) -> Array:
         """(force, torque) about the tip link's origin in base axes, shape (6,), with the joints as they were last."""
-        link, wrench = message.header.frame_id, to_six(message.wrench)
+        link, wrench = message.header.frame_id, read_wrench(message.wrench, f"wrench at '{message.header.frame_id}'")
         self._robot.model.frame(link)
-        if not np.isfinite(wrench).all():
-            raise InputError(f"expected finite numbers, received {wrench.tolist()}")
         last = self._loop.last
         if last is None:
             return UNMEASURED

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import Wrench
 from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
@@ -30,7 +29,7 @@ from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.latest import LatestMessage
 from robodyn_ros.nodes.messages import JointOrder, to_field
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
-from robodyn_ros.nodes.poses import to_pose
+from robodyn_ros.nodes.poses import read_wrench, to_pose
 from robodyn_ros.nodes.runtime import RobodynNode, run_node
 from robodyn_ros.robot import Robot
 
@@ -122,14 +121,14 @@ class DynamicsNode(RobodynNode):
     def _inverse_dynamics(self, request: InverseDynamics.Request, response: InverseDynamics.Response) -> None:
         tau = self._dynamics.inverse_dynamics(
             self._position(request), self._values(request, "velocity"), self._values(request, "acceleration"),
-            _read_wrench(request.wrench_tip))
+            read_wrench(request.wrench_tip, "wrench_tip"))
         response.effort = to_field(_finite(tau))
         response.joint_names = self._joints.names
 
     def _forward_dynamics(self, request: ForwardDynamics.Request, response: ForwardDynamics.Response) -> None:
         a = self._dynamics.forward_dynamics(
             self._position(request), self._values(request, "velocity"), self._values(request, "effort"),
-            _read_wrench(request.wrench_tip))
+            read_wrench(request.wrench_tip, "wrench_tip"))
         response.acceleration = to_field(_finite(a))
         response.joint_names = self._joints.names
 
@@ -163,19 +162,6 @@ class DynamicsNode(RobodynNode):
         """Values of a field that may be left empty, which means zeros."""
         values = getattr(request, field)
         return self._joints.read(request.joint_names, values, field) if values else np.zeros(len(self._joints))
-
-
-def _read_wrench(wrench: Wrench) -> Array:
-    """Force and torque as shape (6,), linear part first [N, N m].
-
-    Raises:
-        InputError: A component is not finite.
-    """
-    force, torque = wrench.force, wrench.torque
-    values = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
-    if not np.isfinite(values).all():
-        raise InputError(f"wrench_tip: expected finite numbers, received force {values[:3]}, torque {values[3:]}")
-    return values
 
 
 def _finite(result: Array) -> Array:

@@ -12,6 +12,7 @@ from geometry_msgs.msg import WrenchStamped
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.messages import MessageError
+from robodyn_ros.nodes.poses import read_wrench
 from robodyn_ros.simulation.plant import Plant
 
 
@@ -42,15 +43,12 @@ class ExternalWrenches:
         Raises:
             MessageError: There is no such link, or a value is not finite.
         """
-        link, force, torque = message.header.frame_id, message.wrench.force, message.wrench.torque
-        wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        link = message.header.frame_id
         try:
             self.plant.robot.model.frame(link)
         except InputError as error:
             raise MessageError("unknown link", f"external_wrench: header.frame_id: {error}") from None
-        if not np.isfinite(wrench).all():
-            raise MessageError("not finite", f"external_wrench on '{link}': expected finite numbers, received "
-                               f"{wrench.tolist()}")
+        wrench = read_wrench(message.wrench, f"external_wrench on '{link}'")
         if wrench.any():  # compiled now, not when the control path needs it
             self._dynamics.jacobian(self.plant.initial_position, link)
             self._base_axes(self.plant.initial_position, link, wrench)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-Array = NDArray[np.float64]
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.messages import MessageError
 
 
 def to_pose(matrix: Array) -> Pose:
@@ -45,9 +45,21 @@ def set_vector(message: Point | Vector3, vector: Array) -> None:
     message.x, message.y, message.z = vector.tolist()
 
 
-def to_six(wrench: Wrench) -> Array:
-    """(force, torque) of a wrench message, shape (6,) [N, N m]."""
-    return np.concatenate([to_vector(wrench.force), to_vector(wrench.torque)])
+def read_wrench(wrench: Wrench, what: str) -> Array:
+    """(force, torque) of a wrench message, shape (6,) [N, N m].
+
+    Args:
+        wrench: The message.
+        what: Which wrench it is, for the error.
+
+    Raises:
+        MessageError: A component is not finite.
+    """
+    values = np.concatenate([to_vector(wrench.force), to_vector(wrench.torque)])
+    if not np.isfinite(values).all():
+        raise MessageError("not finite", f"{what}: expected finite numbers, received force {values[:3].tolist()}, "
+                           f"torque {values[3:].tolist()}")
+    return values
 
 
 def to_wrench(wrench: Array) -> Wrench:
