@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from robodyn_ros.errors import SimulationError
+from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.simulation.compare import comparable, perform, plot, table
 from robodyn_ros.simulation.excursion import excursion
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -44,9 +44,13 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     print(what)
     if performances:
         print(table(performances))
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        plot(performances, options.output, what)
-        print(f"written: {options.output}")
+        picture = options.output if options.output.suffix else options.output.with_suffix(".png")
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            plot(performances, picture, what)
+        except ValueError as error:  # Matplotlib knows no such format
+            raise InputError(f"compare: output: {error}") from None
+        print(f"written: {picture}")
     for failure in failures:
         print(f"failed: {failure}")
     return 1 if failures else 0

@@ -72,5 +72,9 @@ def test_the_command_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     assert "planar_2r" in out and "computed_torque" in out and str(picture) in out and picture.is_file()
     assert cli.main(["compare", "damping", "--robot", "planar_2r", "--output", str(picture)]) == 2
     assert "received 'damping'" in capsys.readouterr().err
+    assert cli.main(["compare", "pd", "--robot", "planar_2r", "--output", str(picture.with_suffix(""))]) == 0
+    assert f"written: {picture}" in capsys.readouterr().out
+    assert cli.main(["compare", "pd", "--robot", "planar_2r", "--output", str(picture.with_suffix(".doc"))]) == 2
+    assert "compare: output: Format 'doc' is not supported" in capsys.readouterr().err
     assert cli.main(["compare", "no_such_law", "--robot", "planar_2r"]) == 2
     assert "unknown controller 'no_such_law'" in capsys.readouterr().err
