@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.diagnostics import Diagnostics
-from robodyn_ros.nodes.messages import JointOrder, MessageError
+from robodyn_ros.nodes.joint_wire import JointWire
+from robodyn_ros.nodes.messages import JointOrder, MessageError, to_nanoseconds
 from robodyn_ros.simulation.commands import JointCommands
 
 
@@ -29,7 +32,22 @@ class CommandInputs:
     def __init__(self, joints: JointOrder, commands: JointCommands, has_motor: NDArray[np.bool_],
                  diagnostics: Diagnostics) -> None:
         self._joints, self._commands, self._diagnostics = joints, commands, diagnostics
+        self._wire = JointWire(joints.names, ["effort"])
         self._without_motor = {name for name, motor in zip(joints.names, has_motor, strict=True) if not motor}
+
+    def serialized_efforts(self, data: bytes) -> int:
+        """Take ``joint_commands`` as it came over the wire.
+
+        Returns:
+            Its stamp [ns].
+        """
+        known = self._wire.decode(data)
+        if known is not None and isfinite(sum(known[1][0].tolist())):
+            self._commands.accept(known[1][0])
+            return known[0]
+        message = deserialize_message(data, JointState)
+        self.efforts(message)
+        return to_nanoseconds(message.header.stamp)
 
     def efforts(self, message: JointState) -> None:
         """Take ``joint_commands``; positions and velocities are not looked at."""

@@ -48,12 +48,13 @@ class ControlPath:
         topic: Name of the topic.
         loop: Body of the thread, called with this path; it runs while :attr:`active` and waits with :meth:`wait`.
         qos: Quality of service of the subscription.
+        serialized: Give the messages as bytes; see :mod:`robodyn_ros.nodes.joint_wire`.
     """
 
     def __init__(self, node: Node, message_type: type[Any], topic: str, loop: Callable[[ControlPath], None],
-                 qos: QoSProfile = CONTROL_QOS) -> None:
+                 qos: QoSProfile = CONTROL_QOS, serialized: bool = False) -> None:
         self.active = True
-        self._node, self._loop = node, loop
+        self._node, self._loop, self._serialized = node, loop, serialized
         self._message_type = message_type
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._subscription = unserved_subscription(node, message_type, topic, qos)
@@ -114,7 +115,7 @@ class ControlPath:
 
     def take(self) -> Any | None:
         """Return the message that is there, if any, without waiting; in the path's thread only."""
-        taken = self._handle.take_message(self._message_type, False)
+        taken = self._handle.take_message(self._message_type, self._serialized)
         return None if taken is None else taken[0]
 
     def handle_further(self) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import registry
@@ -28,7 +30,8 @@ from robodyn_ros.nodes.controller_parameters import ControllerParameters
 from robodyn_ros.nodes.controller_references import References
 from robodyn_ros.nodes.controller_sensing import WrenchSensor
 from robodyn_ros.nodes.controller_state import ControllerStatePublisher
-from robodyn_ros.nodes.messages import JointOrder, MessageError, to_field, to_nanoseconds
+from robodyn_ros.nodes.joint_wire import JointWire
+from robodyn_ros.nodes.messages import JointOrder, MessageError, to_nanoseconds
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.qos import CONTROL_QOS
 from robodyn_ros.nodes.runtime import RobodynNode, run_node
@@ -84,7 +87,7 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
         self._saturated = 0
-        self._command = JointState(name=list(self._robot.joint_names))
+        self._states_in, self._commands_out = JointWire(self._joints.names), JointWire(self._joints.names, ["effort"])
         self._voltages: VoltageOutput | None = None
         if self.parameters["output"] == VOLTAGE:
             self._voltages = VoltageOutput(self, self._robot, self.parameters["actuators"])
@@ -92,7 +95,8 @@ class ControllerNode(RobodynNode):
             self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
         self._states = ControllerStatePublisher(self, self._robot, self.parameters["state_publish_rate"],
                                                 None if self._voltages is None else self._voltages.voltage)
-        self._path = self.add_control_path(ControlPath(self, JointState, "joint_states", self._run))
+        self._path = self.add_control_path(ControlPath(
+            self, JointState, "joint_states", self._run, serialized=True))
         self._references = References(self, self._robot, self._joints, self._loop, self._path)
         self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path, self._references.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
@@ -105,39 +109,41 @@ class ControllerNode(RobodynNode):
     def _run(self, path: ControlPath) -> None:
         last_arrival, silent = time.monotonic() + STARTUP_SECONDS, True
         while path.active:
-            message = path.wait(self._timeout)
+            data = path.wait(self._timeout)
             now = time.monotonic()
-            if message is not None:
+            if data is not None:
                 if silent:
                     self.diagnostics.clear_condition("silence", "joint states are coming")
                 last_arrival, silent = now, False
-                self._on_joint_state(message)
+                self._on_joint_state(data)
             elif now - last_arrival >= self._timeout and path.active:
                 silent = True
                 text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
                 self.diagnostics.raise_condition("silence", text)
                 self._references.abort(text)
 
-    def _on_joint_state(self, message: JointState) -> None:
-        joints, names = self._joints, message.name
-        try:
-            q = joints.read(names, message.position, "joint_states: position")
-            v = joints.read(names, message.velocity, "joint_states: velocity")
-        except MessageError as error:
-            self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
-            return
-        stamp = to_nanoseconds(message.header.stamp)
+    def _on_joint_state(self, data: bytes) -> None:
+        """Answer a serialized joint state."""
+        known = self._states_in.decode(data)
+        if known is not None and isfinite(sum(known[1][0].tolist()) + sum(known[1][1].tolist())):
+            stamp, (q, v, _) = known
+        else:
+            message, joints = deserialize_message(data, JointState), self._joints
+            try:
+                q = joints.read(message.name, message.position, "joint_states: position")
+                v = joints.read(message.name, message.velocity, "joint_states: velocity")
+            except MessageError as error:
+                self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
+                return
+            stamp = to_nanoseconds(message.header.stamp)
         tick = self._loop.tick(stamp, q, v)
         if self._voltages is None:
-            command = self._command
-            command.header.stamp = message.header.stamp
-            command.effort = to_field(tick.effort)
-            self._commands.publish(command)
+            self._commands.publish(self._commands_out.encode(stamp, tick.effort))
         else:
-            self._voltages.publish(message.header.stamp, tick)
+            self._voltages.publish(stamp, tick)
         if tick.saturated:
             self._saturated += 1
-        self._states.publish(stamp, message.header, self._loop.active, tick)
+        self._states.publish(stamp, self._loop.active, tick)
         if self._references.goal is not None:
             self._references.watch(stamp, tick)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from builtin_interfaces.msg import Time
 from rclpy.node import Node
 
 from robodyn_interfaces.msg import VoltageCommands
@@ -11,7 +10,7 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.control.loop import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.messages import to_field
+from robodyn_ros.nodes.messages import set_stamp, to_field
 from robodyn_ros.nodes.parameters import Parameter
 from robodyn_ros.nodes.qos import CONTROL_QOS
 from robodyn_ros.resources import actuators_file
@@ -63,9 +62,9 @@ class VoltageOutput:
         """
         return self._voltage(tick.effort, tick.state.v)
 
-    def publish(self, stamp: Time, tick: Tick) -> None:
-        """Command a tick's voltages."""
+    def publish(self, stamp: int, tick: Tick) -> None:
+        """Command a tick's voltages, with the stamp of the joint state that they answer [ns]."""
         command = self._command
-        command.header.stamp = stamp
+        set_stamp(command.header.stamp, stamp)
         command.voltage = to_field(self.voltage(tick))
         self._publisher.publish(command)

@@ -8,7 +8,6 @@ from math import inf
 import numpy as np
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
-from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
@@ -16,7 +15,7 @@ from robodyn_ros.control.cartesian_reference import CartesianReference, ForceRef
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.loop import Plugin, Tick
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.messages import NANOSECONDS, to_field
+from robodyn_ros.nodes.messages import NANOSECONDS, set_stamp, to_field
 from robodyn_ros.nodes.poses import from_arrays, set_vector, to_pose, to_wrench
 from robodyn_ros.robot import Robot
 
@@ -45,12 +44,11 @@ class ControllerStatePublisher:
         """Change the rate [Hz]."""
         self._period = NANOSECONDS / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
 
-    def publish(self, stamp: int, header: Header, plugin: Plugin, tick: Tick) -> None:
+    def publish(self, stamp: int, plugin: Plugin, tick: Tick) -> None:
         """Publish a tick if it is due.
 
         Args:
             stamp: Stamp of the joint state [ns].
-            header: Its header.
             plugin: The controller that answered.
             tick: What happened.
         """
@@ -61,8 +59,9 @@ class ControllerStatePublisher:
             return
         state, reference = tick.state, tick.reference
         message = ControllerState(
-            header=header, controller=plugin.name, joint_names=self._joint_names, output=to_field(tick.effort)
+            controller=plugin.name, joint_names=self._joint_names, output=to_field(tick.effort)
         )
+        set_stamp(message.header.stamp, stamp)
         if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):
             message.memory_names, message.memory = names, to_field(plugin.controller.memory)
         if self._voltage is not None:

@@ -55,7 +55,7 @@ class HardwareNode(RobodynNode):
         self._loop = PlantLoop(plant, time_mode, self._period, settings, outputs, self.diagnostics)
         parameters.on_change(self._on_change)
         self.diagnostics.values = self._loop.values
-        self._path = ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS)
+        self._path = ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS, serialized=True)
         self._path.listen(Float64MultiArray, "~/commands", self._loop.on_array, COMMAND_QOS)
         if plant.model.actuators.is_motor.any():
             self._path.listen(VoltageCommands, "voltage_commands", self._loop.on_voltages, COMMAND_QOS)

@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_interfaces.msg import VoltageCommands
@@ -208,14 +207,13 @@ class PlantLoop:
     def _take_commands(self, path: ControlPath) -> None:
         path.handle_further()
         while (message := path.take()) is not None:
-            self._inputs.efforts(message)
+            self._inputs.serialized_efforts(message)
 
     def _lockstep_cycle(self, path: ControlPath) -> None:
         if not self._answered or self.budget == 0:  # an answered state waits for nothing but its time
             message = path.wait(REPEAT_SECONDS)
             if message is not None:
-                self._inputs.efforts(message)
-                self._note_answer(message, "joint_commands")
+                self._note_answer(self._inputs.serialized_efforts(message), "joint_commands")
         if not self._answered or self.budget == 0:
             self._repeat_state()
             return
@@ -236,16 +234,15 @@ class PlantLoop:
     def on_voltages(self, message: VoltageCommands) -> None:
         """Take a message of ``voltage_commands``."""
         self._inputs.voltages(message)
-        self._note_answer(message, "voltage_commands")
+        self._note_answer(to_nanoseconds(message.header.stamp), "voltage_commands")
 
     def on_array(self, message: Float64MultiArray) -> None:
         """Take a message of ``~/commands``; having no stamp, it answers the last state."""
         self._inputs.array(message)
         self._answered = True
 
-    def _note_answer(self, message: JointState | VoltageCommands, topic: str) -> None:
-        """In lockstep, see which state a command answers; one that is rejected is an answer too."""
-        stamp = to_nanoseconds(message.header.stamp)
+    def _note_answer(self, stamp: int, topic: str) -> None:
+        """In lockstep, see which state a command with this stamp answers; one that is rejected is an answer too."""
         if stamp == self.stamp:
             self._answered = True
         elif self.time_mode is TimeMode.LOCKSTEP:

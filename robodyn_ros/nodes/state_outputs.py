@@ -6,12 +6,12 @@ import time
 from math import inf
 
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.joint_wire import JointWire
 from robodyn_ros.nodes.messages import NANOSECONDS, set_stamp, to_field
 from robodyn_ros.nodes.qos import CONTROL_QOS
 from robodyn_ros.simulation.plant import Plant
@@ -43,7 +43,8 @@ class StateOutputs:
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
         names = list(plant.joint_names)
-        self._message, self._actuators, self._now = JointState(name=names), ActuatorStates(name=names), Clock()
+        self._wire, self._actuators, self._now = JointWire(names), ActuatorStates(name=names), Clock()
+        self._state = b""  # the last one published
 
     def set_actuator_state_rate(self, rate: float) -> None:
         """Change how often actuator states are published, per simulated second [Hz]; 0: never."""
@@ -59,15 +60,12 @@ class StateOutputs:
             position: Joint positions as the sensors see them, shape (n,) [rad or m].
             velocity: Joint velocities likewise, shape (n,) [rad/s or m/s].
         """
-        message = self._message
-        set_stamp(message.header.stamp, stamp)
-        message.position = to_field(position)
-        message.velocity = to_field(velocity)
-        message.effort = to_field(self.plant.effort)
-        self._joint_states.publish(message)
+        set_stamp(self._now.clock, stamp)
+        self._state = self._wire.encode(stamp, position, velocity, self.plant.effort)
+        self._joint_states.publish(self._state)
         if self._clock is not None and tick >= self._next_clock:
             self._next_clock = tick + self._clock_periods
-            self._publish_clock(self._clock)
+            self._clock.publish(self._now)
         if tick >= self._next_actuators:
             # Keeps to the rate on average where it is no whole number of periods.
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
@@ -84,22 +82,18 @@ class StateOutputs:
         if now < self._repeat_at:
             return False
         self._repeat_at = now + REPEAT_SECONDS
-        self._joint_states.publish(self._message)
+        self._joint_states.publish(self._state)
         if self._clock is not None:
-            self._publish_clock(self._clock)
+            self._clock.publish(self._now)
         if self._next_actuators < inf:
             self._publish_actuators()
         return True
-
-    def _publish_clock(self, clock: Publisher[Clock]) -> None:
-        self._now.clock = self._message.header.stamp
-        clock.publish(self._now)
 
     def _publish_actuators(self) -> None:
         if not self._actuator_states.get_subscription_count():
             return
         message = self._actuators
-        message.header = self._message.header
+        message.header.stamp = self._now.clock
         for name, values in self.plant.actuator_state._asdict().items():
             setattr(message, name, values.tolist() if values.dtype == bool else to_field(values))
         self._actuator_states.publish(message)

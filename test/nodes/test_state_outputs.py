@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import Robot
@@ -17,6 +19,8 @@ class Publisher(list):
     listeners = 1
 
     def publish(self, message):
+        if isinstance(message, bytes):
+            message = deserialize_message(message, JointState)
         stamp = message.clock if hasattr(message, "clock") else message.header.stamp
         self.append(to_nanoseconds(stamp) // PERIOD)
 
