@@ -27,6 +27,7 @@ from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.processes import NodeProcess
+from robodyn_ros.nodes.runtime import init_ros
 from robodyn_ros.nodes.swap import check_swapped, swap_client, swap_request
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
@@ -202,7 +203,7 @@ def main(args: Sequence[str] | None = None) -> int:
     robot = Robot.from_urdf(robot_file(ROBOT))
     try:
         options.output.mkdir(parents=True, exist_ok=True)
-        rclpy.init()
+        init_ros()
         with graph() as processes:
             print(f"started hardware, controller ({CONTROLLERS[0]}), dynamics and state_publisher for '{ROBOT}'")
             demo = Demo(DemoNode(), processes)

@@ -29,6 +29,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import rclpy
 from rclpy.clock import Clock, ClockType
@@ -89,6 +90,18 @@ class RobodynNode(Node):
             path.stop()
 
 
+def init_ros(**options: Any) -> None:
+    """Initialise rclpy; options as for ``rclpy.init``.
+
+    Raises:
+        RobodynError: The environment or the arguments are not as ROS wants them.
+    """
+    try:
+        rclpy.init(**options)
+    except Exception as error:  # rclpy raises RCLError and others
+        raise RobodynError(f"cannot start ROS: {error}") from None
+
+
 def run_node(factory: Callable[[], RobodynNode], args: Sequence[str] | None = None) -> int:
     """Run one node until SIGINT or SIGTERM; see :func:`run_nodes`."""
     return run_nodes([factory], args)
@@ -108,11 +121,8 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
     stop = threading.Event()
     with StopSignals(stop.set):
         try:
-            rclpy.init(args=["robodyn_ros", *(sys.argv[1:] if args is None else args)],
-                       signal_handler_options=SignalHandlerOptions.NO)
-        except Exception as error:  # rclpy raises RCLError and others for bad --ros-args
-            return _fail(f"cannot start ROS: {error}", EXIT_USAGE)
-        try:
+            init_ros(args=["robodyn_ros", *(sys.argv[1:] if args is None else args)],
+                     signal_handler_options=SignalHandlerOptions.NO)
             return _run(factories, stop)
         except RobodynError as error:
             return _fail(str(error), EXIT_USAGE)

@@ -15,6 +15,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.runtime import init_ros
 
 DEADLINE = 5.0
 
@@ -89,8 +90,8 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("controller", help="such as pd or computed_torque, or package.module:Class of your own")
     parser.add_argument("--node", default="/controller", help="the controller node (default: %(default)s)")
     options = parser.parse_args(args)
-    rclpy.init()
     try:
+        init_ros()
         swap(options.controller, options.node)
     except RobodynError as error:
         print(f"robodyn swap: error: {error}", file=sys.stderr)

@@ -77,6 +77,15 @@ def test_swap_without_a_controller_node_says_so():
     assert "no node '/nobody'" in result.stderr
 
 
+@pytest.mark.parametrize("command", [("swap", "pd"), ("demo",), ("hardware",)])
+def test_an_environment_that_ros_refuses_is_told_in_one_line(command, monkeypatch, tmp_path):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "ninety")
+    result = robodyn(*command, *(("--output", str(tmp_path)) if command == ("demo",) else ()))
+    assert result.returncode in (1, 2)
+    assert "error: cannot start ROS: failed to initialize rcl: ROS_DOMAIN_ID is not" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_swap_of_what_is_no_controller_node_says_so():
     result = robodyn("swap", "pd", "--node", "the controller")
     assert result.returncode == 1
