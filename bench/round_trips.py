@@ -79,9 +79,9 @@ def limits() -> str:
     drive = Drive(rest, rest, rest)
     step, answer = (1e6 * np.median([seconds_per_call(call, 200) for _ in range(15)]) for call in (
         partial(plant.advance, drive), partial(law.update, state, reference)))
-    return (f"Of a round trip the plant's step takes {step:.1f} µs and the law {answer:.1f} µs; besides, the nodes check "
-            "names and values both ways, compare stamps and count for the diagnostics, which the bare echo does not. "
-            "They make up for it by reading and writing stamp and numbers in the messages' bytes "
+    return (f"Of a round trip the plant's step takes {step:.1f} µs and the law {answer:.1f} µs; besides, the nodes "
+            "check names and values both ways, compare stamps and count for the diagnostics, which the bare echo does "
+            "not. They make up for it by reading and writing stamp and numbers in the messages' bytes "
             "(`robodyn_ros/nodes/joint_wire.py`), where rclpy makes an object of every message.")
 
 
