@@ -105,7 +105,8 @@ def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
         return path.read_bytes(), str(path)
     except FileNotFoundError:
         raise DescriptionError(
-            f"no URDF file at '{path}' (looked for {path.absolute()}): check the path; XML passed as a string "
+            f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "
+            "robodyn_ros.resources.robot_file(name)); XML passed as a string "
             "must begin with '<'"
         ) from None
     except (OSError, ValueError) as error:
