@@ -112,7 +112,7 @@ def table(performances: Sequence[Performance]) -> str:
 
 
 def plot(performances: Sequence[Performance], path: str | Path, title: str) -> None:
-    """Draw tip errors and efforts over time, and the RMS of both as bars, into a PNG file.
+    """Draw tip errors and efforts over time, and as bars the RMS of both, work and saturation, into a PNG file.
 
     Args:
         performances: What each law did.
@@ -123,10 +123,11 @@ def plot(performances: Sequence[Performance], path: str | Path, title: str) -> N
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12.0, 7.5), layout="constrained")
+    figure = Figure(figsize=(15.0, 7.5), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title)
-    (errors, error_bars), (efforts, effort_bars) = figure.subplots(2, 2, gridspec_kw={"width_ratios": [3, 2]})
+    (errors, error_bars, work_bars), (efforts, effort_bars, saturation_bars) = figure.subplots(
+        2, 3, gridspec_kw={"width_ratios": [3, 2, 1.5]})
     colors = [colormaps["tab20"](index % 20) for index in range(len(performances))]
     for one, color in zip(performances, colors, strict=True):
         errors.semilogy(one.time, 1e3 * np.maximum(one.tip_error, 1e-7), color=color, linewidth=1.0,
@@ -137,10 +138,12 @@ def plot(performances: Sequence[Performance], path: str | Path, title: str) -> N
     names, places = [one.controller for one in performances], np.arange(len(performances))
     for axis, label, values in (
         (error_bars, "RMS tip error [mm]", [1e3 * np.sqrt(np.mean(one.tip_error**2)) for one in performances]),
+        (work_bars, "work [J]", [one.work for one in performances]),
         (effort_bars, "RMS effort [% of limit]", [1e2 * np.sqrt(np.mean(one.effort_share**2)) for one in performances]),
+        (saturation_bars, "saturated [% of time]", [1e2 * one.saturated for one in performances]),
     ):
         axis.barh(places, values, color=colors)
-        axis.set_yticks(places, names, fontsize="small")
+        axis.set_yticks(places, names if axis in (error_bars, effort_bars) else [], fontsize="small")
         axis.invert_yaxis()
         axis.set_xlabel(label)
     error_bars.set_xscale("log")

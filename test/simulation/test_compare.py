@@ -1,7 +1,10 @@
 """Laws compared: the figures of each against a rollout of its own, the table, the picture, what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from robodyn_ros import InputError, Robot, cli
 from robodyn_ros.resources import robot_file
@@ -56,6 +59,21 @@ def test_table_and_picture_name_every_law(tmp_path):
     assert float(lines[2].split()[1]) == pytest.approx(rms, abs=1e-3)
     plot(done, tmp_path / "it.png", "two laws")
     assert (tmp_path / "it.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_picture_shows_error_effort_work_and_saturation(tmp_path, monkeypatch):
+    done, figures = [perform(ROBOT, name, MOTION) for name in ("pd", "pd_gravity")], []
+    done[1] = replace(done[1], effort_share=done[1].effort_share / np.abs(done[1].effort_share).max())
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    plot(done, tmp_path / "it.png", "two laws")
+    bars = {axis.get_xlabel(): [bar.get_width() for bar in axis.patches] for axis in figures[0].axes if axis.patches}
+    assert bars == {
+        "RMS tip error [mm]": [1e3 * np.sqrt(np.mean(one.tip_error**2)) for one in done],
+        "RMS effort [% of limit]": [1e2 * np.sqrt(np.mean(one.effort_share**2)) for one in done],
+        "work [J]": [one.work for one in done],
+        "saturated [% of time]": [1e2 * one.saturated for one in done],
+    }
+    assert done[0].saturated == 0.0 < done[1].saturated
 
 
 def test_what_follows_nothing_or_wrenches_is_left_out_and_refused():
