@@ -110,7 +110,8 @@ class ClosedLoop:
         Raises:
             InputError: Neither parameters nor positions say how many robots there are, or their numbers differ.
         """
-        given = self._arguments(scenario)
+        given, ticks = self._arguments(scenario), len(scenario.clocks)
+        differ = [*(["parameters"] if parameters is not None else []), *(["state", "memory"] if q is not None else [])]
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
@@ -125,7 +126,10 @@ class ClosedLoop:
             given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(
                 len(starts), *given["memory"].shape)
         procedure = self.procedure(recorded=False, noisy=scenario.noisy)
-        return _score(procedure.batch(threads=threads, **given), len(scenario.clocks))
+        if differ and all(len(given[name]) == 1 for name in differ):  # faster than a batch of one
+            results = procedure(**given | {name: given[name][0] for name in differ})
+            return _score({name: result[None] for name, result in results.items()}, ticks)
+        return _score(procedure.batch(threads=threads, **given), ticks)
 
     def packed(self, parameters: Parameters | None = None) -> Array:
         """The numbers of parameters of the law, shape (p,).

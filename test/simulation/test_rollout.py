@@ -146,6 +146,18 @@ def test_many_robots_do_what_each_does_alone(arm):
             np.testing.assert_allclose(ours[i], getattr(alone, name), rtol=1e-8, atol=1e-10, err_msg=name)
 
 
+def test_a_batch_of_one_is_the_first_of_many(arm):
+    loop, scenario = arm
+    parameters = varied(loop, 2)
+    starts = scenario.q + np.random.default_rng(3).uniform(-0.1, 0.1, (2, 6))
+    for given in ({"parameters": parameters}, {"q": starts}, {"parameters": parameters, "q": starts}):
+        together = loop.scores(scenario, **given)
+        alone = loop.scores(scenario, **{name: values[:1] for name, values in given.items()})
+        for name, ours in alone._asdict().items():
+            assert ours.shape == (1, 6)
+            np.testing.assert_allclose(ours, getattr(together, name)[:1], rtol=1e-8, atol=1e-10, err_msg=name)
+
+
 def test_same_inputs_give_the_same_bits(arm):
     loop, scenario = arm
     parameters = varied(loop, 21)
