@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +40,8 @@ class CommandInputs:
         Returns:
             Its stamp [ns].
         """
-        known = self._wire.decode(data)
-        if known is not None and isfinite(sum(known[1][0].tolist())):
+        known = self._wire.decode_finite(data, fields=1)
+        if known is not None:
             self._commands.accept(known[1][0])
             return known[0]
         message = deserialize_message(data, JointState)

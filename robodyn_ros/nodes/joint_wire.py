@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
@@ -90,6 +91,24 @@ class JointWire:
         count, first = self._region
         region = np.frombuffer(data, np.float64, count, first).copy()  # numbers in messages are not aligned
         return seconds * NANOSECONDS + nanoseconds, [region[part] for part in self._slices]
+
+    def decode_finite(self, data: bytes, fields: int) -> tuple[int, list[Array]] | None:
+        """Read a serialized message whose first fields have finite numbers only; else as :meth:`decode`.
+
+        Args:
+            data: The message.
+            fields: In how many of this form's fields the numbers are to be finite.
+
+        Returns:
+            As for :meth:`decode`; None also if a number of these fields is not finite, or their sum is not.
+        """
+        known = self.decode(data)
+        if known is None:
+            return None
+        total = 0.0
+        for array in known[1][:fields]:
+            total += sum(array.tolist())  # for so few numbers sooner than numpy's isfinite
+        return known if isfinite(total) else None
 
     def _fits(self, message: JointState) -> bool:
         """Whether a message is of this form, so that its numbers are where they always are."""
