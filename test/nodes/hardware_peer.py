@@ -1,6 +1,8 @@
 """For tests of the hardware node: the node in a process, and who listens to it and commands it."""
 
 import math
+import signal
+from contextlib import contextmanager
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -66,6 +68,16 @@ class Peer(RosTest):
 
 def hardware(namespace, **parameters):
     return RosProcess("hardware", {"robot": "planar_2r", **parameters}, namespace)
+
+
+@contextmanager
+def hardware_for_a_file(namespace, number=signal.SIGINT, robot="planar_2r", **parameters):
+    """The node for all tests of a file: given out once it has its robot, and stopped by a signal at their end."""
+    with hardware(namespace, robot=robot, **parameters) as process:
+        process.wait_for_output(robot)
+        yield process
+        if process.running():
+            process.stop(number)
 
 
 def stamp(state):

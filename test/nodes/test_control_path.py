@@ -10,17 +10,7 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.qos import CONTROL_QOS
 
-
-@pytest.fixture(scope="module")
-def probe():
-    with start() as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def ros(probe):
-    with RosTest() as ros:
-        yield ros
+pytestmark = pytest.mark.usefixtures("probe")
 
 
 def test_control_path_answers_and_runs_calls_between_messages(ros):

@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
-from ros_process import RosProcess, RosTest
+from ros_process import RosProcess
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -33,12 +33,6 @@ def setup_module():
     """Let the nodes find this directory's plugins, as they would a user's installed package."""
     here = str(Path(__file__).parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
-
-
-@pytest.fixture(scope="module")
-def ros():
-    with RosTest() as ros:
-        yield ros
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from controller_rig import NAMES, Rig, trajectory
 from rclpy.action import ActionClient, get_action_names_and_types
-from ros_process import RosTest
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
@@ -89,12 +88,6 @@ class ActionRig(Rig):
 
 def tolerance(name=NAMES[0], **fields):
     return JointTolerance(name=name, **fields)
-
-
-@pytest.fixture(scope="module")
-def ros():
-    with RosTest() as ros:
-        yield ros
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import pytest
 from builtin_interfaces.msg import Duration
 from controller_rig import Rig, trajectory
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-from ros_process import RosTest
 from scipy.spatial.transform import Rotation
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory
@@ -73,12 +72,6 @@ def wrench_message(force, frame=BASE):
     message.header.frame_id = frame
     set_vector(message.wrench.force, np.array(force, dtype=float))
     return message
-
-
-@pytest.fixture(scope="module")
-def ros():
-    with RosTest() as ros:
-        yield ros
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 from geometry_msgs.msg import Vector3, Wrench
-from ros_process import RosProcess, RosTest
+from ros_process import RosProcess
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
@@ -39,17 +39,14 @@ SERVICES = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("node")
+
+
 @pytest.fixture(scope="module")
 def node():
     with RosProcess("dynamics", {"robot": "scara", "publish_frequency": 50}) as process:
         yield process
         process.stop(signal.SIGTERM)
-
-
-@pytest.fixture(scope="module")
-def ros(node):
-    with RosTest() as ros:
-        yield ros
 
 
 def ask(ros, name, order=None, **fields):

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hardware_peer import NAMES, PERIOD, Peer, hardware, run_lockstep, stamp
+from hardware_peer import NAMES, PERIOD, Peer, hardware, hardware_for_a_file, run_lockstep, stamp
 from rcl_interfaces.srv import DescribeParameters, ListParameters
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
@@ -22,11 +22,8 @@ NAN = math.nan
 
 @pytest.fixture(scope="module")
 def real_time_process():
-    with hardware("real") as process:
-        process.wait_for_output("planar_2r")
+    with hardware_for_a_file("real", signal.SIGTERM) as process:
         yield process
-        if process.running():
-            process.stop(signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +124,9 @@ def test_all_parameters_are_described(real):
 
 @pytest.fixture(scope="module")
 def scaled_process():
-    with hardware("scaled", robot="scara", time_mode="scaled", real_time_factor=2.0, clock_rate=50,
-                  **{"initial_position.joint2": 0.25}) as process:
-        process.wait_for_output("scara")
+    with hardware_for_a_file("scaled", robot="scara", time_mode="scaled", real_time_factor=2.0, clock_rate=50,
+                             **{"initial_position.joint2": 0.25}) as process:
         yield process
-        if process.running():
-            process.stop()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hardware_peer import NAMES, PERIOD, Peer, hardware, run_lockstep
+from hardware_peer import NAMES, PERIOD, Peer, hardware, hardware_for_a_file, run_lockstep
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_interfaces.msg import ActuatorStates, VoltageCommands
@@ -41,11 +41,8 @@ class MotorPeer(Peer):
 
 @pytest.fixture(scope="module")
 def process():
-    with hardware("motors", command_timeout=0.0, actuator_state_rate=250.0, **MOTORS) as process:
-        process.wait_for_output("planar_2r")
+    with hardware_for_a_file("motors", command_timeout=0.0, actuator_state_rate=250.0, **MOTORS) as process:
         yield process
-        if process.running():
-            process.stop()
 
 
 @pytest.fixture(scope="module")

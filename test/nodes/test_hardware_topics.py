@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
-from hardware_peer import NAMES, PERIOD, Peer, hardware, stamp
+from hardware_peer import NAMES, PERIOD, Peer, hardware, hardware_for_a_file, stamp
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import SetBool, Trigger
 
@@ -17,11 +17,8 @@ from robodyn_ros.resources import robot_file
 
 @pytest.fixture(scope="module")
 def process():
-    with hardware("topics", time_mode="scaled", command_timeout=0.0) as process:
-        process.wait_for_output("planar_2r")
+    with hardware_for_a_file("topics", time_mode="scaled", command_timeout=0.0) as process:
         yield process
-        if process.running():
-            process.stop()
 
 
 @pytest.fixture(scope="module")

@@ -9,17 +9,7 @@ from rcl_interfaces.srv import DescribeParameters
 from ros_process import RosTest
 from std_srvs.srv import Trigger
 
-
-@pytest.fixture(scope="module")
-def probe():
-    with start() as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def ros(probe):
-    with RosTest() as ros:
-        yield ros
+pytestmark = pytest.mark.usefixtures("probe")
 
 
 def test_parameters_are_described(ros):
