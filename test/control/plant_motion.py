@@ -41,6 +41,11 @@ class Motion(NamedTuple):
     effort: np.ndarray
     references: list
 
+    @property
+    def error(self):
+        """References' positions less those reached, shape (m, n)."""
+        return np.array([reference.q for reference in self.references]) - self.q
+
 
 def follow(robot, controller, sample, duration, q, v=None, step=1e-3, push=None):
     """A motion of the plant of a robot, which need not be the one that the controller was made for.
@@ -81,6 +86,13 @@ def there_and_back(robot, duration=2.0, share=1.0):
     away = q - share * reach * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
     points = Points.checked([0.5 * duration, duration], [away, q], [rest, rest], [rest, rest])
     return JointTrajectory(JointReference(q, rest, rest), 0.0, points)
+
+
+def error_with_wrong_model(robot, law):
+    """Root mean square error there and back [rad or m] of a law that does not know how heavy the robot is."""
+    trajectory = there_and_back(robot)
+    motion = follow(heavier(robot), law(robot), trajectory.sample, 2.5, trajectory.sample(0.0).q, step=2e-3)
+    return np.sqrt(np.mean(motion.error ** 2))
 
 
 BENT = {"planar_2r": (0.4, 1.4), "scara": (0.3, 1.2, 0.2, 0.1), "arm6": (0.3, -1.0, 1.2, 0.2, 0.9, 0.1),

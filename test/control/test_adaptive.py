@@ -82,7 +82,7 @@ def test_tracking_errors_fall_with_a_wrong_model(name):
         controller = Adaptive(robot, AdaptiveParameters(adaptation=adaptation))
         motion = follow(heavier(robot), controller, lambda t: trajectory.sample(t % 2.0), 8.0,
                         trajectory.sample(0.0).q, step=2e-3)
-        error = np.array([reference.q for reference in motion.references]) - motion.q
+        error = motion.error
         errors[adaptation] = [np.sqrt(np.mean(error[k * ticks : (k + 1) * ticks] ** 2)) for k in range(4)]
     assert errors[1.0][-1] < 0.5 * errors[1.0][0]
     assert errors[1.0][-1] < 0.15 * errors[0.0][-1]

@@ -65,7 +65,7 @@ def test_it_tracks_with_20_percent_more_mass_than_the_model(name):
     robot = ROBOTS[name]
     trajectory = there_and_back(robot)
     motion = follow(heavier(robot), ComputedTorquePID(robot), trajectory.sample, 2.5, trajectory.sample(0.0).q)
-    error = np.array([reference.q for reference in motion.references]) - motion.q
+    error = motion.error
     assert np.abs(error).max() < 0.02 and np.abs(error[-1]).max() < 2e-3
 
 
