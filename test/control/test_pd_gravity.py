@@ -12,6 +12,7 @@ from robodyn_ros.control.pd import PD, PDParameters
 from robodyn_ros.control.pd_gravity import PDGravity
 from robodyn_ros.control.registry import load_controller
 from robodyn_ros.dynamics.newton_euler import gravity
+from robodyn_ros.dynamics.textbook import Textbook
 from robodyn_ros.resources import robot_file, shipped_robots
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
@@ -54,14 +55,9 @@ def test_the_same_source_can_be_compiled():
     robot = ROBOTS["arm7"]
     n, gains = robot.n, PDGravity(robot).parameters
 
-    class Traced:
-        @staticmethod
-        def gravity(q):
-            return gravity(robot.model, q)
-
     def answer(q, v, q_d, v_d, p, d):
         state, reference = State(0.0, 0.001, q, v), JointReference(q_d, v_d, v_d)
-        return PDGravity.law(Traced, PDParameters(p, d), state, reference, np.zeros(0))[0]
+        return PDGravity.law(Textbook(robot.model), PDParameters(p, d), state, reference, np.zeros(0))[0]
 
     kernel = compile_function(answer, dict.fromkeys(["q", "v", "q_d", "v_d", "p", "d"], (n,)), name="pd_gravity")
     arrays = [*np.random.default_rng(0).normal(size=(4, n)), gains.p, gains.d]
