@@ -11,14 +11,18 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError
 from robodyn_ros.nodes.graph import DEFAULT_ROBOT, NODES, TIME_MODES, set_up
 from robodyn_ros.nodes.signals import hold_stop_signals
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
 
 PROGRAMS = {
     "hardware": "node: the simulated robot, efforts in, joint states out",
@@ -29,6 +33,11 @@ PROGRAMS = {
     "demo": "the arm follows a trajectory while its controller is swapped; prints tracking errors",
 }
 """Subcommands that hand every further argument to ``main`` of the module of this name in ``robodyn_ros.nodes``."""
+
+ROBOT_OPTION = "robot", DEFAULT_ROBOT, "name or URDF file"
+PERIOD_AND_STEP_OPTIONS = ("period", 0.002, "control period [s]"), ("step", 0.001, "step of the simulation [s]")
+POSITION_NOISE = "standard deviation of measured positions [rad or m]"
+VELOCITY_NOISE = "standard deviation of measured velocities [rad/s or m/s]"
 
 USAGE_ERROR = 2
 ROS_ARGUMENTS = "--ros-args"
@@ -121,7 +130,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="Run hardware, controller, dynamics and state publisher in one process. Parameters come from "
         "config/simulation.yaml, then --params-file, then the options here, then --ros-args as ROS 2 knows them.",
     )
-    simulate.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
+    add_options(simulate, ROBOT_OPTION)
     simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
     simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="what paces the simulation")
     simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
@@ -147,28 +156,21 @@ def make_parser() -> argparse.ArgumentParser:
         description="Search the gains of a control law for a robot: thousands of simulated motions with other gains, "
         "law and robot compiled as one. Writes a YAML file for 'robodyn simulate --params-file', and pictures.",
     )
-    tune.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
-    tune.add_argument(
-        "--controller", default="computed_torque", help="law that follows joints or poses (default: %(default)s)"
-    )
+    add_options(tune, ROBOT_OPTION, ("controller", "computed_torque", "law that follows joints or poses"))
     tune.add_argument("--gains", nargs="+", help="parameters to search (default: p, d, i and the like)")
-    tune.add_argument("--output", type=Path, default=Path("tune_output"), help="folder (default: %(default)s)")
-    for name, default, what in (
+    add_options(
+        tune,
+        ("output", Path("tune_output"), "folder"),
         ("generations", 60, "generations of the search"),
         ("population", 128, "robots in a generation"),
         ("seed", 0, "of search and noise"),
-        ("threads", len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(), "threads"),
-    ):
-        tune.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default: %(default)s)")
-    for name, number, what in (
+        ("threads", usable_processors(), "threads"),
         ("span", 10.0, "factor by which each gain is varied either way"),
         ("smoothness", 0.01, "tracking error [rad or m] worth efforts that change by their limits at each tick"),
-        ("period", 0.002, "control period [s]"),
-        ("step", 0.001, "step of the simulation [s]"),
-        ("position-noise", 1e-4, "standard deviation of measured positions [rad or m]"),
-        ("velocity-noise", 0.01, "standard deviation of measured velocities [rad/s or m/s]"),
-    ):
-        tune.add_argument(f"--{name}", type=float, default=number, help=f"{what} (default: %(default)s)")
+        *PERIOD_AND_STEP_OPTIONS,
+        ("position-noise", 1e-4, POSITION_NOISE),
+        ("velocity-noise", 0.01, VELOCITY_NOISE),
+    )
     tune.set_defaults(run=run_tune)
 
     compare = commands.add_parser(
@@ -178,23 +180,33 @@ def make_parser() -> argparse.ArgumentParser:
         "errors, efforts and work of each, and draws them.",
     )
     compare.add_argument("controllers", nargs="*", help="laws that follow joints or poses (default: all)")
-    compare.add_argument("--robot", default=DEFAULT_ROBOT, help="name or URDF file (default: %(default)s)")
-    compare.add_argument("--output", type=Path, default=Path("compare.png"), help="picture (default: %(default)s)")
-    compare.add_argument("--seed", type=int, default=0, help="of the noise (default: %(default)s)")
-    for name, number, what in (
+    add_options(
+        compare,
+        ROBOT_OPTION,
+        ("output", Path("compare.png"), "picture"),
+        ("seed", 0, "of the noise"),
         ("mass-error", 0.0, "how much heavier the simulated links are than the laws know [%%]"),
-        ("period", 0.002, "control period [s]"),
-        ("step", 0.001, "step of the simulation [s]"),
-        ("position-noise", 0.0, "standard deviation of measured positions [rad or m]"),
-        ("velocity-noise", 0.0, "standard deviation of measured velocities [rad/s or m/s]"),
-    ):
-        compare.add_argument(f"--{name}", type=float, default=number, help=f"{what} (default: %(default)s)")
+        *PERIOD_AND_STEP_OPTIONS,
+        ("position-noise", 0.0, POSITION_NOISE),
+        ("velocity-noise", 0.0, VELOCITY_NOISE),
+    )
     compare.set_defaults(run=run_compare)
 
     cache = commands.add_parser("cache", help="compiled code kept on disk: where and how much, or remove it")
     cache.add_argument("action", choices=("info", "clear"), help="say what is kept, or remove it")
     cache.set_defaults(run=run_cache)
     return parser
+
+
+def add_options(parser: argparse.ArgumentParser, *options: tuple[str, str | int | float | Path, str]) -> None:
+    """Add options of one value: the name of each, its default, which has the value's type, and what it means."""
+    for name, default, what in options:
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{what} (default: %(default)s)")
+
+
+def usable_processors() -> int:
+    """How many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_simulate(options: argparse.Namespace) -> int:
@@ -241,26 +253,31 @@ def run_check(options: argparse.Namespace) -> int:
 
 def run_tune(options: argparse.Namespace) -> int:
     """Search gains, print and draw what was found, and write it into a file."""
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
     from robodyn_ros.simulation.tune_program import tune_robot
 
-    try:
-        return tune_robot(Robot.from_urdf(robot_file(options.robot)), options)
-    except OSError as error:
-        raise RobodynError(f"tune: {error}") from error
+    return run_with_robot(tune_robot, options)
 
 
 def run_compare(options: argparse.Namespace) -> int:
     """Compare control laws, print and draw what each did."""
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
     from robodyn_ros.simulation.compare_program import compare_robot
 
+    return run_with_robot(compare_robot, options)
+
+
+def run_with_robot(program: Callable[[Robot, argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run a program on the robot that the options name.
+
+    Raises:
+        RobodynError: A file cannot be read or written.
+    """
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
     try:
-        return compare_robot(Robot.from_urdf(robot_file(options.robot)), options)
+        return program(Robot.from_urdf(robot_file(options.robot)), options)
     except OSError as error:
-        raise RobodynError(f"compare: {error}") from error
+        raise RobodynError(f"{options.command}: {error}") from error
 
 
 def run_cache(options: argparse.Namespace) -> int:
