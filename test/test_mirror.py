@@ -48,6 +48,7 @@ TESTED_BY = {
     "nodes/graph.py": "nodes/test_simulate.py",
     "nodes/latest.py": "nodes/test_state_publisher.py",
     "nodes/parameters.py": "nodes/test_runtime.py",
+    "nodes/plant_settings.py": "nodes/test_plant_loop.py",  # values
     "nodes/poses.py": "nodes/test_controller_cartesian.py",
     "nodes/processes.py": "nodes/test_demo.py",
     "nodes/qos.py": "nodes/test_control_path.py",

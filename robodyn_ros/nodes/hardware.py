@@ -20,7 +20,9 @@ from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.hardware_parameters import PARAMETERS, WORLD, control_period, live_settings, make_plant, sensing
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.parameters import Parameter, robot_source
-from robodyn_ros.nodes.plant_loop import PlantLoop, TimeMode
+from robodyn_ros.nodes.plant_loop import PlantLoop
+from robodyn_ros.nodes.plant_settings import TimeMode
+from robodyn_ros.nodes.plant_values import PlantValues
 from robodyn_ros.nodes.qos import COMMAND_QOS
 from robodyn_ros.nodes.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.state_outputs import StateOutputs
@@ -54,7 +56,7 @@ class HardwareNode(RobodynNode):
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
         self._loop = PlantLoop(plant, time_mode, self._period, settings, outputs, self.diagnostics)
         parameters.on_change(self._on_change)
-        self.diagnostics.values = self._loop.values
+        self.diagnostics.values = PlantValues(self._loop)
         self._path = ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS, serialized=True)
         self._path.listen(Float64MultiArray, "~/commands", self._loop.on_array, COMMAND_QOS)
         if plant.model.actuators.is_motor.any():
@@ -135,7 +137,7 @@ class HardwareNode(RobodynNode):
         while loop.periods < end and loop.budget:
             if loop.periods > done:
                 done, since = loop.periods, time.monotonic()
-            stalled = time.monotonic() - since > _STALL_SECONDS + loop.pace.interval / NANOSECONDS
+            stalled = time.monotonic() - since > _STALL_SECONDS + loop.timing.pace.interval / NANOSECONDS
             if self.stop_requested.wait(0.001) or stalled:
                 self._path.call(loop.pause)
                 break

@@ -13,7 +13,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.messages import NANOSECONDS
 from robodyn_ros.nodes.parameters import ROBOT_PARAMETERS, Parameter
-from robodyn_ros.nodes.plant_loop import LiveSettings, TimeMode
+from robodyn_ros.nodes.plant_settings import LiveSettings, TimeMode
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour

@@ -6,10 +6,7 @@ Everything here runs in the control path's thread, but for the attributes named 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from std_msgs.msg import Float64MultiArray
@@ -22,48 +19,14 @@ from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.diagnostics import Diagnostics
 from robodyn_ros.nodes.external_wrenches import ExternalWrenches
 from robodyn_ros.nodes.messages import NANOSECONDS, JointOrder, to_nanoseconds
+from robodyn_ros.nodes.plant_settings import LiveSettings, TimeMode
+from robodyn_ros.nodes.plant_timing import PlantTiming
 from robodyn_ros.nodes.state_outputs import REPEAT_SECONDS, StateOutputs
-from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
-from robodyn_ros.simulation.pacing import Pace
-from robodyn_ros.simulation.plant import ActuatorState, Plant
+from robodyn_ros.simulation.commands import JointCommands
+from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.sensing import Sensors
 
 _PATIENCE_SECONDS = 1.0
-_LONGEST_CATCH_UP_SECONDS = 0.1
-_CLOCK_STEP_NANOSECONDS = 100_000_000  # a greater difference to system time means that one of the two jumped
-
-
-class TimeMode(StrEnum):
-    """What decides when the next control period begins; see docs/hardware.md."""
-
-    REAL_TIME = "real_time"
-    SCALED = "scaled"
-    LOCKSTEP = "lockstep"
-
-
-@dataclass(frozen=True)
-class LiveSettings:
-    """Settings that may change while the node runs.
-
-    Attributes:
-        command_timeout: Age at which a command is too old, in simulated time [s]; 0: never.
-        safe_behaviour: What joints with too old a command do.
-        safe_time_constant: Time constant of the damping behaviour [s].
-        real_time_factor: Simulated time per steady clock time, for ``scaled``.
-        lockstep_speed_limit: Most simulated time per steady clock time, for ``lockstep``; 0: none.
-        wrench_timeout: Age at which an external wrench ends, in simulated time [s]; 0: never.
-        actuator_state_rate: Actuator states per simulated second [Hz]; 0: none.
-        sensors: What is seen of the joints, used by nobody else; None: everything as it is.
-    """
-
-    command_timeout: float
-    safe_behaviour: SafeBehaviour
-    safe_time_constant: float
-    real_time_factor: float
-    lockstep_speed_limit: float
-    wrench_timeout: float
-    actuator_state_rate: float
-    sensors: Sensors | None
 
 
 class PlantLoop:
@@ -82,7 +45,9 @@ class PlantLoop:
         periods: Control periods done; handed over for reading.
         budget: Control periods to do before the pause; None: no pause in sight.
         stamp: Stamp of the last state published [ns].
+        timing: When periods begin, and the stamps of their ends.
         wrenches: What pushes the links.
+        commands: What the joints are told.
     """
 
     def __init__(self, plant: Plant, time_mode: TimeMode, period: int, settings: LiveSettings,
@@ -94,28 +59,23 @@ class PlantLoop:
         self.periods = 0
         self.budget: int | None = None
         self.stamp = 0
-        self.pace = Pace(period, longest=max(1, int(_LONGEST_CATCH_UP_SECONDS * NANOSECONDS / period)))
+        self.timing = PlantTiming(time_mode, period)
         self.wrenches = ExternalWrenches(plant)
         self._steps = round(period / NANOSECONDS / plant.step)
         self._outputs, self._diagnostics = outputs, diagnostics
         self._joints = JointOrder(plant.joint_names)
-        self._commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
-        self._inputs = CommandInputs(self._joints, self._commands, plant.model.actuators.is_motor, diagnostics)
+        self.commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
+        self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
         self._sensors: Sensors | None = None
         self._configure(settings)
-        # Simulated time begins at the first period's end, since ROS takes a stamp of 0 for no stamp at all.
-        self._tick = 1
-        self._time_offset = 0
         self._answered = False
         self._waiting_since: float | None = None
-        self._dropped = 0.0
         self._unsafe_text = ""
         self._diverged = False
-        self._last_values = time.monotonic(), 0
 
     def run(self, path: ControlPath) -> None:
         """The body of the control path's thread."""
-        self._restart_time()
+        self.timing.restart()
         self._publish_state()
         cycle = self._lockstep_cycle if self.time_mode is TimeMode.LOCKSTEP else self._paced_cycle
         while path.active:
@@ -139,7 +99,7 @@ class PlantLoop:
             raise SimulationError("the simulation has diverged: call ~/reset or ~/set_state first")
         if self.budget is not None:
             self.budget = None
-            self._restart_time()
+            self.timing.restart()
 
     def step(self, periods: int) -> int:
         """Do some control periods and stand still again.
@@ -159,7 +119,7 @@ class PlantLoop:
         if self._diverged:
             raise SimulationError("the simulation has diverged: call ~/reset or ~/set_state first")
         if self.budget == 0:
-            self._restart_time()
+            self.timing.restart()
         self.budget += periods
         return self.periods + self.budget
 
@@ -190,17 +150,14 @@ class PlantLoop:
             self._take_commands(path)
             self._repeat_state()
             return
-        now = time.monotonic_ns()
-        periods = self.pace.due(now)
+        now, pace = time.monotonic_ns(), self.timing.pace
+        periods = pace.due(now)
         if periods == 0:
-            path.sleep((self.pace.next - now) / NANOSECONDS)
+            path.sleep((pace.next - now) / NANOSECONDS)
             return
-        if self.pace.dropped != self._dropped:
-            if self.time_mode is TimeMode.REAL_TIME:  # what is not made up for shows as a gap
-                self._time_offset += round(self.pace.dropped - self._dropped)
-            self._dropped = self.pace.dropped
+        if self.timing.skip_what_was_dropped():
             self._diagnostics.problem("times given up", "the simulation was held up too long and fell behind by "
-                                      f"{self._dropped / NANOSECONDS:.3f} s in all: lower update_rate, or the load")
+                                      f"{pace.dropped / NANOSECONDS:.3f} s in all: lower update_rate, or the load")
         self._take_commands(path)
         self._advance(periods if self.budget is None else min(periods, self.budget))
 
@@ -218,11 +175,11 @@ class PlantLoop:
             self._repeat_state()
             return
         if self._settings.lockstep_speed_limit:
-            now = time.monotonic_ns()
-            if now < self.pace.next:
-                path.sleep((self.pace.next - now) / NANOSECONDS)
+            now, pace = time.monotonic_ns(), self.timing.pace
+            if now < pace.next:
+                path.sleep((pace.next - now) / NANOSECONDS)
                 return
-            self.pace.begin(now)
+            pace.begin(now)
         self._answered = False
         self._advance(1)
         if self._waiting_since is not None:
@@ -254,7 +211,7 @@ class PlantLoop:
 
     def _advance(self, periods: int) -> None:
         """Do control periods under the present commands, and publish the state at their end."""
-        plant, commands = self.plant, self._commands
+        plant, commands = self.plant, self.commands
         try:
             for _ in range(periods):
                 if self.wrenches:
@@ -268,7 +225,7 @@ class PlantLoop:
             self.budget = 0
             self._diagnostics.raise_condition("diverged", f"{error}; paused", error=True)
             return
-        self._tick += periods
+        self.timing.tick += periods
         self._publish_state()
         self.periods += periods  # after the stamp, for who waits for a number of periods and then reads the stamp
         if self.budget is not None:
@@ -277,15 +234,10 @@ class PlantLoop:
             self._report_safety()
 
     def _publish_state(self) -> None:
-        self.stamp = stamp = self._tick * self.period + self._time_offset
-        if self.time_mode is TimeMode.REAL_TIME:
-            jump = self._system_time_due() - stamp
-            if abs(jump) > _CLOCK_STEP_NANOSECONDS:
-                self._time_offset += jump
-                self.stamp = stamp = stamp + jump
+        self.stamp = stamp = self.timing.stamp(standing_still=self.budget == 0)
         plant = self.plant
         position, velocity = (plant.q, plant.v) if self._sensors is None else self._seen
-        self._outputs.publish(self._tick, stamp, position, velocity)
+        self._outputs.publish(self.timing.tick, stamp, position, velocity)
 
     def _repeat_state(self) -> None:
         """Publish the last state once more if it has been a while; in lockstep, say so if it is too long."""
@@ -301,7 +253,7 @@ class PlantLoop:
 
     def _report_safety(self) -> None:
         """Say once which joints are in the safe behaviour, and once that they are not any more."""
-        stale = self._commands.stale()
+        stale = self.commands.stale()
         names = [name for name, old in zip(self._joints.names, stale, strict=True) if old]
         text = "" if not names else (
             f"no command for {self._settings.command_timeout} s or more for {', '.join(names)}: "
@@ -319,26 +271,12 @@ class PlantLoop:
         """After a jump of the state: nobody has commanded this state yet, and it gets a stamp of its own."""
         self._diverged = False
         self._diagnostics.clear_condition("diverged", "the simulation is in a finite state again")
-        self._commands.clear()
+        self.commands.clear()
         self._report_safety()
         self._answered = False
-        self._tick += 1
+        self.timing.tick += 1
         self._restart_sensors()
         self._publish_state()
-
-    def _restart_time(self) -> None:
-        self.pace.restart(time.monotonic_ns())
-        self._set_time_origin()
-
-    def _set_time_origin(self) -> None:
-        """Let stamps be system time where they should, from the present period on."""
-        if self.time_mode is TimeMode.REAL_TIME:
-            self._time_offset = time.time_ns() - self._tick * self.period
-
-    def _system_time_due(self) -> int:
-        """System time at which the last period was due [ns]; it may be later by now, but then more periods are owed."""
-        late = 0 if self.budget == 0 else time.monotonic_ns() - round(self.pace.next - self.pace.interval)
-        return time.time_ns() - late
 
     def _restart_sensors(self) -> None:
         if self._sensors is not None:
@@ -346,46 +284,15 @@ class PlantLoop:
 
     def _configure(self, settings: LiveSettings) -> None:
         self._settings = settings
-        self._commands.configure(self._in_periods(settings.command_timeout), settings.safe_behaviour,
+        self.commands.configure(self._in_periods(settings.command_timeout), settings.safe_behaviour,
                                  settings.safe_time_constant)
         self.wrenches.timeout = self._in_periods(settings.wrench_timeout)
         self._outputs.set_actuator_state_rate(settings.actuator_state_rate)
         if settings.sensors is not self._sensors:
             self._sensors = settings.sensors
             self._restart_sensors()
-        if self.time_mode is TimeMode.SCALED:
-            self.pace.interval = self.period / settings.real_time_factor
-        elif self.time_mode is TimeMode.LOCKSTEP and settings.lockstep_speed_limit:
-            self.pace.interval = self.period / settings.lockstep_speed_limit
+        self.timing.configure(settings)
 
     def _in_periods(self, seconds: float) -> int:
         """A time in control periods, rounded up."""
         return int(np.ceil(seconds * NANOSECONDS / self.period))
-
-    def values(self) -> dict[str, Any]:
-        """Figures for the diagnostics; on the executor's thread, of one control period or the next."""
-        now, periods = time.monotonic(), self.periods
-        since, before = self._last_values
-        self._last_values = now, periods
-        plant = self.plant
-        return {
-            "time mode": str(self.time_mode), "simulated time [s]": plant.time, "paused": self.budget == 0,
-            "periods": periods, "rate [Hz]": round((periods - before) / (now - since), 1),
-            "worst jitter [s]": self.pace.worst / NANOSECONDS, "missed periods": self.pace.missed,
-            "time fallen behind [s]": self.pace.dropped / NANOSECONDS,
-            "periods without a new command": self._commands.missed, "pushed links": len(self.wrenches),
-            "saturated joints": ", ".join(saturated(self._joints.names, plant.actuator_state)) or "none",
-            **{f"energy: {name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},
-        }
-
-
-def saturated(names: Sequence[str], state: ActuatorState) -> list[str]:
-    """Joints whose actuator is at a limit, each with the limit's kind.
-
-    Args:
-        names: Joint names, length n.
-        state: The actuators' state.
-    """
-    kinds = {"voltage": state.voltage_saturated, "current": state.current_saturated, "effort": state.effort_saturated}
-    return [f"{name} ({kind})" for kind, mask in kinds.items()
-            for name, at_limit in zip(names, mask, strict=True) if at_limit]

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.nodes import plant_loop
-from robodyn_ros.nodes.plant_loop import LiveSettings, PlantLoop, TimeMode
+from robodyn_ros.nodes import plant_loop, plant_timing
+from robodyn_ros.nodes.plant_loop import PlantLoop
+from robodyn_ros.nodes.plant_settings import LiveSettings, TimeMode
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.plant import Plant
@@ -78,7 +79,8 @@ class World:
 @pytest.fixture
 def world(monkeypatch):
     world = World()
-    monkeypatch.setattr(plant_loop, "time", world)
+    for module in (plant_loop, plant_timing):
+        monkeypatch.setattr(module, "time", world)
     return world
 
 
@@ -105,7 +107,7 @@ def test_stamps_are_system_time_one_period_apart(world):
 def test_stamps_are_system_time_again_after_a_hold_up(world, hold_up):
     world.hold_ups[100] = hold_up * MILLISECOND
     loop, ahead = run(world)
-    assert loop.pace.missed == hold_up - 1
+    assert loop.timing.pace.missed == hold_up - 1
     assert max(ahead) < 0.01, "a stamp is ahead of time"
     assert min(ahead[102:]) > -0.01
     assert min(ahead[:100]) > -0.01
