@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics import composite, newton_euler
+from robodyn_ros.dynamics import composite, second_moment_newton_euler
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array
@@ -68,7 +68,7 @@ def forward_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array
         InputError: There is not one actuator for each joint; or a joint moves no inertia.
     """
     effort = actuators.voltage_gain * voltage - damping(model, actuators) * v
-    return solve_mass(mass_matrix(model, actuators, q), effort - newton_euler.bias(model, q, v))
+    return solve_mass(mass_matrix(model, actuators, q), effort - second_moment_newton_euler.bias(model, q, v))
 
 
 def inverse_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array, a: Array) -> Array:
@@ -88,7 +88,7 @@ def inverse_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array
         InputError: There is not one actuator for each joint.
     """
     _check(model, actuators)
-    effort = newton_euler.inverse_dynamics(model, q, v, a) + model.damping * v
+    effort = second_moment_newton_euler.inverse_dynamics(model, q, v, a) + model.damping * v
     return actuators.voltage(effort, v, a)
 
 
@@ -115,7 +115,7 @@ def state_derivative(model: RobotModel, actuators: Actuators, x: ArrayLike, volt
     q, v, current = np.split(as_array(x, (3 * model.n,), "x"), 3)
     mass = mass_matrix(model, actuators, q)
     effort = actuators.gear.joint_effort(actuators.motor.torque(current)) - model.damping * v
-    a = solve_mass(mass, effort - newton_euler.bias(model, q, v))
+    a = solve_mass(mass, effort - second_moment_newton_euler.bias(model, q, v))
     current_rate = actuators.motor.current_rate(current, voltage, actuators.gear.motor_motion(v))
     return np.concatenate([v, a, current_rate])
 

@@ -12,7 +12,7 @@ from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.composite import Composite
+from robodyn_ros.dynamics.moments import Composite
 from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def parameter_scales(robot: Robot) -> Array:
     scales = []
     for joint in robot.model.joints:
         body = Composite.of(joint.inertia)
-        second = 0.5 * float(np.trace(body.rotational))
+        second = float(np.trace(body.second))
         scales.append([body.mass, *3 * [np.sqrt(body.mass * second)], *6 * [second]])
     friction = np.maximum(robot.model.damping, FRICTION_SHARE * default_gains.damping(robot))
     return np.concatenate([*scales, friction])

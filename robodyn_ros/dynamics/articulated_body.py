@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, Joint, RobotModel, skew
-from robodyn_ros.dynamics.composite import Composite, mirrored
+from robodyn_ros.dynamics.moments import Composite, mirrored
 from robodyn_ros.dynamics.newton_euler import add_exerted_wrenches, body_wrench
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.composite import Composite
+from robodyn_ros.description.model import Array, RobotModel, skew
+from robodyn_ros.dynamics.base_parameters import regrouped_bodies
+from robodyn_ros.dynamics.moments import Composite, trace_minus
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_twist, link_poses
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_parent
@@ -30,10 +31,8 @@ class CompositeMotion(NamedTuple):
     def of(cls, inertia: Composite, twist: Array) -> CompositeMotion:
         """Of a rigid body that moves with a twist: r' = v + w × r."""
         omega, v = twist[:3], twist[3:]
-        rotational, first = inertia.rotational, inertia.first
-        second = 0.5 * np.trace(rotational) * np.eye(3) - rotational  # sum m r r^T
-        flow = np.outer(v, first) + np.array([cross(omega, column) for column in second.T]).T  # sum m r' r^T
-        return cls(inertia, inertia.mass * v + cross(omega, first), np.trace(flow) * np.eye(3) - flow)
+        flow = np.outer(v, inertia.first) + skew(omega) @ inertia.second  # sum m r' r^T
+        return cls(inertia, inertia.mass * v + cross(omega, inertia.first), trace_minus(flow))
 
     def joined(self, other: CompositeMotion) -> CompositeMotion:
         """Both bodies as one."""
@@ -70,7 +69,7 @@ class JointMotion(NamedTuple):
 
 @checks_joint_arrays
 def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
-    """How each joint, and the composite body behind it, moves.
+    """How each joint, and the composite body behind it, moves; bodies are as ``regrouped_bodies`` has them.
 
     Args:
         model: The robot.
@@ -85,10 +84,10 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
     """
     joints = model.joints
     motions: list[JointMotion] = []
-    for joint, pose in zip(joints, link_poses(model, q), strict=True):
+    for joint, pose, body in zip(joints, link_poses(model, q), regrouped_bodies(model), strict=True):
         axis = joint.multiplier * twist_in_parent(pose, joint_twist(joint))
         twist = axis * v[joint.dof] + (motions[joint.parent].twist if joint.parent >= 0 else np.zeros(6))
-        link = Composite.of(joint.inertia).in_parent(pose)
+        link = body.in_parent(pose)
         motions.append(JointMotion(axis, lie_bracket(twist, axis), twist, link, CompositeMotion.of(link, twist)))
     for index in reversed(range(len(joints))):
         parent = joints[index].parent
@@ -121,8 +120,21 @@ def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
     Raises:
         InputError: An array has another shape.
     """
-    joints, motions = model.joints, joint_motions(model, q, v)
-    matrix = np.zeros((model.n, model.n), dtype=np.result_type(q, v, float))
+    return coriolis_of(model, joint_motions(model, q, v))
+
+
+def coriolis_of(model: RobotModel, motions: list[JointMotion]) -> Array:
+    """``coriolis_matrix`` of joints that move so.
+
+    Args:
+        model: The robot.
+        motions: As ``joint_motions`` gives them.
+
+    Returns:
+        Shape (n, n).
+    """
+    joints = model.joints
+    matrix = np.zeros((model.n, model.n), dtype=np.result_type(*(motion.rate for motion in motions), float))
     for joint, motion in zip(joints, motions, strict=True):
         wrench = motion.body.inertia.momentum(motion.axis)  # G S
         wrench_column = motion.body.inertia.momentum(motion.rate) + motion.body.times(motion.axis)  # G S' + B S

@@ -6,12 +6,13 @@ import numpy as np
 
 from robodyn_ros.compile import derivative_at
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.coriolis import JointMotion, joint_motions
-from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.coriolis import JointMotion, coriolis_of, joint_motions
+from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass
+from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
-from robodyn_ros.kinematics.twists import ad_transpose, lie_bracket
+from robodyn_ros.kinematics.twists import ad_transpose, cross, lie_bracket
 
 
 @checks_joint_arrays
@@ -25,7 +26,7 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
 
         dF/dq_j = -ad_{S_j}^T F + G E_j + 2 B D_j,    dF/dv_j = 2 (G S_j' + B S_j),    dF/da_j = G S_j
 
-    with G, B and S_j' as in ``coriolis_matrix``; dtau/dv = 2 C and dtau/da = M.
+    with G, B and S_j' as in ``coriolis_matrix``; D_j = S_j', dtau/dv = 2 C and dtau/da = M.
 
     Args:
         model: The robot.
@@ -39,66 +40,42 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
     Raises:
         InputError: An array has another shape.
     """
-    joints, motions = model.joints, joint_motions(model, q, v)
-    base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
-    accelerations = _accelerations(model, motions, v, a, base_acceleration)
-    wrenches = _wrenches(model, motions, accelerations)
-    result = np.zeros((3, model.n, model.n), dtype=np.result_type(q, v, a, float))
-    by_position, by_velocity, by_acceleration = result
-    velocity_gains: list[Array] = []  # D
-    acceleration_gains: list[Array] = []  # E
-    for index, (joint, motion) in enumerate(zip(joints, motions, strict=True)):
-        axis, inertia = motion.axis, motion.body.inertia
-        at_base = joint.parent < 0
-        before = np.zeros(6) if at_base else motions[joint.parent].twist
-        velocity_gain = lie_bracket(before, axis)
-        acceleration_gain = lie_bracket(base_acceleration if at_base else accelerations[joint.parent], axis)
-        acceleration_gain = acceleration_gain + lie_bracket(before, velocity_gain)
-        velocity_gains.append(velocity_gain)
-        acceleration_gains.append(acceleration_gain)
-
-        inertial = inertia.momentum(axis)  # G S
-        coriolis = inertia.momentum(motion.rate) + motion.body.times(axis)  # G S' + B S
-        moment = motion.body.transposed_times(axis)  # B^T S
-        carried = inertia.momentum(acceleration_gain) + 2.0 * motion.body.times(velocity_gain)
-        turned = carried - ad_transpose(axis, wrenches[index])
-        by_position[joint.dof, joint.dof] += axis @ carried  # S^T ad_S^T F = 0
-        by_velocity[joint.dof, joint.dof] += 2.0 * (axis @ coriolis)
-        by_acceleration[joint.dof, joint.dof] += axis @ inertial
-        ancestor = joint.parent
-        while ancestor >= 0:
-            other, dof = motions[ancestor], joints[ancestor].dof
-            by_position[dof, joint.dof] += other.axis @ turned
-            by_position[joint.dof, dof] += acceleration_gains[ancestor] @ inertial
-            by_position[joint.dof, dof] += 2.0 * (velocity_gains[ancestor][:3] @ moment)
-            by_velocity[dof, joint.dof] += 2.0 * (other.axis @ coriolis)
-            by_velocity[joint.dof, dof] += 2.0 * (other.rate @ inertial + other.axis[:3] @ moment)
-            coupling = other.axis @ inertial
-            by_acceleration[dof, joint.dof] += coupling
-            by_acceleration[joint.dof, dof] += coupling
-            ancestor = joints[ancestor].parent
-    return result
+    motions = joint_motions(model, q, v)
+    by_position = _effort_by_position(model, motions, v, a)
+    return np.array([by_position, 2.0 * coriolis_of(model, motions), _mass_of(model, motions)])
 
 
-def forward_dynamics_derivatives(by_position: Array, by_velocity: Array, mass_matrix: Array) -> Array:
-    """Derivatives of the acceleration a(q, v, tau), from those of inverse dynamics at that acceleration.
+@checks_joint_arrays
+def forward_dynamics_derivatives(
+    model: RobotModel, q: Array, v: Array, tau: Array, tau_by_position: Array | None = None
+) -> Array:
+    """Derivatives of the acceleration a(q, v, tau).
 
-    tau(q, v, a(q, v, tau)) = tau, so that da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv and da/dtau = M^-1.
+    tau(q, v, a(q, v, tau)) = tau, so that da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv and da/dtau = M^-1, with the
+    derivatives of inverse dynamics at a = M^-1 (tau - C v - g). M and C are among them; g_j = S_j^T G V'_0, as if all
+    that joint j carries were accelerated with the base.
 
     Args:
-        by_position: dtau/dq, shape (n, n); with external wrenches, what they cause taken from tau.
-        by_velocity: dtau/dv, shape (n, n).
-        mass_matrix: dtau/da = M, shape (n, n).
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        tau: Joint efforts, with those that wrenches on links cause, shape (n,) [N m or N].
+        tau_by_position: The derivative of tau where it depends on q, shape (n, n); None: it does not.
 
     Returns:
         da/dq, da/dv and da/dtau, stacked, shape (3, n, n).
 
     Raises:
-        InputError: A joint moves no inertia.
+        InputError: An array has another shape; or a joint moves no inertia.
     """
-    n = len(mass_matrix)
-    solution = solve_mass(mass_matrix, np.concatenate([-by_position, -by_velocity, np.eye(n)], axis=1))
-    return np.array([solution[:, :n], solution[:, n : 2 * n], solution[:, 2 * n :]])
+    motions = joint_motions(model, q, v)
+    coriolis, mass = coriolis_of(model, motions), _mass_of(model, motions)
+    a = solve_mass(mass, tau - coriolis @ v - _gravity_of(model, motions))
+    by_position = _effort_by_position(model, motions, v, a)
+    if tau_by_position is not None:
+        by_position = by_position - tau_by_position
+    solution = solve_mass(mass, np.concatenate([-by_position, -2.0 * coriolis], axis=1))
+    return np.array([solution[:, : model.n], solution[:, model.n :], inverse_mass(mass)])
 
 
 LONGEST_SOLUTION = 100_000
@@ -109,8 +86,8 @@ joints would take four times as many and half a minute to compile, and run no fa
 def solution_is_short(model: RobotModel) -> bool:
     """Whether ``forward_dynamics_derivatives`` is worth compiling for this robot.
 
-    Each of 3 n columns takes a product and a sum for each entry of L, twice; L has one for each joint and each of those
-    before it.
+    Each of 3 n columns takes at most a product and a sum for each entry of L, twice; L has one for each joint and each
+    of those before it.
     """
     entries = sum(len(path_to(model, index)) - 1 for index in range(len(model.joints)))
     return 3 * model.n * 4 * entries < LONGEST_SOLUTION
@@ -148,23 +125,78 @@ def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: s
     return derivative_at(lambda position, constant: geometric_jacobian(model, position, link).T @ constant, (q, wrench))
 
 
-def _accelerations(
-    model: RobotModel, motions: list[JointMotion], v: Array, a: Array, base_acceleration: Array
-) -> list[Array]:
+def _base_acceleration(model: RobotModel) -> Array:
+    """V'_0 of the base, as which gravity enters, shape (6,)."""
+    return np.concatenate([np.zeros(3), -model.gravity])
+
+
+def _mass_of(model: RobotModel, motions: list[JointMotion]) -> Array:
+    """M, shape (n, n): S_i^T G S_j of joints one behind the other."""
+    joints = model.joints
+    matrix = np.zeros((model.n, model.n), dtype=np.result_type(*(motion.axis for motion in motions), float))
+    for joint, motion in zip(joints, motions, strict=True):
+        wrench = motion.body.inertia.momentum(motion.axis)
+        matrix[joint.dof, joint.dof] += motion.axis @ wrench
+        ancestor = joint.parent
+        while ancestor >= 0:
+            coupling, dof = motions[ancestor].axis @ wrench, joints[ancestor].dof
+            matrix[dof, joint.dof] += coupling
+            matrix[joint.dof, dof] += coupling
+            ancestor = joints[ancestor].parent
+    return matrix
+
+
+def _gravity_of(model: RobotModel, motions: list[JointMotion]) -> Array:
+    """g, shape (n,)."""
+    effort = np.zeros(model.n, dtype=np.result_type(*(motion.axis for motion in motions), float))
+    for joint, motion in zip(model.joints, motions, strict=True):
+        effort[joint.dof] += motion.axis @ motion.body.inertia.momentum(_base_acceleration(model))
+    return effort
+
+
+def _effort_by_position(model: RobotModel, motions: list[JointMotion], v: Array, a: Array) -> Array:
+    """dtau/dq, shape (n, n)."""
+    joints, base_acceleration = model.joints, _base_acceleration(model)
+    accelerations = _accelerations(model, motions, v, a)
+    wrenches = _wrenches(model, motions, accelerations)
+    result = np.zeros((model.n, model.n), dtype=np.result_type(*wrenches, float))
+    gains: list[Array] = []  # E
+    for index, (joint, motion) in enumerate(zip(joints, motions, strict=True)):
+        axis, rate, inertia = motion.axis, motion.rate, motion.body.inertia
+        at_base = joint.parent < 0
+        gain = lie_bracket(base_acceleration if at_base else accelerations[joint.parent], axis)
+        gains.append(gain if at_base else gain + lie_bracket(motions[joint.parent].twist, rate))
+
+        inertial = inertia.momentum(axis)  # G S
+        moment = motion.body.transposed_times(axis)  # B^T S
+        carried = inertia.momentum(gains[index]) + 2.0 * motion.body.times(rate)
+        turned = carried - ad_transpose(axis, wrenches[index])
+        result[joint.dof, joint.dof] += axis @ carried  # S^T ad_S^T F = 0
+        ancestor = joint.parent
+        while ancestor >= 0:
+            other, dof = motions[ancestor], joints[ancestor].dof
+            result[dof, joint.dof] += other.axis @ turned
+            result[joint.dof, dof] += gains[ancestor] @ inertial + 2.0 * (other.rate[:3] @ moment)
+            ancestor = joints[ancestor].parent
+    return result
+
+
+def _accelerations(model: RobotModel, motions: list[JointMotion], v: Array, a: Array) -> list[Array]:
     """V' of every link in base axes, with that of the base, shape (6,) each."""
     accelerations: list[Array] = []
     for joint, motion in zip(model.joints, motions, strict=True):
-        before = base_acceleration if joint.parent < 0 else accelerations[joint.parent]
+        before = _base_acceleration(model) if joint.parent < 0 else accelerations[joint.parent]
         accelerations.append(before + motion.rate * v[joint.dof] + motion.axis * a[joint.dof])
     return accelerations
 
 
 def _wrenches(model: RobotModel, motions: list[JointMotion], accelerations: list[Array]) -> list[Array]:
     """F of every joint, [LynchPark] (9.56), in base axes about the base's origin, shape (6,) each."""
-    wrenches = [
-        motion.link.momentum(acceleration) - ad_transpose(motion.twist, motion.link.momentum(motion.twist))
-        for motion, acceleration in zip(motions, accelerations, strict=True)
-    ]
+    wrenches = []
+    for motion, acceleration in zip(motions, accelerations, strict=True):
+        omega, velocity = motion.twist[:3], motion.twist[3:]
+        origin = acceleration[3:] + cross(omega, velocity)  # of the point of the link that is at the base's origin
+        wrenches.append(PointAccelerations.of(omega, acceleration[:3], origin).wrench(motion.link))
     for index in reversed(range(len(wrenches))):
         parent = model.joints[index].parent
         if parent >= 0:

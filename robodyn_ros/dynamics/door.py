@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics import articulated_body, derivatives, newton_euler, task_space
+from robodyn_ros.dynamics import articulated_body, derivatives, second_moment_newton_euler, task_space
 from robodyn_ros.dynamics import forward_dynamics as mass_matrix_form
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.kinematics.arguments import as_rows, checks_joint_arrays
@@ -31,8 +31,8 @@ Wrenches = Mapping[str, Array]
 def inverse_dynamics(
     model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
 ) -> Array:
-    """``newton_euler.inverse_dynamics`` with the door's wrenches: tau = M a + c + g - J^T wrench_tip."""
-    return newton_euler.inverse_dynamics(model, q, v, a, None, _exerted(model, q, wrench_tip, wrenches))
+    """``second_moment_newton_euler.inverse_dynamics`` with the door's wrenches: tau = M a + c + g - J^T wrench_tip."""
+    return second_moment_newton_euler.inverse_dynamics(model, q, v, a, None, _exerted(model, q, wrench_tip, wrenches))
 
 
 @checks_joint_arrays
@@ -63,8 +63,13 @@ def forward_dynamics_derivatives(
     model: RobotModel, q: Array, v: Array, tau: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
 ) -> Array:
     """``derivatives.forward_dynamics_derivatives`` with the door's wrenches, which stay what they are in base axes."""
-    a = forward_dynamics(model, q, v, tau, wrench_tip, wrenches)
-    return derivatives.forward_dynamics_derivatives(*inverse_dynamics_derivatives(model, q, v, a, wrench_tip, wrenches))
+    by_position = None
+    for link, wrench in _by_link(model, wrench_tip, wrenches):
+        moment_force = _other_part_first(wrench)
+        tau = tau + geometric_jacobian(model, q, link).T @ moment_force
+        slope = derivatives.wrench_effort_derivative(model, q, moment_force, link)
+        by_position = slope if by_position is None else by_position + slope
+    return derivatives.forward_dynamics_derivatives(model, q, v, tau, by_position)
 
 
 def jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
@@ -92,7 +97,7 @@ def task_space_bias(
     rates_to_task = jacobian(model, q, link)[chosen]
     inertia = task_space.task_space_inertia(joint_inertia, rates_to_task)
     drift = jacobian_derivative(model, q, v, link)[chosen] @ v
-    bias = newton_euler.bias(model, q, v)
+    bias = second_moment_newton_euler.bias(model, q, v)
     return task_space.task_space_bias(inertia, joint_inertia, rates_to_task, drift, bias)
 
 

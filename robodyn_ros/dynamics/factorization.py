@@ -93,19 +93,51 @@ def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array
     Raises:
         InputError: A pivot is 0 by structure.
     """
-    n = len(right)
-    lower = matrix.copy()  # below the diagonal it becomes L, whose diagonal is 1
+    lower, inverse_pivots = _factors(matrix, singular)
     x = right.astype(np.result_type(matrix, right))
-    inverse_pivots = []
-    for k in reversed(range(n)):
-        _check_pivot(lower[k, k], k, singular)
-        inverse_pivot = 1.0 / lower[k, k]
-        row = lower[k, :k] * inverse_pivot
-        lower[:k, :k] = lower[:k, :k] - np.outer(row, lower[k, :k])
-        lower[k, :k] = row
-        x[:k] = x[:k] - np.multiply.outer(row, x[k])  # L^T y = b
-        inverse_pivots.append(inverse_pivot)
-    x = (x.T * np.array(inverse_pivots[::-1])).T  # D z = y
-    for k in range(1, n):
+    for k in reversed(range(len(x))):
+        x[:k] = x[:k] - np.multiply.outer(lower[k, :k], x[k])  # L^T y = b
+    x = (x.T * inverse_pivots).T  # D z = y
+    for k in range(1, len(x)):
         x[k] = x[k] - lower[k, :k] @ x[:k]  # L x = z
     return x
+
+
+def inverse_mass(matrix: Array) -> Array:
+    """M^-1 by the factorisation of ``solve_mass``, of which it is the solution for the columns of 1.
+
+    Being symmetric, it takes one half of the arithmetic.
+
+    Args:
+        matrix: M, symmetric and positive definite, shape (n, n).
+
+    Returns:
+        Symmetric, shape (n, n).
+
+    Raises:
+        InputError: M is singular by structure: a joint moves no inertia.
+    """
+    n = len(matrix)
+    lower, inverse_pivots = _factors(matrix, _SINGULAR)
+    inverse = np.eye(n).astype(matrix.dtype)
+    for column in range(n):
+        x = inverse[: column + 1, column].copy()  # what is below it is 0 in y, and in x the row of another column
+        for k in reversed(range(1, column + 1)):
+            x[:k] = x[:k] - lower[k, :k] * x[k]  # L^T y = e
+        x = x * inverse_pivots[: column + 1]
+        for k in range(1, column + 1):
+            x[k] = x[k] - lower[k, :k] @ x[:k]
+        inverse[: column + 1, column] = inverse[column, : column + 1] = x
+    return inverse
+
+
+def _factors(matrix: Array, singular: str) -> tuple[Array, Array]:
+    """L below the diagonal, whose own is 1, and 1 / D of M = L^T D L, shapes (n, n) and (n,)."""
+    lower, inverse_pivots = matrix.copy(), []
+    for k in reversed(range(len(matrix))):
+        _check_pivot(lower[k, k], k, singular)
+        inverse_pivots.append(1.0 / lower[k, k])
+        row = lower[k, :k] * inverse_pivots[-1]
+        lower[:k, :k] = lower[:k, :k] - np.outer(row, lower[k, :k])
+        lower[k, :k] = row
+    return lower, np.array(inverse_pivots[::-1])

@@ -12,8 +12,8 @@ from robodyn_ros.dynamics import door
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.coriolis import coriolis_matrix
 from robodyn_ros.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
-from robodyn_ros.dynamics.newton_euler import bias, gravity
 from robodyn_ros.dynamics.regressor import regressor
+from robodyn_ros.dynamics.second_moment_newton_euler import bias, gravity
 from robodyn_ros.dynamics.textbook_kernel import TextbookKernel
 from robodyn_ros.kinematics.forward import forward_kinematics
 

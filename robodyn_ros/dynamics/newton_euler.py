@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
@@ -53,15 +54,31 @@ def inverse_dynamics(
     joints = model.joints
     poses = joint_poses(model, q)  # (9.53)
     base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
-    passed_on = [  # F_i of (9.56)
+    wrenches_of_links = [  # of (9.56), their own part
         body_wrench(joint.inertia, motion.twist, motion.acceleration)
         for joint, motion in zip(joints, link_motions(model, poses, v, a, base_acceleration), strict=True)
     ]
-    add_exerted_wrenches(model, passed_on, wrench_tip, wrenches)
+    add_exerted_wrenches(model, wrenches_of_links, wrench_tip, wrenches)
 
-    tau = np.zeros(model.n, dtype=np.result_type(q, v, a, float))
-    for index in reversed(range(len(joints))):
-        joint = joints[index]
+    return joint_efforts(model, poses, wrenches_of_links, np.result_type(q, v, a, float))
+
+
+def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], kind: DTypeLike = float) -> Array:
+    """The backward iteration of [LynchPark] 9.3, (9.56) and (9.57): what joints exert so that the links' wrenches act.
+
+    Args:
+        model: The robot.
+        poses: T_{parent,i} of every joint, as ``joint_poses`` gives them.
+        wrenches: (moment, force) that each moving link by itself takes, in its frame, shape (6,) each.
+        kind: Of the numbers.
+
+    Returns:
+        Joint efforts, shape (n,) [N m or N].
+    """
+    passed_on = list(wrenches)  # F_i of (9.56)
+    tau = np.zeros(model.n, dtype=kind)
+    for index in reversed(range(len(model.joints))):
+        joint = model.joints[index]
         tau[joint.dof] += joint.multiplier * (passed_on[index] @ joint_twist(joint))  # (9.57)
         if joint.parent >= 0:
             passed_on[joint.parent] = passed_on[joint.parent] + wrench_in_parent(poses[index], passed_on[index])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.description.model import Array, Inertia, RobotModel, skew
-from robodyn_ros.dynamics.composite import Composite
+from robodyn_ros.dynamics.moments import Composite
 from robodyn_ros.dynamics.newton_euler import link_motions
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_floats, checks_joint_arrays

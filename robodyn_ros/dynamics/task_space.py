@@ -13,7 +13,8 @@ import numpy as np
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.factorization import solve_mass, solve_positive_definite
-from robodyn_ros.dynamics.newton_euler import bias, link_motions
+from robodyn_ros.dynamics.newton_euler import link_motions
+from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.forward import joint_poses

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip
-from robodyn_ros.dynamics.newton_euler import bias
+from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.simulation.joint_constraints import Problem, friction_part
 from robodyn_ros.simulation.motion import demand, ideal_effort, inertia, viscous
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row

@@ -4,10 +4,8 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics.composite import Composite, mass_matrix, mass_matrix_from_jacobians
+from robodyn_ros.dynamics.composite import mass_matrix, mass_matrix_from_jacobians
 from robodyn_ros.dynamics.newton_euler import bias, inverse_dynamics
-from robodyn_ros.kinematics.forward import joint_poses
-from robodyn_ros.kinematics.twists import adjoint, inverse_pose
 
 
 def check(reference, seed):
@@ -40,17 +38,6 @@ def test_columns_are_inverse_dynamics_of_unit_accelerations(urdf, seed):
     columns = [inverse_dynamics(robot, q, v, unit) - bias(robot, q, v) for unit in np.eye(robot.n)]
     matrix = mass_matrix(robot, q)
     np.testing.assert_allclose(np.transpose(columns), matrix, rtol=1e-9, atol=1e-11 * np.max(matrix) + 1e-10)
-
-
-def test_moments_in_the_parents_frame_are_the_spatial_inertia_there():
-    robot = PinReference("arm6").robot
-    (q,) = random_state(robot, 5, 1)
-    for joint, pose in zip(robot.joints, joint_poses(robot, q), strict=True):
-        change = adjoint(inverse_pose(pose))
-        expected = change.T @ joint.inertia.spatial() @ change
-        moved = Composite.of(joint.inertia).in_parent(pose)
-        columns = [moved.momentum(unit) for unit in np.eye(6)]
-        np.testing.assert_allclose(np.transpose(columns), expected, atol=1e-12)
 
 
 def test_the_lower_triangle_costs_nothing():

@@ -53,8 +53,7 @@ def check_forward(reference, seed):
     robot = reference.robot
     q, v, tau = random_state(robot, seed)
     tolerance = max(1e-9, 1e-13 * np.linalg.cond(reference.mass_matrix(q)))
-    a = forward_dynamics(robot, q, v, tau)
-    found = forward_dynamics_derivatives(*inverse_dynamics_derivatives(robot, q, v, a))
+    found = forward_dynamics_derivatives(robot, q, v, tau)
     by_tape = differentiated(lambda q, v, tau: forward_dynamics(robot, q, v, tau), robot, (q, v, tau))
     assert relative_error(found, by_tape) < tolerance
     np.testing.assert_array_equal(found, door.forward_dynamics_derivatives(robot, q, v, tau))

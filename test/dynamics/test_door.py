@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, PinReference, random_state
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import door, newton_euler
+from robodyn_ros.dynamics import door, second_moment_newton_euler
 from robodyn_ros.dynamics import forward_dynamics as rigid_bodies
 from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics
 from robodyn_ros.dynamics.composite import mass_matrix
@@ -28,7 +28,7 @@ def test_the_tip_wrench_works_through_the_jacobian(urdf, seed):
     wrench_tip = np.random.default_rng(seed).normal(size=6)
     effort = door.jacobian(robot, q).T @ wrench_tip
     tau = door.inverse_dynamics(robot, q, v, a)
-    np.testing.assert_array_equal(tau, newton_euler.inverse_dynamics(robot, q, v, a))
+    np.testing.assert_array_equal(tau, second_moment_newton_euler.inverse_dynamics(robot, q, v, a))
     pushed = door.inverse_dynamics(robot, q, v, a, wrench_tip)
     np.testing.assert_allclose(pushed, tau - effort, rtol=1e-9, atol=1e-9)
     acceleration = door.forward_dynamics(robot, q, v, tau, wrench_tip)
@@ -48,7 +48,8 @@ def test_the_textbook_names_arrays_of_another_shape(name):
 
 def test_the_textbook_names_a_wrench_of_another_shape():
     robot, zero = PinReference("arm6").robot, np.zeros(6)
-    inside = (newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics, articulated_body_forward_dynamics)
+    inside = (second_moment_newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics,
+              articulated_body_forward_dynamics)
     at_the_door = (door.inverse_dynamics, door.forward_dynamics, door.inverse_dynamics_derivatives)
     for function in (*inside, *at_the_door, door.forward_dynamics_derivatives):
         with pytest.raises(InputError, match=r"wrench_tip: expected an array of shape \(6,\), received shape \(3,\)"):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.linalg import cho_factor, cho_solve
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given
+from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass, solve_mass_partly_given
 from robodyn_ros.errors import InputError
 
 
@@ -19,6 +19,22 @@ def test_it_solves_what_cholesky_solves(n, seed):
     np.testing.assert_allclose(solve_mass(matrix, right), cho_solve(cho_factor(matrix), right), rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(matrix, given_matrix)
     np.testing.assert_array_equal(right, given_right)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_the_inverse_is_the_solution_for_unit_columns(n, seed):
+    root = np.random.default_rng(seed).normal(size=(n, n))
+    matrix = root @ root.T + np.eye(n)
+    inverse = inverse_mass(matrix)
+    np.testing.assert_allclose(inverse, solve_mass(matrix, np.eye(n)), rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(inverse, inverse.T)
+
+
+def test_the_inverse_takes_half_the_operations():
+    counts = [trace(form, {"matrix": (9, 9)}).operation_count
+              for form in (inverse_mass, lambda matrix: solve_mass(matrix, np.eye(9)))]
+    assert counts[0] < 0.75 * counts[1]  # the factorisation is the same in both
 
 
 @pytest.mark.parametrize("branches", [2, 5])

@@ -1,0 +1,49 @@
+"""Bodies of the links regrouped, so that as few numbers as possible say what the joints feel.
+
+A mass that a joint does not move relative to its parent may as well be fixed to the parent: one on the axis of a
+revolute joint; of a prismatic joint's link, whatever makes it resist turning alone. Taking it from the link and giving
+it to the parent, from the leaves to the root, leaves the robot's kinetic energy what it was, and the potential energy
+but for a constant; and with them all that follows: the joints' efforts, M, C, g and their derivatives. What arrives at
+the base is felt by no joint.
+
+A revolute link whose axis is one of its frame's keeps seven numbers of ten, a prismatic one four [GautierKhalil]; a
+traced formula does nothing with the zeros, and so becomes shorter. These bodies are no longer the links: a revolute
+one's mass is 0, and what its joint's bearings feel is another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Joint, RobotModel
+from robodyn_ros.dynamics.moments import Composite
+
+
+def regrouped_bodies(model: RobotModel) -> list[Composite]:
+    """Bodies of which the joints feel the same as of the links'.
+
+    Args:
+        model: The robot.
+
+    Returns:
+        Each in its link's frame, in the order of ``model.joints``.
+    """
+    bodies = [Composite.of(joint.inertia) for joint in model.joints]
+    for index in reversed(range(len(bodies))):
+        joint = model.joints[index]
+        unmoved = _unmoved(joint, bodies[index])
+        bodies[index] = bodies[index].without(unmoved)
+        if joint.parent >= 0:
+            # The joint's own displacement does not matter, which is what makes it the unmoved part.
+            bodies[joint.parent] = bodies[joint.parent].joined(unmoved.in_parent(joint.pose_parent_link))
+    return bodies
+
+
+def _unmoved(joint: Joint, body: Composite) -> Composite:
+    """The part of a body that stays where it is in the parent's frame when the joint moves."""
+    if joint.kind == "prismatic":
+        return Composite(0.0, np.zeros(3), body.rotational)
+    along, across = np.outer(joint.axis, joint.axis), np.eye(3) - np.outer(joint.axis, joint.axis)
+    # Any mass on the axis will do; this much leaves no rotational inertia about an axis across it.
+    most_across = np.argmin(np.abs(joint.axis))
+    return Composite(body.mass, along @ body.first, body.rotational[most_across, most_across] * across)

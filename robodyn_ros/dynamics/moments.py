@@ -1,0 +1,82 @@
+"""Inertia of rigid bodies, one or several as one, as moments of mass."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, Inertia, skew
+from robodyn_ros.kinematics.twists import cross
+
+
+class Composite(NamedTuple):
+    """Inertia of a rigid body as its moments of mass, which add up where bodies are joined.
+
+    Ten numbers where the spatial inertia G = [[I, [h]], [-[h], m 1]] has 36.
+
+    Attributes:
+        mass: m [kg].
+        first: First moment h = m c, shape (3,) [kg m].
+        rotational: Rotational inertia I about the frame's origin, shape (3, 3) [kg m^2].
+    """
+
+    mass: float
+    first: Array
+    rotational: Array
+
+    @classmethod
+    def of(cls, inertia: Inertia) -> Composite:
+        """The moments of a body from its centre of mass and its inertia there."""
+        return cls(inertia.mass, inertia.mass * inertia.com, inertia.rotational_about_origin)
+
+    @property
+    def second(self) -> Array:
+        """Second moments, sum m_k r_k r_k^T = tr(I) / 2 - I, shape (3, 3) [kg m^2]: [Yamamoto] (3.11)."""
+        return 0.5 * np.trace(self.rotational) * np.eye(3) - self.rotational
+
+    def joined(self, other: Composite) -> Composite:
+        """Both bodies as one; given in the same frame."""
+        return Composite(self.mass + other.mass, self.first + other.first, self.rotational + other.rotational)
+
+    def without(self, other: Composite) -> Composite:
+        """What is left of the body when a part of it is taken away; given in the same frame."""
+        return Composite(self.mass - other.mass, self.first - other.first, self.rotational - other.rotational)
+
+    def in_parent(self, pose_parent_child: Array) -> Composite:
+        """The same body in the parent's frame: Ad_{T^-1}^T G Ad_{T^-1}, [Featherstone] 2.13.
+
+        Args:
+            pose_parent_child: T = (R, p), shape (4, 4).
+        """
+        rotation, position = pose_parent_child[:3, :3], pose_parent_child[:3, 3]
+        first = rotation @ self.first
+        # With I = sum m_k [r_k]^T [r_k] and r_k = p + R s_k, in p and the rotated first moment.
+        bracket, bracket_first = skew(position), skew(first)
+        steiner = bracket @ bracket_first + bracket_first @ bracket + self.mass * (bracket @ bracket)
+        return Composite(
+            self.mass,
+            first + self.mass * position,
+            mirrored(rotation @ self.rotational @ rotation.T - steiner),
+        )
+
+    def momentum(self, twist: Array) -> Array:
+        """G V = (I w + h × v, m v - h × w), shape (6,): momentum at a twist, or wrench at an acceleration.
+
+        [LynchPark] (9.25), about the frame's origin.
+        """
+        angular, linear = twist[:3], twist[3:]
+        return np.concatenate(
+            [self.rotational @ angular + cross(self.first, linear), self.mass * linear - cross(self.first, angular)]
+        )
+
+
+def trace_minus(matrix: Array) -> Array:
+    """tr(A) 1 - A, shape (3, 3): sum m [r]^T [s] where A is sum m s r^T."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix
+    return np.array([[yy + zz, -xy, -xz], [-yx, xx + zz, -yz], [-zx, -zy, xx + yy]])
+
+
+def mirrored(matrix: Array) -> Array:
+    """A symmetric matrix, shape (n, n), from its upper triangle, so that the tape computes the lower one not again."""
+    return np.triu(matrix) + np.triu(matrix, 1).T

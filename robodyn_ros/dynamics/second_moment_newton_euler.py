@@ -1,0 +1,139 @@
+"""Newton-Euler inverse dynamics with the fewest operations: what is compiled.
+
+The recursion of [Yamamoto] chapter 4, with accelerations of points in the links' own axes, and two changes that leave
+the joints' efforts what they are. Bodies are as ``regrouped_bodies`` has them. And their forces and moments are not
+those of (4.24) and (4.25), but summed over particles: with r'' = a + U r, U = [w'] + [w][w],
+
+    force = sum m r'' = m a + U h,    moment = sum m r × r'', the skew-symmetric part of sum m r'' r^T = a h^T + U S,
+
+h and S being the first and second moments of its mass. U serves (4.28), (4.33) and (4.35) as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, Joint, RobotModel, skew
+from robodyn_ros.dynamics.base_parameters import regrouped_bodies
+from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.dynamics.newton_euler import add_exerted_wrenches, joint_efforts
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
+from robodyn_ros.kinematics.forward import joint_poses
+from robodyn_ros.kinematics.twists import cross
+
+
+@checks_joint_arrays
+def inverse_dynamics(
+    model: RobotModel,
+    q: Array,
+    v: Array,
+    a: Array,
+    wrench_tip: Array | None = None,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """The efforts that give the robot an acceleration, as ``newton_euler.inverse_dynamics``, (4.29) to (4.39).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+            shape (6,) [N m, N]; None for none.
+        wrenches: The same for other links, by their names, each in its link's frame.
+
+    Returns:
+        Joint efforts, shape (n,) [N m or N].
+
+    Raises:
+        InputError: An array has another shape; or no link has a name of ``wrenches``.
+    """
+    poses = joint_poses(model, q)
+    base = PointAccelerations.of(np.zeros(3), np.zeros(3), -model.gravity)
+    links: list[PointAccelerations] = []
+    wrenches_passed_on: list[Array] = []
+    for joint, pose, body in zip(model.joints, poses, regrouped_bodies(model), strict=True):
+        before = base if joint.parent < 0 else links[joint.parent]
+        links.append(_link_accelerations(joint, pose, before, v[joint.dof], a[joint.dof]))
+        wrenches_passed_on.append(links[-1].wrench(body))
+    add_exerted_wrenches(model, wrenches_passed_on, wrench_tip, wrenches)
+    return joint_efforts(model, poses, wrenches_passed_on, np.result_type(q, v, a, float))
+
+
+@checks_joint_arrays
+def bias(model: RobotModel, q: Array, v: Array) -> Array:
+    """b(q, v) = c(q, v) + g(q), as ``newton_euler.bias``.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Returns:
+        Joint efforts, shape (n,) [N m or N].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    return inverse_dynamics(model, q, v, np.zeros(model.n))
+
+
+def gravity(model: RobotModel, q: Array) -> Array:
+    """g(q), as ``newton_euler.gravity``.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        The joint efforts that hold the robot still, shape (n,) [N m or N].
+    """
+    return inverse_dynamics(model, q, np.zeros(model.n), np.zeros(model.n))
+
+
+class PointAccelerations(NamedTuple):
+    """How the points r of a rigid body accelerate, r'' = origin + gradient r, all in the axes of one frame.
+
+    Attributes:
+        omega: Angular velocity w, shape (3,) [rad/s].
+        omega_dot: w', shape (3,) [rad/s^2].
+        origin: a, acceleration of the frame's origin, shape (3,) [m/s^2].
+        gradient: U = [w'] + [w][w], shape (3, 3) [1/s^2].
+    """
+
+    omega: Array
+    omega_dot: Array
+    origin: Array
+    gradient: Array
+
+    @classmethod
+    def of(cls, omega: Array, omega_dot: Array, origin: Array) -> PointAccelerations:
+        """From how the body turns, and how the frame's origin accelerates."""
+        return cls(omega, omega_dot, origin, skew(omega_dot) + skew(omega) @ skew(omega))
+
+    def at(self, point: Array) -> Array:
+        """(4.28), (4.35): w' × r + w × (w × r) and the origin's."""
+        return self.origin + self.gradient @ point
+
+    def wrench(self, body: Composite) -> Array:
+        """What gives the body these accelerations: (moment, force) about the frame's origin, shape (6,) [N m, N]."""
+        force = body.mass * self.origin + self.gradient @ body.first
+        turned = np.outer(self.origin, body.first) + self.gradient @ body.second
+        moment = [turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]]
+        return np.array([*moment, *force])
+
+
+def _link_accelerations(
+    joint: Joint, pose: Array, before: PointAccelerations, velocity: Array, acceleration: Array
+) -> PointAccelerations:
+    """(4.29) to (4.34), of a joint's link from those of the link before it and from the degree of freedom's."""
+    to_own_axes = pose[:3, :3].T
+    along, along_dot = joint.axis * (joint.multiplier * velocity), joint.axis * (joint.multiplier * acceleration)
+    omega, omega_dot = to_own_axes @ before.omega, to_own_axes @ before.omega_dot
+    origin = to_own_axes @ before.at(pose[:3, 3])
+    if joint.kind == "prismatic":
+        return PointAccelerations.of(omega, omega_dot, origin + 2.0 * cross(omega, along) + along_dot)
+    return PointAccelerations.of(omega + along, omega_dot + cross(omega, along) + along_dot, origin)

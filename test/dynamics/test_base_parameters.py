@@ -1,0 +1,68 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state
+from random_robots import urdf_robots
+
+from robodyn_ros.description.model import Inertia
+from robodyn_ros.dynamics import newton_euler
+from robodyn_ros.dynamics.base_parameters import regrouped_bodies
+from robodyn_ros.dynamics.energy import kinetic_energy
+from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.kinematics.forward import joint_poses
+
+
+def check(robot, seed):
+    """Kinetic energy of the regrouped bodies, body by body, is the links'."""
+    q, v = random_state(robot, seed, 2)
+    zero = np.zeros(robot.n)
+    motions = newton_euler.link_motions(robot, joint_poses(robot, q), v, zero, np.zeros(6))
+    energy = sum(0.5 * motion.twist @ body.momentum(motion.twist)
+                 for body, motion in zip(regrouped_bodies(robot), motions, strict=True))
+    expected = kinetic_energy(robot, q, v)
+    assert energy == pytest.approx(float(expected), rel=1e-11)
+
+
+@SHIPPED
+def test_kinetic_energy_of_shipped_robots(name):
+    check(PinReference(name).robot, 1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(urdf_robots(), SEEDS)
+def test_kinetic_energy_of_random_trees(urdf, seed):
+    check(PinReference(urdf).robot, seed)
+
+
+@settings(deadline=None, max_examples=40)
+@given(urdf_robots(), SEEDS)
+def test_what_is_unmoved_is_gone(urdf, seed):
+    robot = PinReference(urdf).robot
+    for joint, body in zip(robot.joints, regrouped_bodies(robot), strict=True):
+        if joint.kind == "prismatic":
+            np.testing.assert_array_equal(body.rotational, 0.0)
+            continue
+        size = np.max(np.abs(Composite.of(joint.inertia).first)) + 1e-3
+        assert body.mass == 0.0
+        assert abs(joint.axis @ body.first) < 1e-12 * size
+
+
+def test_seven_numbers_are_left_of_ten():
+    robot = PinReference("arm7").robot
+    for body in regrouped_bodies(robot):
+        assert body.mass == 0.0
+        assert np.count_nonzero(body.first) <= 2
+        assert np.count_nonzero(body.rotational[np.triu_indices(3)]) <= 5
+
+
+def test_mass_on_the_axis_of_the_first_joint_is_felt_by_none():
+    robot = PinReference("arm6").robot
+    first = robot.joints[0]
+    rod = Inertia(4.0, 0.3 * first.axis, 0.02 * (np.eye(3) - np.outer(first.axis, first.axis)))
+    heavier = dataclasses.replace(
+        robot, joints=(dataclasses.replace(first, inertia=first.inertia + rod), *robot.joints[1:]))
+    for light, heavy in zip(regrouped_bodies(robot), regrouped_bodies(heavier), strict=True):
+        for part, other in zip(light, heavy, strict=True):
+            np.testing.assert_allclose(part, other, atol=1e-15)
