@@ -44,10 +44,7 @@ TESTED_BY = {
     "nodes/controller_references.py": "nodes/test_controller.py",
     "nodes/controller_sensing.py": "nodes/test_controller.py",
     "nodes/controller_state.py": "nodes/test_controller.py",
-    "nodes/diagnostics.py": "nodes/test_runtime.py",
     "nodes/graph.py": "nodes/test_simulate.py",
-    "nodes/latest.py": "nodes/test_state_publisher.py",
-    "nodes/parameters.py": "nodes/test_runtime.py",
     "nodes/plant_settings.py": "nodes/test_plant_loop.py",  # values
     "nodes/poses.py": "nodes/test_controller_cartesian.py",
     "nodes/processes.py": "nodes/test_demo.py",
