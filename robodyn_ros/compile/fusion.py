@@ -5,6 +5,7 @@ together they share them.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,8 @@ class TracedProgram:
                 continue
             result += self._joined(group)
             group = []
-            if isinstance(statement, Repeat):
-                result.append(Repeat(statement.count, self._fused(statement.statements)))
-            elif isinstance(statement, RepeatWhile):
-                result.append(RepeatWhile(statement.flag, statement.most, self._fused(statement.statements)))
+            if isinstance(statement, Repeat | RepeatWhile):
+                result.append(replace(statement, statements=self._fused(statement.statements)))
             else:
                 result.append(statement)
         return (*result, *self._joined(group))

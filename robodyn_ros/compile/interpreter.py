@@ -50,10 +50,10 @@ class _Run:
                 for inner_round in range(self._count(statement.count)):
                     self.statements(statement.statements, inner_round)
             elif isinstance(statement, RepeatWhile):
-                rounds, flag = 0, np.array(1.0)
-                while rounds == 0 or (flag > 0.0 and rounds < self._count(statement.most)):
+                rounds, most = 0, max(1, self._count(statement.most))
+                while rounds < statement.at_least or (self.variables[statement.flag] > 0.0 and rounds < most):
                     self.statements(statement.statements, 0)
-                    rounds, flag = rounds + 1, self.variables[statement.flag]
+                    rounds += 1
             elif isinstance(statement, Read):
                 self.variables[statement.variable] = np.array(self._arrays[statement.sequence][round_])
             elif isinstance(statement, Record) and (round_ + 1) % statement.every == 0:

@@ -176,22 +176,29 @@ class ProcedureText:
         )
 
     def _repeat_while(self, statement: RepeatWhile) -> None:
-        """From the second round on, the lanes of samples that are done get back what they had."""
-        k, most, kind, lanes = self._new(), self._count(statement.most), self._kind, self._width
+        """From the second round on, or the first that is not done by all, lanes that are done get back what they had."""
+        k, most, lanes = self._new(), self._count(statement.most), self._width
         truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        for_all = "true" if statement.at_least else "false"  # whether the first round is
+        self._add(f"  br label %enter{k}", f"enter{k}:")
+        if statement.at_least:
+            active = "zeroinitializer"
+            self._add(f"  br label %head{k}")
+        else:
+            active = f"%positive{k}e"
+            self._flag(statement, f"{k}e")
+            self._add(f"  br i1 %any{k}e, label %head{k}, label %done{k}")
         self._add(
-            f"  br label %enter{k}",
-            f"enter{k}:",
-            f"  br label %head{k}",
             f"head{k}:",
             f"  %round{k} = phi i64 [0, %enter{k}], [%next{k}, %test{k}]",
-            f"  %active{k} = phi {truth} [zeroinitializer, %enter{k}], [%positive{k}, %test{k}]",
+            f"  %active{k} = phi {truth} [{active}, %enter{k}], [%positive{k}, %test{k}]",
         )
         changed = () if lanes == 1 else _changed(statement, self.starts)
         kept = {name: self._reserve(self._sizes[name]) for name in changed}
         if changed:
             self._add(
-                f"  %first{k} = icmp eq i64 %round{k}, 0",
+                f"  %begun{k} = icmp eq i64 %round{k}, 0",
+                f"  %first{k} = and i1 %begun{k}, {for_all}",
                 f"  br i1 %first{k}, label %body{k}, label %keep{k}",
                 f"keep{k}:",
             )
@@ -204,20 +211,26 @@ class ProcedureText:
             for name, start in kept.items():
                 now, before = self._at(self.starts[name]), self._at(start)
                 self._add(f"  call void @merge(ptr {now}, ptr {before}, i64 {self._sizes[name]}, {truth} %active{k})")
-        any_ = f"or i1 %positive{k}, false"
-        if lanes > 1:
-            any_ = f"call i1 @llvm.vector.reduce.or.v{lanes}i1({truth} %positive{k})"
         self._add(f"  br label %test{k}", f"test{k}:")
-        flag = self._at(self.starts[statement.flag])
+        self._flag(statement, str(k))
         self._add(
-            f"  %flag{k} = load {kind}, ptr {flag}, align {8 * lanes}",
-            f"  %positive{k} = fcmp ogt {kind} %flag{k}, {literal(0.0, lanes)}",
-            f"  %any{k} = {any_}",
             f"  %next{k} = add i64 %round{k}, 1",
             f"  %room{k} = icmp slt i64 %next{k}, {most}",
             f"  %again{k} = and i1 %any{k}, %room{k}",
             f"  br i1 %again{k}, label %head{k}, label %done{k}",
             f"done{k}:",
+        )
+
+    def _flag(self, statement: RepeatWhile, suffix: str) -> None:
+        """Whether a flag is positive, %positive, and for any lane, %any."""
+        lanes, kind, flag = self._width, self._kind, self._at(self.starts[statement.flag])
+        any_ = f"or i1 %positive{suffix}, false"
+        if lanes > 1:
+            any_ = f"call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %positive{suffix})"
+        self._add(
+            f"  %flag{suffix} = load {kind}, ptr {flag}, align {8 * lanes}",
+            f"  %positive{suffix} = fcmp ogt {kind} %flag{suffix}, {literal(0.0, lanes)}",
+            f"  %any{suffix} = {any_}",
         )
 
     def _record(self, statement: Record, round_: str) -> None:

@@ -88,14 +88,15 @@ class RepeatWhile:
 
     Attributes:
         flag: Name of a variable of shape ().
-        most: Greatest number of rounds: a number, or the name of one that is given at run time; one round is always
-            done.
+        most: Greatest number of rounds: a number of 1 or more, or the name of one that is given at run time.
         statements: What is repeated.
+        at_least: 1: the first round is done whatever the flag is; 0: the flag is looked at before it as well.
     """
 
     flag: str
     most: int | str
     statements: Iterable["Statement"]
+    at_least: int = 1
 
     def __post_init__(self) -> None:
         """Make a tuple of the statements."""
@@ -230,6 +231,8 @@ class Program:
                     f"{statement}: expected an integer of {least} or more, or the name of one, received {count!r}"
                 )
             if isinstance(statement, RepeatWhile):
+                if statement.at_least not in (0, 1):
+                    raise CompileError(f"{statement}: at_least: expected 0 or 1, received {statement.at_least!r}")
                 self._known(str(statement), statement.flag)
                 if self.variables[statement.flag] != ():
                     raise CompileError(

@@ -66,6 +66,7 @@ def test_rows_keep_their_loop():
 def test_flags_keep_theirs():
     end = Compute(lambda x: (0.5 * x, np.abs(x[0]) - 1.0), "x", ("x", "z"))
     agree([RepeatWhile("z", 20, [SINE, end]), SHIFTED])
+    agree([RepeatWhile("z", 20, [SINE, end], at_least=0), SHIFTED])
 
 
 def test_what_cannot_be_traced_together_stays_apart():

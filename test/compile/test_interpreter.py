@@ -27,6 +27,14 @@ def test_a_flag_ends_a_loop_after_the_round_in_which_it_falls():
         assert run(variables, statements, ["x"], ["n"], {"most": most}, x=x)["n"] == rounds
 
 
+def test_a_flag_may_skip_a_loop():
+    halve = Compute(lambda x, n: (x / 2.0, n + 1.0, x / 2.0 - 1.0), ("x", "n"), ("x", "n", "flag"))
+    for flag, rounds in ((1.0, 3.0), (0.0, 0.0), (-1.0, 0.0), (np.nan, 0.0)):
+        results = run({"x": (), "n": (), "flag": ()}, [RepeatWhile("flag", 9, [halve], at_least=0)], ["x", "flag"],
+                      ["n"], x=8.0, flag=flag)
+        assert results["n"] == rounds
+
+
 def test_inputs_stay_as_they_were_given_and_results_are_the_callers():
     def scribble(x):
         x[:] = 7.0

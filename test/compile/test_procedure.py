@@ -209,6 +209,29 @@ def test_at_least_one_round_and_at_most_so_many():
     np.testing.assert_array_equal(COLLATZ.batch(number=[27.0, 2.0], rounds=0.0, most=5)["rounds"], [5.0, 1.0])
 
 
+@pytest.mark.parametrize("within_a_loop", [False, True])
+def test_a_loop_that_may_be_done_no_time(within_a_loop):
+    """The flag is looked at before the first round: what is done before the loop stays where it is not positive."""
+    loop = [
+        Compute(lambda number: c.greater(number, 1.0), "number", "more"),
+        RepeatWhile("more", "most", [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))], at_least=0),
+    ]
+    procedure = compile_procedure(
+        {"number": (), "rounds": (), "more": ()}, [Repeat("times", loop)] if within_a_loop else loop,
+        ("number", "rounds"), ("number", "rounds"),
+    )
+    counts = {"most": 6} | ({"times": 3} if within_a_loop else {})
+    for numbers in ([1.0] * 9, [1.0, 2.0, 27.0, np.nan, 1.0, 7.0, 1.0, 64.0, 1.0], [27.0] * 8):
+        results = procedure.batch(number=np.array(numbers), rounds=0.0, **counts)
+        assert not results["rounds"][np.equal(numbers, 1.0)].any()
+        for i, number in enumerate(numbers):
+            alone = procedure(number=number, rounds=0.0, **counts)
+            interpreted = procedure.interpret(number=number, rounds=0.0, **counts)
+            for name, array in results.items():
+                np.testing.assert_array_equal(array[i], alone[name])
+                np.testing.assert_array_equal(array[i], interpreted[name])
+
+
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=20), st.integers(1, 4), st.integers(0, 3))
 def test_loops_within_loops_that_depend_on_the_data(numbers, most, outer):

@@ -40,6 +40,7 @@ def test_what_a_program_names():
         (Repeat(1.5, []), "expected an integer of 0 or more, or the name of one, received 1.5"),
         (Repeat(2, ["text"]), "program: expected statements, received 'text'"),
         (RepeatWhile("flag", 0, []), r"RepeatWhile\(flag\): expected an integer of 1 or more"),
+        (RepeatWhile("flag", 9, [], at_least=2), r"RepeatWhile\(flag\): at_least: expected 0 or 1, received 2"),
         (RepeatWhile("x", 9, []), r"RepeatWhile\(x\): expected a flag of shape \(\), received \(3,\)"),
         (RepeatWhile("z", 9, []), r"RepeatWhile\(z\): expected variables of the program"),
         (Read("x", "xs"), r"Read\(xs\): expected in a Repeat that is itself in no loop"),
