@@ -77,8 +77,6 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.problem(BROKEN, str(error))
         self._timeout: float = self.parameters["state_timeout"]
         active, safe = (self._make(self.parameters[role]) for role in ("controller", "safe_controller"))
-        for sentence in self._plugin_parameters.unused():
-            self.get_logger().warning(sentence)
         for plugin in (active, safe):
             try:
                 self._rehearse(plugin, None)
@@ -100,6 +98,8 @@ class ControllerNode(RobodynNode):
         self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path, self._references.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
+        for sentence in self._plugin_parameters.unclaimed():
+            self.get_logger().warning(sentence)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
 

@@ -14,6 +14,7 @@ from robodyn_ros.control.rehearsal import FAULTS
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.nodes.parameters import Parameter, Parameters
+from robodyn_ros.nodes.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot
 
 
@@ -71,11 +72,12 @@ class ControllerParameters:
         self._owners.update({full: (name, flat) for full, flat in declared.items()})
         self._structural.update(f"{front}.{row.name}" for row in rows if row.structural)
 
-    def unused(self) -> list[str]:
-        """A sentence for each value that was given at start to a parameter that no declared plugin has."""
+    def unclaimed(self) -> list[str]:
+        """A sentence for each value that was given at start to a parameter of a plugin that is not known so far."""
         return [
-            f"'{name}' is given a value, but is no parameter of controller '{plugin}': {suggest(name, self._owners)}"
-            for front, plugin in self._names.items() for name in self._parameters.unused(front)
+            f"'{name}' is given a value, which counts only once a controller has that parameter; of those known none "
+            f"does: {suggest(name, self._owners)}"
+            for name in unclaimed_names(self._parameters.given(), self._parameters.names())
         ]
 
     def changed(self, changes: Mapping[str, Any], in_force: Collection[str]) -> dict[str, PluginParameters]:

@@ -15,6 +15,19 @@ NODES = ("hardware", "controller", "dynamics", "state_publisher")
 DEFAULT_ROBOT = "arm6"
 TIME_MODES = ("real_time", "scaled", "lockstep")
 
+PARAMETERS = frozenset((
+    "robot", "robot_description", "actuators", "publish_frequency", "frame_prefix", "tip_link",
+    "step", "update_rate", "integrator", "gravity", "payload.", "model_error.", "seed", "sensing.", "initial_position.",
+    "time_mode", "clock_rate", "real_time_factor", "lockstep_speed_limit", "command_timeout", "safe_behaviour",
+    "safe_time_constant", "wrench_timeout", "actuator_state_rate",
+    "controller", "safe_controller", "state_publish_rate", "state_timeout", "output", "allow_partial_joints_goal",
+    "action_monitor_rate", "constraints.", "cartesian.",
+))
+"""Parameters of all nodes, a group for all in it; what a node is given that another takes is no mistake.
+
+Stated here once more, but for a test that compares, since no node has to load all others to know their names.
+"""
+
 
 @dataclass(frozen=True)
 class Setup:

@@ -26,7 +26,9 @@ from rclpy.exceptions import InvalidParameterValueException, ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
+from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.unknown_parameters import unknown_names
 from robodyn_ros.resources import robot_file
 
 Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
@@ -117,8 +119,10 @@ def robot_source(parameters: Parameters) -> str | Path:
     if parameters["robot_description"]:
         return str(parameters["robot_description"])
     if not parameters["robot"]:
+        misspelt = "".join(f"; '{name}' is no parameter: {suggest(name, parameters.names())}"
+                           for name in parameters.unknown())
         raise InputError("no robot given: set the parameter 'robot' (a shipped name or the path of a URDF file) or "
-                         "'robot_description' (URDF as XML)")
+                         f"'robot_description' (URDF as XML){misspelt}")
     return robot_file(parameters["robot"])
 
 
@@ -166,17 +170,23 @@ class Parameters:
         """
         self._listeners.append(listener)
 
-    def unused(self, front: str) -> list[str]:
-        """Names below ``front`` that were given a value at start and are no parameters: misspelt, most of the time."""
-        return [name for name in self._node._parameter_overrides if name.startswith(f"{front}.") and name not in self]
+    def names(self) -> list[str]:
+        """Names of all parameters declared."""
+        return list(self._table)
+
+    def given(self) -> list[str]:
+        """Names that were given a value at start and are no parameters of ROS itself, whether declared or not."""
+        # rclpy has no public way to tell what is given before it is declared.
+        return [name for name in self._node._parameter_overrides
+                if name in self._table or not self._node.has_parameter(name)]
+
+    def unknown(self) -> list[str]:
+        """Those of them that neither this node nor another one has, nor a controller can have."""
+        return unknown_names(self.given(), self.names())
 
     def __getitem__(self, name: str) -> Any:
         """Value of a parameter."""
         return _plain(self._node.get_parameter(name).value)
-
-    def __contains__(self, name: object) -> bool:
-        """Whether a parameter is declared."""
-        return name in self._table
 
     def _declare(self, parameter: Parameter) -> None:
         descriptor = parameter.descriptor()

@@ -43,6 +43,7 @@ from robodyn_ros.nodes.control_path import ControlPath
 from robodyn_ros.nodes.diagnostics import Diagnostics
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.signals import StopSignals
+from robodyn_ros.nodes.unknown_parameters import check_given
 
 EXIT_OK, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
 
@@ -119,18 +120,18 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
         The last two come with one message on stderr.
     """
     stop = threading.Event()
+    arguments = list(sys.argv[1:] if args is None else args)
     with StopSignals(stop.set):
         try:
-            init_ros(args=["robodyn_ros", *(sys.argv[1:] if args is None else args)],
-                     signal_handler_options=SignalHandlerOptions.NO)
-            return _run(factories, stop)
+            init_ros(args=["robodyn_ros", *arguments], signal_handler_options=SignalHandlerOptions.NO)
+            return _run(factories, arguments, stop)
         except RobodynError as error:
             return _fail(str(error), EXIT_USAGE)
         finally:
             rclpy.try_shutdown()
 
 
-def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) -> int:
+def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str], stop: threading.Event) -> int:
     failures: list[BaseException] = []
 
     def on_failure(error: BaseException) -> None:
@@ -150,6 +151,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
             warnings.showwarning = _log_warning
             for factory in factories:
                 nodes.append(factory())
+        check_given(nodes, arguments)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # what start-up made stays: later collections need not look at it and are short

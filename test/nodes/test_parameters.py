@@ -59,8 +59,20 @@ def test_the_descriptor_tells_ranges_and_choices():
     assert not RATE.descriptor().read_only and RATE.descriptor().description == "Rate [Hz]."
 
 
+class Given(dict):
+    """Values by name, those of no parameter among them."""
+
+    def names(self):
+        return ["robot_description", "robot"]
+
+    def unknown(self):
+        return [name for name in self if name not in self.names()]
+
+
 def test_the_robot_is_the_description_given_or_else_the_one_named():
-    assert robot_source({"robot_description": "<robot/>", "robot": "arm6"}) == "<robot/>"
-    assert robot_source({"robot_description": "", "robot": "arm6"}) == robot_file("arm6")
-    with pytest.raises(InputError, match="no robot given: set the parameter 'robot'"):
-        robot_source({"robot_description": "", "robot": ""})
+    assert robot_source(Given(robot_description="<robot/>", robot="arm6")) == "<robot/>"
+    assert robot_source(Given(robot_description="", robot="arm6")) == robot_file("arm6")
+    with pytest.raises(InputError, match=r"no robot given: set the parameter 'robot' .* \(URDF as XML\)$"):
+        robot_source(Given(robot_description="", robot=""))
+    with pytest.raises(InputError, match=r"; 'robt' is no parameter: did you mean 'robot'\?$"):
+        robot_source(Given(robot_description="", robot="", robt="arm6"))
