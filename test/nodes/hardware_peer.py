@@ -28,19 +28,21 @@ class Peer(RosTest):
         self.wait_for(lambda: self.states, "joint states")
 
     def command(self, names, effort, stamp=None):
-        message = JointState(name=names, effort=effort)
+        self.send(self.commands, JointState(name=names, effort=effort), stamp)
+
+    def send(self, publisher, message, stamp=None):
         if stamp is not None:
             message.header.stamp = stamp
-        self.commands.publish(message)
+        publisher.publish(message)
 
     def next_state(self, condition=lambda state: True, what="a joint state"):
         """The first state from now on that fits."""
-        self.states.clear()
+        return self.next_of(self.states, condition, what)
 
-        def found():
-            return next((state for state in self.states if condition(state)), None)
-
-        return self.wait_for(found, what)
+    def next_of(self, messages, condition, what):
+        """The first of recorded messages from now on that fits."""
+        messages.clear()
+        return self.wait_for(lambda: next((message for message in messages if condition(message)), None), what)
 
     def next_stamped(self, expected):
         """The state of a stamp; none of a later stamp may come before."""

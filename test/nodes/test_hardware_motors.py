@@ -29,14 +29,10 @@ class MotorPeer(Peer):
         self.wait_for(lambda: self.node.count_publishers("hardware/actuator_states"), "the publisher")
 
     def command_voltage(self, names, voltage, stamp=None):
-        message = VoltageCommands(name=names, voltage=voltage)
-        if stamp is not None:
-            message.header.stamp = stamp
-        self.voltages.publish(message)
+        self.send(self.voltages, VoltageCommands(name=names, voltage=voltage), stamp)
 
     def next_actuators(self, condition, what):
-        self.actuators.clear()
-        return self.wait_for(lambda: next((state for state in self.actuators if condition(state)), None), what)
+        return self.next_of(self.actuators, condition, what)
 
 
 @pytest.fixture(scope="module")
