@@ -181,7 +181,7 @@ class Parameters:
                 if name in self._table or not self._node.has_parameter(name)]
 
     def unknown(self) -> list[str]:
-        """Those of them that neither this node nor another one has, nor a controller can have."""
+        """Names given that neither this node nor another one has, nor a controller can have."""
         return unknown_names(self.given(), self.names())
 
     def __getitem__(self, name: str) -> Any:
