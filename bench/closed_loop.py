@@ -133,7 +133,8 @@ def rows() -> Iterator[list[str]]:
 def limits() -> str:
     """What a tick consists of."""
     _, loop, _ = prepared(0.01)
-    operations = sum(tape.operation_count for tape in loop.procedure(recorded=False, noisy=False).tapes)
+    attempt, *_, commit = loop.procedure(recorded=False, noisy=False).tapes  # in between: where a limit is met
+    operations = attempt.operation_count + commit.operation_count
     return (f"What limits these is arithmetic, as for the plant's steps: a tick of law and plant has {operations:,} "
             "operations on floating-point numbers.")
 

@@ -139,6 +139,11 @@ class JointActuators:
         return self.is_motor & (self.motors.motor.inductance > 0.0)
 
     @cached_property
+    def has_gear_friction(self) -> NDArray[np.bool_]:
+        """Which joints have a gear that loses power, shape (n,)."""
+        return self.is_motor & (self.efficiency < 1.0)
+
+    @cached_property
     def has_heat(self) -> NDArray[np.bool_]:
         """Which joints have a motor whose temperature changes, shape (n,)."""
         return self.is_motor & (self.thermal_resistance > 0.0)
@@ -255,7 +260,7 @@ class JointActuators:
         Returns:
             The level that this friction does not exceed, shape (n,) [N m or N].
         """
-        return np.where(self.is_motor & (self.efficiency < 1.0), (1.0 - self.efficiency) * abs(effort), 0.0)
+        return np.where(self.has_gear_friction, (1.0 - self.efficiency) * abs(effort), 0.0)
 
     def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
         """Temperatures of the windings after a step: T_th dT/dt = T_ambient + R_th P - T, solved for constant power.

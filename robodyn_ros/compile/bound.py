@@ -27,8 +27,8 @@ class Bound:
 
     ``bound["q"]`` is the variable q as an array: the same one for good, to read, write in place and keep.
     ``bound["q"] = values`` writes it. ``bound.run(*counts)`` runs the program once. It makes no arrays, sets no
-    variable to zero, and holds the GIL: for runs of more than milliseconds, call the procedure instead. One thread at a
-    time may use it.
+    variable to zero, and holds the GIL: for runs of more than milliseconds, call the procedure instead. Variables that
+    the program neither reads nor has as outputs are not written. One thread at a time may use it.
 
     Args:
         program: What is done; it has neither sequences nor records.

@@ -4,13 +4,23 @@ A control law and the robot that it controls both need the sines of the same ang
 together they share them.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile, Statement
+from robodyn_ros.compile.program import (
+    Compute,
+    Program,
+    Read,
+    Record,
+    Repeat,
+    RepeatWhile,
+    Statement,
+    walk,
+)
 from robodyn_ros.compile.scalar import Scalar
 from robodyn_ros.compile.tape import Tape, trace
 from robodyn_ros.errors import CompileError
@@ -27,13 +37,18 @@ class TracedProgram:
 
     Attributes:
         statements: The same as the program's.
-        tapes: What each computation in them does.
+        tapes: What each computation in them does; its result is the `results`.
+        results: For each computation the elements that it changes, variable and position; without those that nobody
+            reads.
     """
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self.tapes: dict[Compute, Tape] = {}
         self.statements = self._fused(program.statements)
+        self.results = {statement: self._elements(statement.output_names) for statement in self.tapes}
+        while self._leave_out_what_nobody_reads():
+            pass
 
     def _fused(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
         result: list[Statement] = []
@@ -63,6 +78,36 @@ class TracedProgram:
             if statement not in self.tapes:
                 self.tapes[statement] = self._tape(statement)
         return group
+
+    def _leave_out_what_nobody_reads(self) -> bool:
+        """Whether there was any such result; others may have been read for it alone."""
+        read = {element for name in self._read_by_program() for element in self._elements([name])}
+        for statement, tape in self.tapes.items():
+            inputs = self._elements(statement.inputs)
+            read |= {inputs[position] for position in tape.inputs_read}
+        found = False
+        for statement, results in self.results.items():
+            kept = [position for position, element in enumerate(results) if element in read]
+            if len(kept) < len(results):
+                found = True
+                self.tapes[statement] = self.tapes[statement].giving(kept)
+                self.results[statement] = [results[position] for position in kept]
+        return found
+
+    def _read_by_program(self) -> set[str]:
+        """Variables that others than computations read."""
+        names = set(self._program.outputs)
+        for statement in walk(self.statements):
+            if isinstance(statement, RepeatWhile):
+                names.add(statement.flag)
+            elif isinstance(statement, Record):
+                names.add(statement.variable)
+        return names
+
+    def _elements(self, names: Iterable[str]) -> list[tuple[str, int]]:
+        """The elements of variables, one after the other."""
+        shapes = self._program.variables
+        return [(name, position) for name in names for position in range(math.prod(shapes[name]))]
 
     def _tape(self, statement: Compute) -> Tape:
         """All inputs in, the elements of all outputs out, one after the other."""

@@ -87,11 +87,7 @@ class ProcedureText:
     def _computation(self, statement: Compute, tape: Tape) -> str:
         """A function."""
         name = self._functions[statement]
-        outputs = [
-            Place("block", self.starts[output] + element)
-            for output in statement.output_names
-            for element in range(self._sizes[output])
-        ]
+        outputs = [Place("block", self.starts[name] + element) for name, element in self._traced.results[statement]]
         inputs = [
             Place("block", self.starts[input_] + element)
             for input_ in statement.inputs
@@ -176,7 +172,7 @@ class ProcedureText:
         )
 
     def _repeat_while(self, statement: RepeatWhile) -> None:
-        """From the second round on, or the first that is not done by all, lanes that are done get back what they had."""
+        """Lanes that are done get back what they had, but for the first round where that is done by all."""
         k, most, lanes = self._new(), self._count(statement.most), self._width
         truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
         for_all = "true" if statement.at_least else "false"  # whether the first round is

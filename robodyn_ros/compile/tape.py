@@ -1,7 +1,7 @@
 """A traced function as a straight list of operations, and how a function becomes one."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,32 @@ class Tape:
         """Number of distinct values whose sine or cosine is taken."""
         trigonometric = (self.codes == op.SIN) | (self.codes == op.COS)
         return len(np.unique(self.operands[trigonometric, 0]))
+
+    @property
+    def inputs_read(self) -> set[int]:
+        """Positions among all input elements of those that the tape reads."""
+        return set(self.operands[self.codes == op.INPUT, 0].tolist())
+
+    def giving(self, elements: Sequence[int]) -> "Tape":
+        """The same with some elements of the result only, and without what only the others need.
+
+        Args:
+            elements: Positions in the flattened result.
+
+        Returns:
+            Its result is flat, the elements in their order.
+        """
+        outputs = self.outputs[list(elements)]
+        live = np.zeros(len(self), dtype=bool)
+        live[outputs] = True
+        computed = self.codes > op.CONSTANT
+        for entry in np.flatnonzero(computed)[::-1].tolist():
+            if live[entry]:
+                live[[operand for operand in self.operands[entry].tolist() if operand >= 0]] = True
+        number = np.cumsum(live) - 1
+        refers = computed[:, None] & (self.operands >= 0)
+        operands = np.where(refers, number[self.operands], self.operands)[live]
+        return Tape(self.inputs, outputs.shape, self.codes[live], operands, self.constants, number[outputs])
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}{list(shape)}" for name, shape in self.inputs.items())

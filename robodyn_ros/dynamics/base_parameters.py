@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.description.model import Joint, RobotModel
+from robodyn_ros.description.model import Array, Joint, RobotModel
 from robodyn_ros.dynamics.moments import Composite
 
 
@@ -30,20 +30,19 @@ def regrouped_bodies(model: RobotModel) -> list[Composite]:
     """
     bodies = [Composite.of(joint.inertia) for joint in model.joints]
     for index in reversed(range(len(bodies))):
-        joint = model.joints[index]
-        unmoved = _unmoved(joint, bodies[index])
-        bodies[index] = bodies[index].without(unmoved)
+        joint, body = model.joints[index], bodies[index]
+        mass, first, second = _unmoved(joint, body)
+        bodies[index] = Composite.of_moments(body.mass - mass, body.first - first, body.second - second)
         if joint.parent >= 0:
             # The joint's own displacement does not matter, which is what makes it the unmoved part.
-            bodies[joint.parent] = bodies[joint.parent].joined(unmoved.in_parent(joint.pose_parent_link))
+            unmoved = Composite.of_moments(mass, first, second).in_parent(joint.pose_parent_link)
+            bodies[joint.parent] = bodies[joint.parent].joined(unmoved)
     return bodies
 
 
-def _unmoved(joint: Joint, body: Composite) -> Composite:
-    """The part of a body that stays where it is in the parent's frame when the joint moves."""
+def _unmoved(joint: Joint, body: Composite) -> tuple[float, Array, Array]:
+    """Mass, first and second moments of the part of a body that stays in the parent's frame when the joint moves."""
     if joint.kind == "prismatic":
-        return Composite(0.0, np.zeros(3), body.rotational)
-    along, across = np.outer(joint.axis, joint.axis), np.eye(3) - np.outer(joint.axis, joint.axis)
-    # Any mass on the axis will do; this much leaves no rotational inertia about an axis across it.
-    most_across = np.argmin(np.abs(joint.axis))
-    return Composite(body.mass, along @ body.first, body.rotational[most_across, most_across] * across)
+        return 0.0, np.zeros(3), body.second
+    along = np.outer(joint.axis, joint.axis)
+    return body.mass, along @ body.first, along @ body.second @ along

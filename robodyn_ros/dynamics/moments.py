@@ -30,18 +30,24 @@ class Composite(NamedTuple):
         """The moments of a body from its centre of mass and its inertia there."""
         return cls(inertia.mass, inertia.mass * inertia.com, inertia.rotational_about_origin)
 
+    @classmethod
+    def of_moments(cls, mass: float, first: Array, second: Array) -> Composite:
+        """A body from its second moments, I = tr(S) 1 - S, [Yamamoto] (3.17)."""
+        return cls(mass, first, trace_minus(second))
+
     @property
     def second(self) -> Array:
-        """Second moments, sum m_k r_k r_k^T = tr(I) / 2 - I, shape (3, 3) [kg m^2]: [Yamamoto] (3.11)."""
-        return 0.5 * np.trace(self.rotational) * np.eye(3) - self.rotational
+        """Second moments, S = sum m_k r_k r_k^T = tr(I) / 2 - I, shape (3, 3) [kg m^2]: [Yamamoto] (3.11).
+
+        What was 0 in ``of_moments`` is 0 again, without rounding.
+        """
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.rotational
+        x, y, z = 0.5 * ((yy + zz) - xx), 0.5 * ((xx + zz) - yy), 0.5 * ((xx + yy) - zz)
+        return np.array([[x, -xy, -xz], [-xy, y, -yz], [-xz, -yz, z]])
 
     def joined(self, other: Composite) -> Composite:
         """Both bodies as one; given in the same frame."""
         return Composite(self.mass + other.mass, self.first + other.first, self.rotational + other.rotational)
-
-    def without(self, other: Composite) -> Composite:
-        """What is left of the body when a part of it is taken away; given in the same frame."""
-        return Composite(self.mass - other.mass, self.first - other.first, self.rotational - other.rotational)
 
     def in_parent(self, pose_parent_child: Array) -> Composite:
         """The same body in the parent's frame: Ad_{T^-1}^T G Ad_{T^-1}, [Featherstone] 2.13.

@@ -121,9 +121,15 @@ class PointAccelerations(NamedTuple):
     def wrench(self, body: Composite) -> Array:
         """What gives the body these accelerations: (moment, force) about the frame's origin, shape (6,) [N m, N]."""
         force = body.mass * self.origin + self.gradient @ body.first
-        turned = np.outer(self.origin, body.first) + self.gradient @ body.second
-        moment = [turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]]
-        return np.array([*moment, *force])
+        # The skew-symmetric part of U S, S being symmetric, takes 15 products instead of 18.
+        (u00, u01, u02), (u10, u11, u12), (u20, u21, u22) = self.gradient
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.second
+        turned = [
+            u21 * yy - u12 * zz + (u22 - u11) * yz + u20 * xy - u10 * xz,
+            u02 * zz - u20 * xx + (u00 - u22) * xz + u01 * yz - u21 * xy,
+            u10 * xx - u01 * yy + (u11 - u00) * xy + u12 * xz - u02 * yz,
+        ]
+        return np.concatenate([np.array(turned) + cross(body.first, self.origin), force])
 
 
 def _link_accelerations(

@@ -21,7 +21,7 @@ from robodyn_ros.control.workspace import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.textbook import Textbook
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
-from robodyn_ros.simulation.plant_step import plant_program
+from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 
 SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square")
 """Over the ticks, sums of squares or largest magnitudes: of the tracking error, the effort, and its changes."""
@@ -58,7 +58,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     tracking_error = tracking_error_function(plant.model, reference)
     error_shape = np.shape(tracking_error(rest.q, *(np.zeros(shapes[name]) for name in fields)))
 
-    variables, plant_step = plant_program(plant)
+    variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS)
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
     variables |= {"error": error_shape}
     variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,)), strict=True))

@@ -77,7 +77,7 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: ND
     return posed, voltage
 
 
-def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], posed: Problem, voltage: NDArray[Any],
+def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],
            velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any]) -> NDArray[Any]:
     """The state after the step, shape (len(Row), n).
 
@@ -92,7 +92,7 @@ def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], posed: Probl
     q = where(resting, state[Row.POSITION], clip(at_stop, plant.limits.lower, plant.limits.upper))
     current = actuators.instant_current(voltage, x[Smooth.CURRENT], velocity)
     heat = x[Smooth.WINDING_HEAT] - state[Row.WINDING_HEAT]
-    dry, middle = friction_part(posed, impulse), 0.5 * (x[Smooth.VELOCITY] + velocity)
+    dry, middle = friction_part(friction, impulse), 0.5 * (x[Smooth.VELOCITY] + velocity)
     limit = actuators.greatest_current
     saturation = np.where(np.isfinite(limit), greater_equal(abs(current), limit), 0.0)
     return np.stack([

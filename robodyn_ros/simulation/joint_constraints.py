@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip, equal, greater, less, maximum, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.factorization import solve_mass_partly_given
+from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given
 
 LOWER, NEGATIVE, STICKING, POSITIVE, UPPER = range(5)
 
@@ -70,7 +70,7 @@ class Round(NamedTuple):
         impulse: Of friction and stops, shape (n,) [N m s or N s].
         piece: Next choice, shape (n,).
         saturation: Next choice: 1 or -1 where the motor's impulse is at its limit of that sign, else 0, shape (n,).
-        moved: 1 if the next choice is another one, 0 if the solution is consistent.
+        moved: Positive if the next choice is another one, 0 if the solution is consistent.
     """
 
     velocity: NDArray[Any]
@@ -149,9 +149,33 @@ def one_round(limits: Limits, problem: Problem, piece: NDArray[Any], saturation:
     return Round(velocity, impulse, change.choice[:len(piece)], next_saturation, change.moved)
 
 
-def friction_part(problem: Problem, impulse: NDArray[Any]) -> NDArray[Any]:
+def unhindered(limits: Limits, problem: Problem) -> Round:
+    """The solution of a problem without friction, if no joint is at a stop and no motor at its limit.
+
+    It costs less than half of a round, and is right wherever it is consistent, there being only one solution.
+
+    Args:
+        limits: What is constant.
+        problem: The step's; its friction is not looked at.
+
+    Returns:
+        The solution, and its choice; ``moved``: it is not consistent.
+    """
+    limited = np.isfinite(limits.drive)
+    velocity = solve_mass(problem.matrix + np.diag(problem.drive_damping), problem.momentum + problem.drive)
+    line = problem.drive - problem.drive_damping * velocity
+    hindered = [
+        *less(velocity, problem.slowest - _STOP_TOLERANCE)[np.isfinite(limits.lower)],
+        *greater(velocity, problem.fastest + _STOP_TOLERANCE)[np.isfinite(limits.upper)],
+        *greater(abs(line[limited]), (1.0 + _IMPULSE_TOLERANCE) * limits.drive[limited]),
+    ]
+    nothing = np.zeros(len(velocity))
+    return Round(velocity, nothing, np.full(len(velocity), float(NEGATIVE)), nothing, sum(hindered, np.float64(0.0)))
+
+
+def friction_part(friction: NDArray[Any], impulse: NDArray[Any]) -> NDArray[Any]:
     """What of the impulses is friction's; the rest is the stops', shape (n,) [N m s or N s]."""
-    return clip(impulse, -problem.friction, problem.friction)
+    return clip(impulse, -friction, friction)
 
 
 class _Pieces(NamedTuple):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
@@ -156,6 +157,11 @@ class PlantModel:
     def n(self) -> int:
         """Number of joints."""
         return self.model.n
+
+    @cached_property
+    def has_dry_friction(self) -> NDArray[np.bool_]:
+        """Where joint or gear have dry friction, shape (n,)."""
+        return (self.friction.static > 0.0) | self.actuators.has_gear_friction
 
     @cached_property
     def limits(self) -> Limits:

@@ -7,7 +7,7 @@ for many samples at once; see :mod:`robodyn_ros.compile.procedure`.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,14 @@ from robodyn_ros.compile import Compute
 from robodyn_ros.compile.program import RepeatWhile, Statement
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.simulation import free_step, semi_implicit_euler
-from robodyn_ros.simulation.joint_constraints import Problem, admissible, most_rounds, one_round, within_reach
+from robodyn_ros.simulation.joint_constraints import (
+    Problem,
+    admissible,
+    most_rounds,
+    one_round,
+    unhindered,
+    within_reach,
+)
 from robodyn_ros.simulation.motion import Smooth
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
 from robodyn_ros.simulation.readings import report
@@ -26,7 +33,37 @@ _CHOICE = ("piece", "saturation")
 _SOLUTION = ("velocity", "impulse", *_CHOICE)
 
 
-def plant_program(plant: PlantModel) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
+class Scope(NamedTuple):
+    """What of the plant a program needs; the rest is left out of what is compiled.
+
+    Attributes:
+        commands: Rows of ``command`` that are read; the others count as 0, whatever they hold.
+        energies: Whether energies are summed; if not, these rows of ``state`` stay as they are.
+    """
+
+    commands: frozenset[Command] = frozenset(Command)
+    energies: bool = True
+
+    def given(self, command: NDArray[Any]) -> NDArray[Any]:
+        """The commands that count, shape (len(Command), n)."""
+        return np.stack([command[row] if row in self.commands else np.zeros(command.shape[1]) for row in Command])
+
+    def slides_freely(self, plant: PlantModel) -> NDArray[np.bool_]:
+        """Which joints have neither dry friction nor a brake, shape (n,)."""
+        return ~(plant.has_dry_friction | (Command.BRAKE in self.commands))
+
+    def friction(self, plant: PlantModel, friction: NDArray[Any]) -> NDArray[Any]:
+        """Greatest impulse of dry friction, as constant 0 again where there is none, shape (n,)."""
+        return np.where(self.slides_freely(plant), 0.0, friction)
+
+
+EVERYTHING = Scope()
+
+MOTION_UNDER_EFFORTS = Scope(frozenset({Command.EFFORT}), energies=False)
+"""What a control law needs of its robot."""
+
+
+def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
     """Variables and statements of one step.
 
     In: ``state``, shape (len(Row), n), and ``command``, shape (len(Command), n). Out: ``state``. With
@@ -34,6 +71,7 @@ def plant_program(plant: PlantModel) -> tuple[dict[str, Shape], tuple[Statement,
 
     Args:
         plant: What is simulated.
+        scope: What of it is needed.
 
     Returns:
         Shape of each variable by name, for a program that may have more of its own; and the statements.
@@ -42,21 +80,24 @@ def plant_program(plant: PlantModel) -> tuple[dict[str, Shape], tuple[Statement,
     variables: dict[str, Shape] = {"state": (len(Row), n), "command": (len(Command), n), "report": (len(Report), n),
                                    "health": (), "rounds": (), "moved": ()}
     variables |= dict.fromkeys((*_PROBLEM, "voltage", *_SOLUTION), (n,)) | {"matrix": (n * (n + 1) // 2,)}
+    given, choice = ("state", "command"), (*_CHOICE, "rounds")
     pivoting = RepeatWhile("moved", most_rounds(n), [
-        Compute(partial(_round, plant), (*_PROBLEM, *_CHOICE, "rounds"), (*_SOLUTION, "moved", "rounds"))])
-    posed = (*_PROBLEM, "voltage", *_CHOICE, "rounds")
-    given = ("state", "command")
-    if plant.integrator is Integrator.SEMI_IMPLICIT_EULER:
+        Compute(partial(_round, plant, scope), (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))])
+    if plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+        variables["smooth"] = (len(Smooth), n)
+        posed = ("smooth", *_PROBLEM, "voltage", *choice)
         return variables, (
-            Compute(partial(_pose, plant), given, posed),
+            Compute(partial(_pose_after_free_step, plant, scope), (*given, "smooth"), posed),
             pivoting,
-            Compute(partial(_commit, plant), (*given, "voltage", *_PROBLEM, *_SOLUTION), "state"))
-    variables["smooth"] = (len(Smooth), n)
-    return variables, (
-        Compute(partial(_pose_after_free_step, plant), (*given, "smooth"), ("smooth", *posed)),
-        pivoting,
-        Compute(partial(_commit_after_free_step, plant), ("state", "smooth", "voltage", *_PROBLEM, *_SOLUTION),
-                "state"))
+            Compute(partial(_commit_after_free_step, plant, scope),
+                    ("state", "smooth", "friction", "voltage", *_SOLUTION), "state"))
+    solved: tuple[Statement, ...] = (
+        Compute(partial(_pose, plant, scope), given, (*_PROBLEM, "voltage", *choice)), pivoting)
+    if scope.slides_freely(plant).all():  # seldom does anything hinder it: no problem is posed before something does
+        solved = (Compute(partial(_attempt, plant, scope), given, ("voltage", *_SOLUTION, "moved")),
+                  RepeatWhile("moved", 1, solved, at_least=0))
+    return variables, (*solved, Compute(partial(_commit, plant, scope), (*given, "friction", "voltage", *_SOLUTION),
+                                        "state"))
 
 
 def report_statement(plant: PlantModel) -> Statement:
@@ -65,13 +106,19 @@ def report_statement(plant: PlantModel) -> Statement:
                    ("report", "health"))
 
 
-def _pose(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
-    problem, voltage = semi_implicit_euler.problem(plant, state, command)
+def _pose(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
+    problem, voltage = semi_implicit_euler.problem(plant, state, scope.given(command))
     return _posed(problem, voltage, state[Row.PIECE], state[Row.SATURATION])
 
 
-def _pose_after_free_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any],
+def _attempt(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
+    problem, voltage = semi_implicit_euler.problem(plant, state, scope.given(command))
+    return (voltage, *unhindered(plant.limits, problem))
+
+
+def _pose_after_free_step(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any],
                           smooth: NDArray[Any]) -> tuple[Any, ...]:
+    command = scope.given(command)
     if plant.integrator is not Integrator.ADAPTIVE:
         smooth = free_step.smooth_step(plant, state, command)
     problem, voltage = free_step.problem(plant, state, command, smooth)
@@ -84,7 +131,7 @@ def _posed(problem: Problem, voltage: NDArray[Any], piece: NDArray[Any], saturat
     return *problem._replace(matrix=lower), voltage, admissible(piece, problem.friction), saturation, np.float64(0.0)
 
 
-def _problem(plant: PlantModel, values: tuple[NDArray[Any], ...]) -> Problem:
+def _problem(plant: PlantModel, scope: Scope, values: tuple[NDArray[Any], ...]) -> Problem:
     """The problem as it was posed; what is constant for this robot as constants again."""
     packed = Problem(*values)
     matrix = np.empty((plant.n, plant.n), dtype=packed.matrix.dtype)
@@ -93,6 +140,7 @@ def _problem(plant: PlantModel, values: tuple[NDArray[Any], ...]) -> Problem:
     implicit = plant.actuators.is_motor & (plant.integrator is Integrator.SEMI_IMPLICIT_EULER)
     return packed._replace(
         matrix=matrix,
+        friction=scope.friction(plant, packed.friction),
         slowest=np.where(np.isfinite(plant.limits.lower), packed.slowest, -np.inf),
         fastest=np.where(np.isfinite(plant.limits.upper), packed.fastest, np.inf),
         drive=np.where(implicit, packed.drive, 0.0),
@@ -100,22 +148,27 @@ def _problem(plant: PlantModel, values: tuple[NDArray[Any], ...]) -> Problem:
     )
 
 
-def _round(plant: PlantModel, *values: Any) -> tuple[Any, ...]:
+def _round(plant: PlantModel, scope: Scope, *values: Any) -> tuple[Any, ...]:
     *posed, piece, saturation, rounds = values
-    done = one_round(plant.limits, _problem(plant, tuple(posed)), piece, saturation, rounds)
+    done = one_round(plant.limits, _problem(plant, scope, tuple(posed)), piece, saturation, rounds)
     return (*done, rounds + 1.0)
 
 
-def _commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltage: NDArray[Any],
-            *values: Any) -> NDArray[Any]:
-    posed, solution = _problem(plant, values[:len(_PROBLEM)]), values[len(_PROBLEM):]
-    return semi_implicit_euler.commit(plant, state, command, posed, voltage, *solution)
+def _commit(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any],
+            *solution: Any) -> NDArray[Any]:
+    after = semi_implicit_euler.commit(plant, state, scope.given(command), scope.friction(plant, friction), *solution)
+    return _without_energies(scope, state, after)
 
 
-def _commit_after_free_step(plant: PlantModel, state: NDArray[Any], smooth: NDArray[Any], voltage: NDArray[Any],
-                            *values: Any) -> NDArray[Any]:
-    posed, (velocity, impulse, piece, _) = _problem(plant, values[:len(_PROBLEM)]), values[len(_PROBLEM):]
-    return free_step.commit(plant, state, smooth, posed, voltage, velocity, impulse, piece)
+def _commit_after_free_step(plant: PlantModel, scope: Scope, state: NDArray[Any], smooth: NDArray[Any],
+                            friction: NDArray[Any], *solution: Any) -> NDArray[Any]:
+    *given, _ = solution
+    after = free_step.commit(plant, state, smooth, scope.friction(plant, friction), *given)
+    return _without_energies(scope, state, after)
+
+
+def _without_energies(scope: Scope, before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+    return after if scope.energies else np.concatenate([after[:Row.DRIVE_WORK], before[Row.DRIVE_WORK:]])
 
 
 def _report(plant: PlantModel, state: NDArray[Any], *values: Any) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip
-from robodyn_ros.dynamics.second_moment_newton_euler import bias
+from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.simulation.joint_constraints import Problem, friction_part
 from robodyn_ros.simulation.motion import demand, ideal_effort, inertia, viscous
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
@@ -37,11 +37,12 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
     line = actuators.effort_line(asked.voltage, state[Row.CURRENT], step)
     at_start = actuators.limited_effort(line.effort - line.damping * v)
     level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[Command.BRAKE]
-    mass = inertia(plant, q)
+    # M v - h b in one recursion: -h times what would bring the bodies to rest within the step.
+    efforts = inverse_dynamics(plant.model, q, v, -v / step)
     tau = asked.effort + command[Command.EXTERNAL]
     posed = Problem(
-        matrix=mass + np.diag(step * viscous(plant, command)),
-        momentum=mass @ v + step * (tau - bias(plant.model, q, v)),
+        matrix=inertia(plant, q) + np.diag(step * viscous(plant, command)),
+        momentum=step * (tau - efforts) + actuators.reflected_inertia * v,
         friction=step * level,
         slowest=np.where(np.isfinite(plant.limits.lower), (plant.limits.lower - q) / step, -np.inf),
         fastest=np.where(np.isfinite(plant.limits.upper), (plant.limits.upper - q) / step, np.inf),
@@ -51,7 +52,7 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
     return posed, asked.voltage
 
 
-def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], posed: Problem, voltage: NDArray[Any],
+def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],
            velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any], saturation: NDArray[Any]
            ) -> NDArray[Any]:
     """The state after the step.
@@ -63,7 +64,7 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], posed:
         plant: What is simulated.
         state: Before the step, shape (len(Row), n).
         command: Shape (len(Command), n).
-        posed: Of :func:`problem`.
+        friction: Of :func:`problem`.
         voltage: Likewise.
         velocity: Its solution, shape (n,).
         impulse: Of friction and stops, shape (n,).
@@ -76,7 +77,7 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], posed:
     q, v, step, actuators = state[Row.POSITION], state[Row.VELOCITY], plant.step, plant.actuators
     middle = 0.5 * (v + velocity)
     electrical = actuators.electrical_step(voltage, state[Row.CURRENT], velocity, saturation, step)
-    dry = friction_part(posed, impulse)
+    dry = friction_part(friction, impulse)
     work = np.where(actuators.is_motor, electrical.work, step * ideal_effort(plant, command) * middle)
     return np.stack([
         clip(q + step * velocity, plant.limits.lower, plant.limits.upper),

@@ -82,3 +82,23 @@ def test_constants_become_known():
     (tape,) = traced(clear, SINE).tapes.values()
     assert tape.operation_count == 0
     agree([clear, SINE])
+
+
+def test_what_nobody_reads_is_not_computed():
+    """Whether another computation, a loop's flag, a record or an output reads an element counts, not a variable."""
+    variables = {"x": (2,), "y": (2,), "spare": (2,), "flag": (), "row": ()}
+    first = Compute(lambda x: (np.sin(x), np.exp(x), x[0] - 1.0, x[1] * x[1]), "x", ("y", "spare", "flag", "row"))
+    loop = RepeatWhile("flag", 3, [Compute(lambda x, y: (x + y[0], 0.5 * y, x[0] - 9.0), ("x", "y"),
+                                           ("x", "spare", "flag"))])
+    statements = [Repeat("n", [first, loop, Record("row", "rows")])]
+    program = TracedProgram(Program(variables, statements, ["x"], ["x"]))
+    before, within = program.results.values()
+    assert before == [("y", 0), ("flag", 0), ("row", 0)]
+    assert within == [("x", 0), ("x", 1), ("flag", 0)]
+    assert [tape.operation_count for tape in program.tapes.values()] == [3, 3]
+    procedure = compile_procedure(variables, statements, ["x"], ["x"])
+    x = np.array([[0.3, 0.4]] * 9)
+    batch, single = procedure.batch(x=x, n=4), procedure(x=x[0], n=4)
+    for name, array in procedure.interpret(x=x[0], n=4).items():
+        np.testing.assert_allclose(single[name], array, rtol=1e-13)
+        np.testing.assert_allclose(batch[name][8], array, rtol=1e-13)

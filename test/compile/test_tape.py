@@ -111,3 +111,16 @@ def test_evaluate_refuses_other_shapes():
         tape.evaluate([1.0, 2.0])
     with pytest.raises(InputError, match=r"p: expected shape \(3,\), received \(2,\)"):
         tape.evaluate([1.0, 2.0], [1.0, 2.0])
+
+
+def test_a_part_of_the_result_takes_a_part_of_the_operations():
+    tape = trace(lambda x, y: np.array([np.sin(x[0]) + 2.0, x[1] * y[0], np.exp(y[1]), 3.0, y[1]]),
+                 {"x": (2,), "y": (2,)})
+    x, y = np.array([0.3, 0.4]), np.array([1.5, -0.2])
+    whole = tape.evaluate(x, y)
+    for elements, operations, read in (([1], 1, {1, 2}), ([4, 0, 0], 2, {0, 3}), ([3], 0, set()), ([], 0, set())):
+        part = tape.giving(elements)
+        np.testing.assert_array_equal(part.evaluate(x, y), whole[elements])
+        assert part.operation_count == operations
+        assert part.inputs_read == read
+    assert tape.inputs_read == {0, 1, 2, 3}

@@ -54,7 +54,7 @@ def test_seven_numbers_are_left_of_ten():
     for body in regrouped_bodies(robot):
         assert body.mass == 0.0
         assert np.count_nonzero(body.first) <= 2
-        assert np.count_nonzero(body.rotational[np.triu_indices(3)]) <= 5
+        assert np.count_nonzero(body.second[np.triu_indices(3)]) <= 5
 
 
 def test_mass_on_the_axis_of_the_first_joint_is_felt_by_none():

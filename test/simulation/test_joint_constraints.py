@@ -20,6 +20,7 @@ from robodyn_ros.simulation.joint_constraints import (
     friction_part,
     most_rounds,
     one_round,
+    unhindered,
     within_reach,
 )
 
@@ -74,7 +75,7 @@ def test_solution_fits_the_staircases_and_is_the_only_one(problem):
     motor = np.clip(posed.drive - posed.drive_damping * velocity, -limits.drive, limits.drive)
     size = np.abs(posed.momentum).max() + np.abs(motor).max() + np.abs(posed.drive_damping * velocity).max()
     np.testing.assert_allclose(posed.matrix @ velocity, posed.momentum + motor + impulse, atol=1e-9 * size)
-    dry = friction_part(posed, impulse)
+    dry = friction_part(posed.friction, impulse)
     for i, f in enumerate(posed.friction):
         small = 1e-9 * (size + (f if np.isfinite(f) else 0.0))
         assert posed.slowest[i] - 1e-9 <= velocity[i] <= posed.fastest[i] + 1e-9
@@ -87,6 +88,24 @@ def test_solution_fits_the_staircases_and_is_the_only_one(problem):
         assert dry[i] * velocity[i] <= small * abs(velocity[i])  # friction only takes energy
     again = solve(limits, posed)
     np.testing.assert_allclose(again[0], velocity, atol=1e-7 * (1.0 + np.abs(velocity).max()))
+
+
+@settings(deadline=None, max_examples=300)
+@given(problems(), st.booleans())
+def test_what_is_unhindered_is_found_at_once_or_told_not_to_be(problem, gently):
+    limits, posed, *_ = problem
+    posed = posed._replace(friction=np.zeros(len(posed.momentum)))
+    if gently:
+        posed = posed._replace(momentum=1e-6 * posed.momentum, drive=1e-6 * posed.drive)
+    velocity, impulse, piece, saturation = solve(limits, posed)
+    attempt = unhindered(limits, posed)
+    hindered = bool((impulse != 0.0).any() or saturation.any())
+    assert (attempt.moved > 0.0) == hindered
+    if not hindered:
+        np.testing.assert_allclose(attempt.velocity, velocity, rtol=1e-9, atol=1e-9 * np.abs(velocity).max())
+        np.testing.assert_array_equal(attempt.impulse, 0.0)
+        np.testing.assert_array_equal(attempt.piece, piece)
+        np.testing.assert_array_equal(attempt.saturation, saturation)
 
 
 @settings(deadline=None, max_examples=200)

@@ -46,3 +46,14 @@ def test_what_does_not_fit_is_named(options, message):
 @pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.ADAPTIVE])
 def test_implicit_and_adaptive_methods_take_fast_motors(integrator):
     PlantModel.of_description(MODEL, 1e-3, FAST_MOTOR, integrator=integrator)
+
+
+def test_dry_friction_is_of_joint_or_gear():
+    coulomb = Friction(0.0, [0.0, 0.2])
+    stiction = Friction(0.0, [0.0, 0.0], static=[0.1, 0.0])
+    lossy = JointActuators(FAST_MOTOR.motors, is_motor=[True, False], efficiency=[0.8, 0.8])
+    none = Friction([1.0, 1.0], [0.0, 0.0])
+    for actuators, friction, expected in ((None, none, [False, False]), (None, coulomb, [False, True]),
+                                          (None, stiction, [True, False]), (lossy, none, [True, False])):
+        plant = PlantModel.of_description(MODEL, actuators=actuators, friction=friction)
+        assert plant.has_dry_friction.tolist() == expected

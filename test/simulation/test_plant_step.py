@@ -16,9 +16,10 @@ from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import config_file, robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.joint_constraints import LOWER, UPPER
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
-from robodyn_ros.simulation.plant_step import plant_program
+from robodyn_ros.simulation.plant_step import EVERYTHING, MOTION_UNDER_EFFORTS, Scope, plant_program
 
 GEAR = GearTrain([50.0, -43.0])
 
@@ -278,3 +279,58 @@ def test_batch_is_each_robot_on_its_own():
         np.testing.assert_allclose(batch["state"][k], single["state"], rtol=1e-9, atol=1e-11)
     first = procedure.batch(state=states, command=commands, steps=1)["rounds"]
     assert len(set(first.tolist())) > 1
+
+
+NEVER_READ = 1e3
+KINDS = {
+    "free": {"friction": Friction(np.full(6, 0.3), np.zeros(6))},
+    "dry": {"friction": Friction(np.full(6, 0.3), np.linspace(0.0, 6.0, 6))},
+    "motors": {"friction": Friction(np.full(6, 0.3), np.zeros(6)),
+               "actuators": JointActuators(Actuators(DCMotor(np.full(6, 0.5), np.full(6, 0.05), np.full(6, 1e-4),
+                                                             np.full(6, 1e-3)), GearTrain(np.full(6, 100.0))),
+                                           voltage_limit=24.0, current_limit=6.0)},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta"])
+def test_what_a_program_leaves_out_does_not_change_the_motion(kind, integrator):
+    """Robots that swing freely, run into their stops, stick, or draw all the current there is."""
+    robot = Robot.from_urdf(robot_file("arm6"))
+    model = PlantModel.of_description(robot.model, 1e-3, integrator=integrator, **KINDS[kind])
+    rng = np.random.default_rng(3)
+    upper = robot.model.position_upper
+    states = np.array([model.state(np.where(rng.random(6) < 0.3, upper - 1e-3, rng.uniform(-1, 1, 6)),
+                                   rng.choice([0.0, 1.0], 6) * rng.normal(size=6)) for _ in range(19)])
+    commands = np.zeros((19, len(Command), 6))
+    commands[:, Command.EFFORT] = 100.0 * rng.normal(size=(19, 6))
+    noise = commands.copy()
+    noise[:, Command.VOLTAGE:] = NEVER_READ
+    results = {}
+    for scope, command in ((EVERYTHING, commands), (MOTION_UNDER_EFFORTS, noise)):
+        variables, statements = plant_program(model, scope)
+        procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"), ("state",))
+        results[scope] = procedure.batch(state=states, command=command, steps=40)["state"]
+        single = procedure(state=states[7], command=command[7], steps=40)["state"]
+        np.testing.assert_allclose(results[scope][7], single, rtol=1e-9, atol=1e-9)
+        interpreted = procedure.interpret(state=states[7], command=command[7], steps=2)["state"]
+        np.testing.assert_allclose(procedure(state=states[7], command=command[7], steps=2)["state"], interpreted,
+                                   rtol=1e-9, atol=1e-9)
+    whole, part = results[EVERYTHING], results[MOTION_UNDER_EFFORTS]
+    if kind != "dry":
+        assert np.isin(whole[:, Row.PIECE], (LOWER, UPPER)).any()
+    np.testing.assert_allclose(part[:, :Row.DRIVE_WORK], whole[:, :Row.DRIVE_WORK], rtol=1e-8, atol=1e-8)
+    assert whole[:, Row.DRIVE_WORK].all()
+    assert not part[:, Row.DRIVE_WORK:].any()
+
+
+def test_a_program_for_efforts_takes_fewer_operations():
+    model = PlantModel.of_description(Robot.from_urdf(robot_file("arm6")).model, **KINDS["dry"])
+
+    def operations(scope):
+        variables, statements = plant_program(model, scope)
+        procedure = compile_procedure(variables, statements, ("state", "command"), ("state",))
+        return sum(tape.operation_count for tape in procedure.tapes)
+
+    without_brake = operations(Scope(frozenset(Command) - {Command.BRAKE}))
+    assert operations(MOTION_UNDER_EFFORTS) < without_brake < operations(EVERYTHING)
