@@ -149,9 +149,9 @@ def limits() -> str:
 PLANT = Section(
     "Steps of the simulated robot",
     "arm7 with viscous friction, by the semi-implicit Euler method with steps of 1 ms, damping implicit, under "
-    "constant efforts, in a compiled loop; time per robot and step. Ours looks at the limits of positions and efforts; "
-    "one robot is a `Plant`, which also has brakes, hence dry friction, takes voltages and sums energies, a batch is what "
-    "rollouts do. MuJoCo has neither contacts nor limits to look at.",
+    "constant efforts, in a compiled loop; time per robot and step. Ours looks at the limits of positions and efforts. "
+    "One robot is a `Plant`, which has brakes too, hence dry friction, takes voltages and sums energies; a batch does "
+    "what rollouts do. MuJoCo has neither contacts nor limits to look at.",
     ("ours", "MuJoCo", "ours [ns]", "MuJoCo [ns]", *RATIO_HEAD),
     rows,
     limits=limits,
