@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from robodyn_ros.description.model import Array, RobotModel, skew
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.moments import Composite, trace_minus
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
-from robodyn_ros.kinematics.forward import joint_twist, link_poses
+from robodyn_ros.kinematics.forward import joint_poses, joint_twist
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_parent
 
 
 class CompositeMotion(NamedTuple):
-    """A moving composite body in base axes about the base's origin: sums over its particles (m, r).
+    """A moving composite body in a frame at rest, about its origin: sums over its particles (m, r).
 
     Attributes:
         inertia: Moments of its mass.
@@ -50,7 +51,7 @@ class CompositeMotion(NamedTuple):
 
 
 class JointMotion(NamedTuple):
-    """A joint and what it carries, in base axes about the base's origin.
+    """A joint and what it carries, in a frame at rest, about its origin.
 
     Attributes:
         axis: Twist S of the joint per velocity of its degree of freedom, shape (6,).
@@ -77,14 +78,14 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
         v: Joint velocities, shape (n,) [rad/s or m/s].
 
     Returns:
-        In the order of ``model.joints``.
+        In the order of ``model.joints``, all in the one frame of ``common_frame``.
 
     Raises:
         InputError: An array has another shape.
     """
     joints = model.joints
     motions: list[JointMotion] = []
-    for joint, pose, body in zip(joints, link_poses(model, q), regrouped_bodies(model), strict=True):
+    for joint, pose, body in zip(joints, common_frame(model, q).poses, regrouped_bodies(model), strict=True):
         axis = joint.multiplier * twist_in_parent(pose, joint_twist(joint))
         twist = axis * v[joint.dof] + (motions[joint.parent].twist if joint.parent >= 0 else np.zeros(6))
         link = body.in_parent(pose)
@@ -96,18 +97,50 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
     return motions
 
 
+class CommonFrame(NamedTuple):
+    """One frame for all links, at rest, as it is at this instant.
+
+    Attributes:
+        poses: Pose of each link in it, in the order of ``model.joints``, shape (4, 4) each.
+        gravity: Gravitational acceleration in its axes, shape (3,) [m/s^2].
+    """
+
+    poses: list[Array]
+    gravity: Array
+
+
+def common_frame(model: RobotModel, q: Array) -> CommonFrame:
+    """The frame of the link that carries all others, where there is one, else the base's.
+
+    What is summed over links and taken by twists does not depend on the frame. In that of the first link, nothing but
+    gravity depends on the first joint's position, and all axes on one position less: much shorter formulas.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+    """
+    steps, roots = joint_poses(model, q), [joint for joint in model.joints if joint.parent < 0]
+    gravity = model.gravity
+    if len(roots) == 1:
+        gravity, steps[0] = steps[0][:3, :3].T @ gravity, np.eye(4)
+    poses: list[Array] = []
+    for joint, step in zip(model.joints, steps, strict=True):
+        poses.append(step if joint.parent < 0 else poses[joint.parent] @ step)
+    return CommonFrame(poses, gravity)
+
+
 @checks_joint_arrays
 def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
     """C(q, v) of Christoffel symbols [LynchPark] (9.87), in O(n depth) as [EcheandiaWensing] do it.
 
     For one particle at r(q), (9.87) is C_ij = m (dr/dq_i) · d/dt(dr/dq_j): the symbols of M_ij = m (dr/dq_i) ·
-    (dr/dq_j) are m (dr/dq_i) · (d^2r/dq_j dq_k). A link's particles have dr/dq = J_v - [r] J_w with the base-axes
-    Jacobian J = (J_w, J_v) of the link. Summed over them,
+    (dr/dq_j) are m (dr/dq_i) · (d^2r/dq_j dq_k). A link's particles have dr/dq = J_v - [r] J_w with the Jacobian
+    J = (J_w, J_v) of the link in a frame at rest. Summed over them,
 
         C = sum over links of J^T (G J' + B J),    B = [[K, 0], [-[p], 0]],
 
     p = sum m r' being the link's linear momentum and K = -sum m [r][r']. For the joints i and j before a link the
-    columns of J are their twists S_i, S_j in base axes, so one composite body per joint serves all its links.
+    columns of J are their twists S_i, S_j, so one composite body per joint serves all its links.
 
     Args:
         model: The robot.
@@ -120,21 +153,22 @@ def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
     Raises:
         InputError: An array has another shape.
     """
-    return coriolis_of(model, joint_motions(model, q, v))
+    return coriolis_of(model, joint_motions(model, q, v), np.result_type(q, v, float))
 
 
-def coriolis_of(model: RobotModel, motions: list[JointMotion]) -> Array:
+def coriolis_of(model: RobotModel, motions: list[JointMotion], kind: DTypeLike) -> Array:
     """``coriolis_matrix`` of joints that move so.
 
     Args:
         model: The robot.
         motions: As ``joint_motions`` gives them.
+        kind: Of the numbers.
 
     Returns:
         Shape (n, n).
     """
     joints = model.joints
-    matrix = np.zeros((model.n, model.n), dtype=np.result_type(*(motion.rate for motion in motions), float))
+    matrix = np.zeros((model.n, model.n), dtype=kind)
     for joint, motion in zip(joints, motions, strict=True):
         wrench = motion.body.inertia.momentum(motion.axis)  # G S
         wrench_column = motion.body.inertia.momentum(motion.rate) + motion.body.times(motion.axis)  # G S' + B S

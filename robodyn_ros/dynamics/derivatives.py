@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from robodyn_ros.compile import derivative_at
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.coriolis import JointMotion, coriolis_of, joint_motions
+from robodyn_ros.dynamics.coriolis import JointMotion, common_frame, coriolis_of, joint_motions
 from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass
 from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
@@ -22,7 +23,7 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
     Turning joint j turns all that it carries, with it the wrenches there, and no joint behind it feels that. But the
     motion of the link before it does not turn along. Seen from what is carried, that link therefore gains the velocity
     D_j = [V, S_j] and the acceleration E_j = [V', S_j] + [V, D_j], V and V' being its own. Summed over what joint j
-    carries, all in base axes, the wrench thus changes by
+    carries, all in one frame at rest, the wrench thus changes by
 
         dF/dq_j = -ad_{S_j}^T F + G E_j + 2 B D_j,    dF/dv_j = 2 (G S_j' + B S_j),    dF/da_j = G S_j
 
@@ -40,9 +41,9 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
     Raises:
         InputError: An array has another shape.
     """
-    motions = joint_motions(model, q, v)
-    by_position = _effort_by_position(model, motions, v, a)
-    return np.array([by_position, 2.0 * coriolis_of(model, motions), _mass_of(model, motions)])
+    motions, kind = joint_motions(model, q, v), np.result_type(q, v, a, float)
+    by_position = _effort_by_position(model, motions, _base_acceleration(model, q), v, a, kind)
+    return np.array([by_position, 2.0 * coriolis_of(model, motions, kind), _mass_of(model, motions, kind)])
 
 
 @checks_joint_arrays
@@ -68,10 +69,11 @@ def forward_dynamics_derivatives(
     Raises:
         InputError: An array has another shape; or a joint moves no inertia.
     """
-    motions = joint_motions(model, q, v)
-    coriolis, mass = coriolis_of(model, motions), _mass_of(model, motions)
-    a = solve_mass(mass, tau - coriolis @ v - _gravity_of(model, motions))
-    by_position = _effort_by_position(model, motions, v, a)
+    motions, kind = joint_motions(model, q, v), np.result_type(q, v, tau, float)
+    coriolis, mass = coriolis_of(model, motions, kind), _mass_of(model, motions, kind)
+    base_acceleration = _base_acceleration(model, q)
+    a = solve_mass(mass, tau - coriolis @ v - _gravity_of(model, motions, base_acceleration, kind))
+    by_position = _effort_by_position(model, motions, base_acceleration, v, a, kind)
     if tau_by_position is not None:
         by_position = by_position - tau_by_position
     solution = solve_mass(mass, np.concatenate([-by_position, -2.0 * coriolis], axis=1))
@@ -125,15 +127,15 @@ def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: s
     return derivative_at(lambda position, constant: geometric_jacobian(model, position, link).T @ constant, (q, wrench))
 
 
-def _base_acceleration(model: RobotModel) -> Array:
+def _base_acceleration(model: RobotModel, q: Array) -> Array:
     """V'_0 of the base, as which gravity enters, shape (6,)."""
-    return np.concatenate([np.zeros(3), -model.gravity])
+    return np.concatenate([np.zeros(3), -common_frame(model, q).gravity])
 
 
-def _mass_of(model: RobotModel, motions: list[JointMotion]) -> Array:
+def _mass_of(model: RobotModel, motions: list[JointMotion], kind: DTypeLike) -> Array:
     """M, shape (n, n): S_i^T G S_j of joints one behind the other."""
     joints = model.joints
-    matrix = np.zeros((model.n, model.n), dtype=np.result_type(*(motion.axis for motion in motions), float))
+    matrix = np.zeros((model.n, model.n), dtype=kind)
     for joint, motion in zip(joints, motions, strict=True):
         wrench = motion.body.inertia.momentum(motion.axis)
         matrix[joint.dof, joint.dof] += motion.axis @ wrench
@@ -146,20 +148,24 @@ def _mass_of(model: RobotModel, motions: list[JointMotion]) -> Array:
     return matrix
 
 
-def _gravity_of(model: RobotModel, motions: list[JointMotion]) -> Array:
+def _gravity_of(
+    model: RobotModel, motions: list[JointMotion], base_acceleration: Array, kind: DTypeLike
+) -> Array:
     """g, shape (n,)."""
-    effort = np.zeros(model.n, dtype=np.result_type(*(motion.axis for motion in motions), float))
+    effort = np.zeros(model.n, dtype=kind)
     for joint, motion in zip(model.joints, motions, strict=True):
-        effort[joint.dof] += motion.axis @ motion.body.inertia.momentum(_base_acceleration(model))
+        effort[joint.dof] += motion.axis @ motion.body.inertia.momentum(base_acceleration)
     return effort
 
 
-def _effort_by_position(model: RobotModel, motions: list[JointMotion], v: Array, a: Array) -> Array:
+def _effort_by_position(
+    model: RobotModel, motions: list[JointMotion], base_acceleration: Array, v: Array, a: Array, kind: DTypeLike
+) -> Array:
     """dtau/dq, shape (n, n)."""
-    joints, base_acceleration = model.joints, _base_acceleration(model)
-    accelerations = _accelerations(model, motions, v, a)
+    joints = model.joints
+    accelerations = _accelerations(model, motions, base_acceleration, v, a)
     wrenches = _wrenches(model, motions, accelerations)
-    result = np.zeros((model.n, model.n), dtype=np.result_type(*wrenches, float))
+    result = np.zeros((model.n, model.n), dtype=kind)
     gains: list[Array] = []  # E
     for index, (joint, motion) in enumerate(zip(joints, motions, strict=True)):
         axis, rate, inertia = motion.axis, motion.rate, motion.body.inertia
@@ -181,21 +187,23 @@ def _effort_by_position(model: RobotModel, motions: list[JointMotion], v: Array,
     return result
 
 
-def _accelerations(model: RobotModel, motions: list[JointMotion], v: Array, a: Array) -> list[Array]:
-    """V' of every link in base axes, with that of the base, shape (6,) each."""
+def _accelerations(
+    model: RobotModel, motions: list[JointMotion], base_acceleration: Array, v: Array, a: Array
+) -> list[Array]:
+    """V' of every link, with that of the base, shape (6,) each."""
     accelerations: list[Array] = []
     for joint, motion in zip(model.joints, motions, strict=True):
-        before = _base_acceleration(model) if joint.parent < 0 else accelerations[joint.parent]
+        before = base_acceleration if joint.parent < 0 else accelerations[joint.parent]
         accelerations.append(before + motion.rate * v[joint.dof] + motion.axis * a[joint.dof])
     return accelerations
 
 
 def _wrenches(model: RobotModel, motions: list[JointMotion], accelerations: list[Array]) -> list[Array]:
-    """F of every joint, [LynchPark] (9.56), in base axes about the base's origin, shape (6,) each."""
+    """F of every joint, [LynchPark] (9.56), about the frame's origin, shape (6,) each."""
     wrenches = []
     for motion, acceleration in zip(motions, accelerations, strict=True):
         omega, velocity = motion.twist[:3], motion.twist[3:]
-        origin = acceleration[3:] + cross(omega, velocity)  # of the point of the link that is at the base's origin
+        origin = acceleration[3:] + cross(omega, velocity)  # of the point of the link that is at the frame's
         wrenches.append(PointAccelerations.of(omega, acceleration[:3], origin).wrench(motion.link))
     for index in reversed(range(len(wrenches))):
         parent = model.joints[index].parent
