@@ -28,6 +28,7 @@ class Partition(NamedTuple):
         pieces: The steps of each.
         slots: Where in the memory between the pieces a value is kept, by entry; only those that a later piece uses.
         slot_count: Size of that memory.
+        load_count: How often a piece takes a value from there.
         sines: Entry that is the sine of an entry, where the tape has one.
         cosines: The same for the cosine.
     """
@@ -35,6 +36,7 @@ class Partition(NamedTuple):
     pieces: list[list[Step]]
     slots: dict[int, int]
     slot_count: int
+    load_count: int
     sines: dict[int, int]
     cosines: dict[int, int]
 
@@ -54,7 +56,7 @@ def partition(tape: Tape, angles_at_once: int) -> Partition:
     # Formulas written row by row may leave values long unused, which another order avoids; others it makes worse.
     order = _depth_first(codes, operands, tape.outputs.tolist())
     as_needed = _cut(codes, operands, _steps(codes, operands, stages, order, angles_at_once))
-    return min(as_traced, as_needed, key=lambda plan: len(plan.slots))
+    return min(as_traced, as_needed, key=lambda plan: len(plan.slots) + plan.load_count)
 
 
 def _stages(codes: list[int], operands: list[list[int]]) -> list[int]:
@@ -115,6 +117,7 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Part
     pieces = [steps[start : start + size] for start in range(0, len(steps), size)] or [[]]
     made_in: dict[int, int] = {}
     last_use: dict[int, int] = {}
+    load_count = 0
     for number, piece in enumerate(pieces):
         for step in piece:
             if isinstance(step, tuple):
@@ -124,11 +127,12 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Part
                 used, made = [operand for operand in operands[step] if operand >= 0], [step]
             for entry in used:
                 if codes[entry] > op.CONSTANT:
+                    load_count += made_in[entry] != number and last_use.get(entry) != number
                     last_use[entry] = number
             for entry in made:
                 made_in[entry] = number
     slots, count = _slots(len(pieces), made_in, last_use)
-    return Partition(pieces, slots, count, sines, cosines)
+    return Partition(pieces, slots, count, load_count, sines, cosines)
 
 
 def _slots(piece_count: int, made_in: dict[int, int], last_use: dict[int, int]) -> tuple[dict[int, int], int]:

@@ -94,10 +94,19 @@ def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array
         InputError: A pivot is 0 by structure.
     """
     lower, inverse_pivots = _factors(matrix, singular)
-    x = right.astype(np.result_type(matrix, right))
-    for k in reversed(range(len(x))):
-        x[:k] = x[:k] - np.multiply.outer(lower[k, :k], x[k])  # L^T y = b
-    x = (x.T * inverse_pivots).T  # D z = y
+    if right.ndim == 1:
+        return _substituted(lower, inverse_pivots, right)
+    # One column after the other: traced, what a column needs is then still in registers.
+    columns = [_substituted(lower, inverse_pivots, column) for column in right.T]
+    return np.array(columns).T.reshape(right.shape)
+
+
+def _substituted(lower: Array, inverse_pivots: Array, right: Array) -> Array:
+    """The solution for one right side, shape (n,)."""
+    x = right.astype(np.result_type(lower, right))
+    for k in reversed(range(1, len(x))):
+        x[:k] = x[:k] - lower[k, :k] * x[k]  # L^T y = b
+    x = x * inverse_pivots  # D z = y
     for k in range(1, len(x)):
         x[k] = x[k] - lower[k, :k] @ x[:k]  # L x = z
     return x
