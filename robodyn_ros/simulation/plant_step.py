@@ -101,7 +101,10 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
 
 
 def report_statement(plant: PlantModel) -> Statement:
-    """What to do after some steps for ``report``, shape (len(Report), n), and ``health``, finite if the state is."""
+    """What to do after some steps for ``report``, shape (len(Report), n), and ``health``, finite if the state is.
+
+    The steps are those of a program for `EVERYTHING`.
+    """
     return Compute(partial(_report, plant), ("state", "command", "voltage", "friction", "impulse"),
                    ("report", "health"))
 

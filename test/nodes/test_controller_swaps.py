@@ -18,7 +18,13 @@ from robodyn_ros.resources import robot_file
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 FOLLOWS = {name: load_controller(name).follows for name in controller_names()}
 TURNING_POINTS = np.array([[0.9, -1.6], [0.3, -0.9]])
+TURNING_POSES = ROBOT.dynamics().batch.forward_kinematics(TURNING_POINTS)
 FASTEST = 20.0  # [rad/s]
+
+
+def farthest(points, here):
+    """Which of some points is farthest."""
+    return int(np.linalg.norm(points - here, axis=1).argmax())
 
 
 def every_ordered_pair(names):
@@ -57,11 +63,12 @@ def test_every_ordered_pair_of_controllers_is_swapped_in_motion(rig):
     rig.set(controller=tour[0])
     for before, after in zip(tour, tour[1:], strict=False):
         here = np.array(rig.next().feedback.positions)
-        goal = TURNING_POINTS[np.linalg.norm(TURNING_POINTS - here, axis=1).argmax()]  # not where the arm is
         if FOLLOWS[before] is JointReference:
-            rig.publisher.publish(trajectory([0.5], [goal]))
+            rig.publisher.publish(trajectory([0.5], [TURNING_POINTS[farthest(TURNING_POINTS, here)]]))
         elif FOLLOWS[before] in (CartesianReference, ForceReference):
-            pose = PoseStamped(pose=to_pose(ROBOT.dynamics().forward_kinematics(goal)))
+            # Where the tip is not: the arm may have come to a place with its elbow on the other side.
+            tip = ROBOT.dynamics().forward_kinematics(here)
+            pose = PoseStamped(pose=to_pose(TURNING_POSES[farthest(TURNING_POSES[:, :3, 3], tip[:3, 3])]))
             pose.header.frame_id = ROBOT.model.base_link
             poses.publish(pose)
         if FOLLOWS[before] is not None:
