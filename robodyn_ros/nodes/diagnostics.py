@@ -31,11 +31,13 @@ class Diagnostics:
     Attributes:
         counters: How often each kind of problem, or anything else counted, happened.
         values: Called once a second for further values to publish.
+        checks: Called before that, each time; they may count problems, raise and clear conditions.
     """
 
     def __init__(self, node: Node) -> None:
         self.counters: Counter[str] = Counter()
         self.values: Callable[[], Mapping[str, object]] = dict
+        self.checks: list[Callable[[], None]] = []
         self._node = node
         self._conditions: dict[str, tuple[bool, str]] = {}
         self._last_warning: dict[str, float] = {}
@@ -43,7 +45,7 @@ class Diagnostics:
         self._problems = 0
         self._problems_published = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        node.create_timer(1.0, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_timer(1.0, self._once_a_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def count(self, kind: str) -> None:
         """Count an event that is worth a number but no warning."""
@@ -98,6 +100,11 @@ class Diagnostics:
         message = DiagnosticArray(status=[self.status()])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
+
+    def _once_a_second(self) -> None:
+        for check in self.checks:
+            check()
+        self.publish()
 
     def _log(self, error: bool, text: str) -> None:
         # Two statements: rclpy remembers a call's severity by its line and refuses a change.

@@ -32,7 +32,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
-from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -78,7 +77,7 @@ class RobodynNode(Node):
                 self.diagnostics.clear_condition(key, "all publishers are heard")
 
         key = f"publishers not heard {len(self._control_paths)}"
-        self.create_timer(1.0, look_for_unheard_publishers, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.diagnostics.checks.append(look_for_unheard_publishers)
         return path
 
     def start(self, on_failure: Callable[[BaseException], None]) -> None:

@@ -84,6 +84,8 @@ class Plant:
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else self._position(position)
         self.reset()
+        if compiled:
+            _ = self.energy  # what it takes is compiled now, and not between two steps
 
     @property
     def time(self) -> float:
@@ -103,7 +105,7 @@ class Plant:
     @property
     def energy(self) -> Energy:
         """Where the energy is, and where it came from and went since the last reset or new state."""
-        return energy(self.model, self._dynamics.mass_matrix(self.q), self._state)
+        return energy(self.model, self._dynamics, self._state)
 
     def joint_inertia(self) -> Array:
         """Inertia that each joint feels when it moves alone, rotors included, shape (n,) [kg m^2 or kg]."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.energy import potential_energy
+from robodyn_ros.dynamics.evaluator import Dynamics
 from robodyn_ros.simulation.motion import ideal_effort, viscous
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Report, Row
 
@@ -129,20 +129,20 @@ def actuator_state(plant: PlantModel, state: Array, reported: Array) -> Actuator
     )
 
 
-def energy(plant: PlantModel, mass_matrix: Array, state: Array) -> Energy:
+def energy(plant: PlantModel, dynamics: Dynamics, state: Array) -> Energy:
     """The energies.
 
     Args:
         plant: What is simulated.
-        mass_matrix: M(q) of the links, shape (n, n).
+        dynamics: Of its rigid bodies.
         state: Shape (len(Row), n).
     """
-    v = state[Row.VELOCITY]
-    inertia = mass_matrix + np.diag(plant.actuators.reflected_inertia)
+    q, v = state[Row.POSITION], state[Row.VELOCITY]
+    inertia = dynamics.mass_matrix(q) + np.diag(plant.actuators.reflected_inertia)
     sums = state.sum(axis=1).tolist()
     return Energy(
         kinetic=float(0.5 * v @ inertia @ v),
-        potential=float(potential_energy(plant.model, state[Row.POSITION])),
+        potential=float(dynamics.potential_energy(q)),
         magnetic=float(plant.actuators.magnetic_energy(state[Row.CURRENT]).sum()),
         drive_work=sums[Row.DRIVE_WORK],
         external_work=sums[Row.EXTERNAL_WORK],

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.clock import Clock
 
 from robodyn_ros.nodes import diagnostics as module
 from robodyn_ros.nodes.diagnostics import WARN_EVERY, Diagnostics
@@ -13,7 +14,7 @@ class Node:
     """What a node logs, and its diagnostics' timer and publisher."""
 
     def __init__(self):
-        self.log, self.published = [], []
+        self.log, self.published, self.timers = [], [], []
         self.logger = SimpleNamespace(**{
             level: lambda text, level=level: self.log.append((level, text)) for level in ("info", "warning", "error")})
 
@@ -23,8 +24,11 @@ class Node:
     def create_publisher(self, *_):
         return SimpleNamespace(publish=self.published.append)
 
-    def create_timer(self, *_, **__):
-        pass
+    def create_timer(self, period, callback, **__):
+        self.timers.append((period, callback))
+
+    def get_clock(self):
+        return Clock()
 
     def get_name(self):
         return "arm"
@@ -84,3 +88,14 @@ def test_the_status_is_as_bad_as_the_worst_and_problems_are_news_once(clock):
     diagnostics.raise_condition("diverged", "not finite", error=True)
     status = diagnostics.status()
     assert (status.level, status.message) == (DiagnosticStatus.ERROR, "no command; not finite")
+
+
+def test_checks_come_before_each_publication():
+    node = Node()
+    diagnostics = Diagnostics(node)
+    ((period, tick),) = node.timers
+    assert period == 1.0
+    diagnostics.checks.append(lambda: diagnostics.raise_condition("deaf", "nobody is heard"))
+    tick()
+    (message,) = node.published
+    assert message.status[0].message == "nobody is heard"
