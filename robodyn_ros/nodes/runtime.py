@@ -48,7 +48,7 @@ EXIT_OK, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
 
 # A thread that wants the interpreter waits at most this long for another that holds it (Python's default: 5 ms). A
 # control period waits several times, after each wait and each publication: with 0.5 ms, diagnostics cost it a period.
-_SWITCH_INTERVAL = 0.00005
+_SWITCH_INTERVAL = 0.00001
 
 class RobodynNode(Node):
     """A node with declared parameters, diagnostics and control paths.

@@ -1,5 +1,8 @@
 """The control path, seen from outside on a node in a process of its own."""
 
+import ctypes
+import threading
+
 import pytest
 from probe_rig import echo, start
 from rclpy.qos import qos_profile_sensor_data
@@ -8,6 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
+from robodyn_ros.nodes import control_path
 from robodyn_ros.nodes.qos import CONTROL_QOS
 
 pytestmark = pytest.mark.usefixtures("probe")
@@ -49,3 +53,16 @@ def test_failing_control_path_ends_the_process_with_a_report():
         assert process.wait() == 1
         assert "the control path failed" in process.output()
         assert "asked to crash" in process.output()
+
+
+def test_waits_of_a_thread_end_on_time():
+    slack = []
+
+    def run():
+        control_path._wake_on_time()
+        slack.append(ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))  # PR_GET_TIMERSLACK
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert slack == [1]
