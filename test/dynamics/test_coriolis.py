@@ -4,8 +4,9 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.dynamics.composite import mass_matrix
-from robodyn_ros.dynamics.coriolis import coriolis_matrix
+from robodyn_ros.dynamics.coriolis import common_frame, coriolis_matrix
 from robodyn_ros.dynamics.newton_euler import bias, gravity
+from robodyn_ros.kinematics.forward import link_poses
 
 
 def mass_matrix_derivatives(robot, q, step=1e-6):
@@ -58,3 +59,18 @@ def test_passivity(urdf, seed):
     q, v = random_state(robot, seed, 2)
     difference = mass_matrix_derivatives(robot, q) @ v - 2 * coriolis_matrix(robot, q, v)
     np.testing.assert_allclose(difference, -difference.T, atol=1e-6 * np.max(mass_matrix(robot, q)))
+
+
+@settings(deadline=None, max_examples=30)
+@given(urdf_robots(), SEEDS)
+def test_the_common_frame_is_the_first_links_or_the_bases(urdf, seed):
+    robot = PinReference(urdf).robot
+    (q,) = random_state(robot, seed, 1)
+    poses, gravity = common_frame(robot, q)
+    in_base = link_poses(robot, q)
+    carries_all = sum(joint.parent < 0 for joint in robot.joints) == 1
+    frame = in_base[0] if carries_all else np.eye(4)
+    np.testing.assert_allclose([frame @ pose for pose in poses], in_base, atol=1e-12)
+    np.testing.assert_allclose(frame[:3, :3] @ gravity, robot.gravity, atol=1e-12)
+    if carries_all:
+        np.testing.assert_array_equal(poses[0], np.eye(4))
