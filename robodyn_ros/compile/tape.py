@@ -56,12 +56,6 @@ class Tape:
         return int(np.count_nonzero(self.codes > op.CONSTANT))
 
     @property
-    def angle_count(self) -> int:
-        """Number of distinct values whose sine or cosine is taken."""
-        trigonometric = (self.codes == op.SIN) | (self.codes == op.COS)
-        return len(np.unique(self.operands[trigonometric, 0]))
-
-    @property
     def inputs_read(self) -> set[int]:
         """Positions among all input elements of those that the tape reads."""
         return set(self.operands[self.codes == op.INPUT, 0].tolist())
