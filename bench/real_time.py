@@ -1,6 +1,6 @@
 """Hardware and controller in real time at 1 kHz, beside processes that do nothing but sleep until each period.
 
-``python -m bench.real_time sleep SECONDS`` is that process; ``observe SECONDS`` is one that notes how long after each
+``python -m bench.real_time sleep SECONDS`` is such a process; ``observe SECONDS`` is one that notes how long after each
 state's time the command that answers it arrives. They print lateness in seconds, as JSON.
 """
 

@@ -84,8 +84,6 @@ class Plant:
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else self._position(position)
         self.reset()
-        if compiled:
-            _ = self.energy  # what it takes is compiled now, and not between two steps
 
     @property
     def time(self) -> float:

@@ -261,18 +261,24 @@ def test_flags_tell_which_limit_cut_off():
     assert plant.actuator_state.voltage_saturated.tolist() == [True, False]
 
 
+def near_their_stops(model, seed, effort):
+    """States and commands of 19 robots, some of whose joints are at rest, or just before a stop."""
+    rng, n = np.random.default_rng(seed), model.n
+    upper = model.limits.upper
+    states = np.array([model.state(np.where(rng.random(n) < 0.3, upper - 1e-3, rng.uniform(-1, 1, n)),
+                                   rng.choice([0.0, 1.0], n) * rng.normal(size=n)) for _ in range(19)])
+    commands = np.zeros((19, len(Command), n))
+    commands[:, Command.EFFORT] = effort * rng.normal(size=(19, n))
+    return states, commands
+
+
 def test_batch_is_each_robot_on_its_own():
     """Samples of a vector that need different numbers of rounds do not disturb each other."""
     robot = Robot.from_urdf(robot_file("arm6"))
     model = PlantModel.of_description(robot.model, 1e-3, friction=Friction(np.full(6, 0.3), np.linspace(0.0, 6.0, 6)))
     variables, statements = plant_program(model)
     procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"), ("state", "rounds"))
-    rng = np.random.default_rng(12)
-    upper = robot.model.position_upper
-    states = np.array([model.state(np.where(rng.random(6) < 0.3, upper - 1e-3, rng.uniform(-1, 1, 6)),
-                                   rng.choice([0.0, 1.0], 6) * rng.normal(size=6)) for _ in range(19)])
-    commands = np.zeros((19, len(Command), 6))
-    commands[:, Command.EFFORT] = 30.0 * rng.normal(size=(19, 6))
+    states, commands = near_their_stops(model, seed=12, effort=30.0)
     batch = procedure.batch(state=states, command=commands, steps=7)
     for k in range(19):
         single = procedure(state=states[k], command=commands[k], steps=7)
@@ -298,12 +304,7 @@ def test_what_a_program_leaves_out_does_not_change_the_motion(kind, integrator):
     """Robots that swing freely, run into their stops, stick, or draw all the current there is."""
     robot = Robot.from_urdf(robot_file("arm6"))
     model = PlantModel.of_description(robot.model, 1e-3, integrator=integrator, **KINDS[kind])
-    rng = np.random.default_rng(3)
-    upper = robot.model.position_upper
-    states = np.array([model.state(np.where(rng.random(6) < 0.3, upper - 1e-3, rng.uniform(-1, 1, 6)),
-                                   rng.choice([0.0, 1.0], 6) * rng.normal(size=6)) for _ in range(19)])
-    commands = np.zeros((19, len(Command), 6))
-    commands[:, Command.EFFORT] = 100.0 * rng.normal(size=(19, 6))
+    states, commands = near_their_stops(model, seed=3, effort=100.0)
     noise = commands.copy()
     noise[:, Command.VOLTAGE:] = NEVER_READ
     results = {}
