@@ -13,7 +13,7 @@ from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.robots import Pair
 from bench.timing import Comparison, compare, seconds_per_call
 from robodyn_ros.compile import compile_function
-from robodyn_ros.dynamics.kernels import FUNCTIONS
+from robodyn_ros.dynamics.function_table import FUNCTIONS
 
 SAMPLES, LOOPED = 100_000, 1_000
 """States in our batch, and of them in the peer's loop, whose time grows with their number alone."""

@@ -50,7 +50,7 @@ def answers(names: Sequence[str]) -> dict[str, float]:
 
     imported, memory_before = time.perf_counter(), memory()
     from robodyn_ros import Robot
-    from robodyn_ros.dynamics.kernels import FUNCTIONS
+    from robodyn_ros.dynamics.function_table import FUNCTIONS
 
     robot = Robot.from_urdf(urdf)
     dynamics, zero = robot.dynamics(), np.zeros(robot.n)

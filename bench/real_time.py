@@ -19,7 +19,7 @@ import rclpy
 from bench.bare_echo import End
 from bench.hardware_reports import HardwareReports
 from bench.report import Section
-from robodyn_ros.nodes.processes import NodeProcess
+from robodyn_ros.commands.processes import NodeProcess
 
 RATE = 1000
 SECONDS = 60.0

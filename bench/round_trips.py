@@ -14,9 +14,9 @@ import rclpy
 from bench.hardware_reports import HardwareReports
 from bench.report import RATIO_HEAD, Section, ratio_cells
 from bench.timing import Comparison, seconds_per_call
+from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.control.controller import JointReference, State
 from robodyn_ros.control.registry import make_controller
-from robodyn_ros.nodes.processes import NodeProcess
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
@@ -82,7 +82,7 @@ def limits() -> str:
     return (f"Of a round trip the plant's step takes {step:.1f} µs and the law {answer:.1f} µs; besides, the nodes "
             "check names and values both ways, compare stamps and count for the diagnostics, which the bare echo does "
             "not. They make up for it by reading and writing stamp and numbers in the messages' bytes "
-            "(`robodyn_ros/nodes/joint_wire.py`), where rclpy makes an object of every message.")
+            "(`robodyn_ros/nodes/common/joint_wire.py`), where rclpy makes an object of every message.")
 
 
 ROUND_TRIPS = Section(

@@ -15,9 +15,9 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import Action, LaunchContext, LaunchDescription
+from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, set_up
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.graph import DEFAULT_ROBOT, NODES, Setup, set_up
 from robodyn_ros.resources import config_file
 
 ARGUMENTS = {

@@ -2,6 +2,6 @@
 
 import sys
 
-from robodyn_ros.cli import main
+from robodyn_ros.commands.command_line import main
 
 sys.exit(main())

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
-from robodyn_ros.dynamics.evaluator import Dynamics
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 if TYPE_CHECKING:
     from robodyn_ros.control.controller import Controller
-    from robodyn_ros.control.reference import Trajectory
+    from robodyn_ros.control.trajectories.reference import Trajectory
     from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable
     from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult
     from robodyn_ros.simulation.score import Rollout

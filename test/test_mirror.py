@@ -1,4 +1,4 @@
-"""Test files mirror source files: test/control/test_pd_gravity.py tests robodyn_ros/control/pd_gravity.py."""
+"""Test files mirror source files: test/control/laws/test_pd_gravity.py tests robodyn_ros/control/laws/pd_gravity.py."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ MODULES = sorted(path.relative_to(ROOT / "robodyn_ros").as_posix() for path in (
                  if path.name != "__init__.py")
 
 TESTED_BY = {
-    "__main__.py": "nodes/test_demo.py",  # runs python -m robodyn_ros
+    "__main__.py": "commands/test_demo.py",  # runs python -m robodyn_ros
     "errors.py": "test_architecture.py",  # classes without code
     # What a module hands on as it is; only the whole can be right or wrong.
     "compile/batch_text.py": "compile/test_batch.py",
@@ -21,37 +21,37 @@ TESTED_BY = {
     "compile/procedure_text.py": "compile/test_procedure.py",
     "compile/samples.py": "compile/test_batch.py",
     "compile/single_text.py": "compile/test_lowering.py",
-    "dynamics/functions.py": "dynamics/test_evaluator.py",  # abstract; single and batched calls are its two forms
-    "dynamics/kernels.py": "dynamics/test_evaluator.py",
+    "dynamics/functions.py": "dynamics/test_robot_dynamics.py",  # abstract; single and batched calls are its two forms
+    "dynamics/function_table.py": "dynamics/test_robot_dynamics.py",
     "kinematics/inverse_kinematics_failure.py": "kinematics/test_inverse_kinematics.py",
     "kinematics/newton_search.py": "kinematics/test_inverse_kinematics.py",
     # Laws that one table of formulas, gains and robots tests, and their contract.
-    "control/cartesian_reference.py": "control/test_cartesian_trajectory.py",
-    "control/computed_torque.py": "control/test_laws.py",
+    "control/trajectories/tip_reference.py": "control/trajectories/test_tip_trajectory.py",
+    "control/laws/computed_torque.py": "control/test_laws.py",
     "control/controller.py": "control/test_laws.py",
-    "control/damping.py": "control/test_laws.py",
-    "control/neural_weights.py": "control/test_neural.py",  # numbers
-    "control/pd.py": "control/test_laws.py",
+    "control/laws/damping.py": "control/test_laws.py",
+    "control/laws/neural_weights.py": "control/laws/test_neural.py",  # numbers
+    "control/laws/pd.py": "control/test_laws.py",
     # Parts of a rollout, and of the programs that print what rollouts gave.
     "simulation/closed_loop.py": "simulation/test_rollout.py",
-    "simulation/compare_program.py": "simulation/test_compare.py",
+    "commands/compare_program.py": "commands/test_compare.py",
     "simulation/scenario.py": "simulation/test_rollout.py",
     "simulation/score.py": "simulation/test_rollout.py",
-    "simulation/tune_program.py": "simulation/test_tune.py",
-    "simulation/tune_report.py": "simulation/test_tune.py",
+    "commands/tune_program.py": "commands/test_tune.py",
+    "commands/tune_report.py": "commands/test_tune.py",
     # Parts of nodes, which are tested from outside, as processes over DDS.
-    "nodes/controller_goal.py": "nodes/test_controller_action.py",
-    "nodes/controller_references.py": "nodes/test_controller.py",
-    "nodes/controller_sensing.py": "nodes/test_controller.py",
-    "nodes/controller_state.py": "nodes/test_controller.py",
-    "nodes/graph.py": "nodes/test_simulate.py",
-    "nodes/plant_settings.py": "nodes/test_plant_loop.py",  # values
-    "nodes/poses.py": "nodes/test_controller_cartesian.py",
-    "nodes/processes.py": "nodes/test_demo.py",
-    "nodes/qos.py": "nodes/test_control_path.py",
-    "nodes/signals.py": "nodes/test_runtime.py",
-    "nodes/swap.py": "nodes/test_demo.py",
-    "nodes/unserved_subscription.py": "nodes/test_control_path.py",
+    "nodes/controller/goal.py": "nodes/controller/test_action.py",
+    "nodes/controller/references.py": "nodes/controller/test_node.py",
+    "nodes/controller/sensing.py": "nodes/controller/test_node.py",
+    "nodes/controller/state.py": "nodes/controller/test_node.py",
+    "commands/simulation_setup.py": "commands/test_simulate.py",
+    "nodes/hardware/plant_settings.py": "nodes/hardware/test_plant_loop.py",  # values
+    "nodes/common/poses.py": "nodes/controller/test_tip_motions.py",
+    "commands/processes.py": "commands/test_demo.py",
+    "nodes/common/qos.py": "nodes/common/test_control_path.py",
+    "nodes/common/signals.py": "nodes/common/test_runtime.py",
+    "commands/swap.py": "commands/test_demo.py",
+    "nodes/common/unserved_subscription.py": "nodes/common/test_control_path.py",
 }
 """Where a module is tested that has no test file of its own: a part that only a neighbour uses, by that one's tests."""
 

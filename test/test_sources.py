@@ -83,7 +83,7 @@ def docstrings(path):
 def resolve(name):
     """The objects on the way to a dotted name below ``robodyn_ros``, module first."""
     if name.startswith("Robot"):
-        name = name.replace("Robot.dynamics()", "dynamics.evaluator.Dynamics").replace("Robot.", "robot.Robot.")
+        name = name.replace("Robot.dynamics()", "dynamics.robot_dynamics.Dynamics").replace("Robot.", "robot.Robot.")
     module, attributes = "robodyn_ros", name.split(".")
     while attributes and (ROOT / module.replace(".", "/")).is_dir():
         module += "." + attributes.pop(0)

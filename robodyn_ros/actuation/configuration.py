@@ -15,7 +15,7 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
-from robodyn_ros.actuation.sections import figure, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import figure, read_yaml, section
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError
 

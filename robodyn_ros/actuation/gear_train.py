@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.values import per_actuator, require
+from robodyn_ros.actuation.per_joint import per_actuator, require
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.arguments import as_array
 

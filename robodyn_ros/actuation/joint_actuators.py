@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
-from robodyn_ros.actuation.values import per_actuator, require
+from robodyn_ros.actuation.per_joint import per_actuator, require
 from robodyn_ros.compile import clip, less, less_equal, where
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from robodyn_ros.actuation.sections import figure, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import figure, read_yaml, section
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import share_directory

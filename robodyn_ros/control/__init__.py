@@ -1,6 +1,5 @@
 """Control laws, the contract that they keep, the registry that finds them, and the references they follow."""
 
-from robodyn_ros.control.cartesian_reference import CartesianReference, ForceReference
 from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import (
     DAMPING,
@@ -14,6 +13,7 @@ from robodyn_ros.control.parameters import (
     per_joint,
     scalar,
 )
+from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
 
 __all__ = [
     "DAMPING",

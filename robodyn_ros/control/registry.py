@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from robodyn_ros.control.controller import Controller
+from robodyn_ros.control.dry_run import FAULTS
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.reference import SOURCES
-from robodyn_ros.control.rehearsal import FAULTS
+from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError, PluginError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.description.figures import snap_pose
+from robodyn_ros.description.joint_and_link_elements import snap_pose
 from robodyn_ros.description.model import (
     STANDARD_GRAVITY,
     Array,

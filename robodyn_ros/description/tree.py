@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robodyn_ros.description.document import Document
-from robodyn_ros.description.figures import is_massless, read_inertia, read_origin, snap, snap_pose
+from robodyn_ros.description.joint_and_link_elements import is_massless, read_inertia, read_origin, snap, snap_pose
 from robodyn_ros.description.model import Array, Frame, Inertia
 from robodyn_ros.description.report import Report
 

@@ -17,7 +17,13 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.document import Document, read_document
-from robodyn_ros.description.figures import is_massless, read_axis, read_friction, read_limits, read_reductions
+from robodyn_ros.description.joint_and_link_elements import (
+    is_massless,
+    read_axis,
+    read_friction,
+    read_limits,
+    read_reductions,
+)
 from robodyn_ros.description.mimic import resolve_mimics
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
 from robodyn_ros.description.report import Report

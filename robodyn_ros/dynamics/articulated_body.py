@@ -10,11 +10,11 @@ import numpy as np
 
 from robodyn_ros.description.model import Array, Joint, RobotModel, skew
 from robodyn_ros.dynamics.moments import Composite, mirrored
-from robodyn_ros.dynamics.newton_euler import add_exerted_wrenches, body_wrench
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
 from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child, wrench_in_parent
+from robodyn_ros.textbook.newton_euler import add_exerted_wrenches, body_wrench
 
 MEAN_SQUARE_DEPTH = 50.0
 """Above this mean square of the joints' depths, articulated bodies take less time than a mass matrix: long chains.

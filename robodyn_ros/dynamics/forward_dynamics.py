@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.compile import Kernel
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_by_lapack, solution_is_short
-from robodyn_ros.dynamics.kernels import Kernels, Variant
+from robodyn_ros.dynamics.function_table import Kernels, Variant
 from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.textbook_kernel import TextbookKernel
 from robodyn_ros.errors import InputError

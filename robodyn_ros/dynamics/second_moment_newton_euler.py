@@ -19,10 +19,10 @@ import numpy as np
 from robodyn_ros.description.model import Array, Joint, RobotModel, skew
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.moments import Composite
-from robodyn_ros.dynamics.newton_euler import add_exerted_wrenches, joint_efforts
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import cross
+from robodyn_ros.textbook.newton_euler import add_exerted_wrenches, joint_efforts
 
 
 @checks_joint_arrays

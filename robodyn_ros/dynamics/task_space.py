@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.factorization import solve_mass, solve_positive_definite
-from robodyn_ros.dynamics.newton_euler import link_motions
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose, twist_in_child
+from robodyn_ros.textbook.newton_euler import link_motions
 
 
 def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.kernels import FUNCTIONS
+from robodyn_ros.dynamics.function_table import FUNCTIONS
 
 
 class Textbook:

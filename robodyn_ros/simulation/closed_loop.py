@@ -17,7 +17,7 @@ from robodyn_ros.compile import Compute, Procedure, Read, Record, Repeat, compil
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.workspace import pose_error
+from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.textbook import Textbook
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
-from robodyn_ros.dynamics.state_space import runge_kutta_step
 from robodyn_ros.simulation.joint_constraints import LOWER, STICKING, UPPER, Problem, friction_part
 from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative, inertia
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
+from robodyn_ros.textbook.state_space import runge_kutta_step
 
 
 def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> NDArray[Any]:

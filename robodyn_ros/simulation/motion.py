@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import within
 from robodyn_ros.compile import where
-from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.factorization import solve_mass
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.evaluator import Dynamics
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.simulation.motion import ideal_effort, viscous
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Report, Row
 

@@ -14,8 +14,8 @@ from robodyn_ros.compile import Procedure
 from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.reference import SOURCES, Trajectory
 from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure

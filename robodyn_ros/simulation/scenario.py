@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.reference import SOURCES, Trajectory
+from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.plant import default_position

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.control import CartesianReference, ForceReference, JointReference, State
-from robodyn_ros.control.reference import SOURCES
+from robodyn_ros.control.trajectories.reference import SOURCES
 
 
 def random_state(robot, seed=0, wrench=True):

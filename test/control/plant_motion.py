@@ -6,10 +6,10 @@ import numpy as np
 
 from robodyn_ros import Robot
 from robodyn_ros.control import CartesianReference, JointReference, State
-from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
-from robodyn_ros.control.reference import SOURCES
-from robodyn_ros.control.trajectory import JointTrajectory, Points
-from robodyn_ros.control.workspace import axis_rows, pose_error, task_axes
+from robodyn_ros.control.laws.task_space import axis_rows, pose_error, task_axes
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.reference import SOURCES
+from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
 from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_parameters
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

@@ -7,11 +7,11 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.computed_torque import ComputedTorque
 from robodyn_ros.control.controller import Law
-from robodyn_ros.control.damping import Damping
+from robodyn_ros.control.laws.computed_torque import ComputedTorque
+from robodyn_ros.control.laws.damping import Damping
+from robodyn_ros.control.laws.pid import PID
 from robodyn_ros.control.parameters import Parameters, per_joint, scalar
-from robodyn_ros.control.pid import PID
 from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("scara"))

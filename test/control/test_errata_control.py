@@ -7,9 +7,9 @@ from numpy.linalg import inv
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics
-from robodyn_ros.control.lyapunov import lyapunov_function
-from robodyn_ros.control.steady_state import error_transform, gravity_stiffness
 from robodyn_ros.resources import robot_file
+from robodyn_ros.textbook.lyapunov import lyapunov_function
+from robodyn_ros.textbook.steady_state import error_transform, gravity_stiffness
 
 ROBOT = Robot.from_urdf(robot_file("scara"))  # the one with viscous friction
 MODEL, DYNAMICS, N = ROBOT.model, ROBOT.dynamics(), ROBOT.n

@@ -9,9 +9,9 @@ from random_robots import urdf_robots
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.computed_torque import ComputedTorque, ComputedTorqueParameters
-from robodyn_ros.control.damping import Damping
-from robodyn_ros.control.pd import PD, PDParameters
+from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
+from robodyn_ros.control.laws.damping import Damping
+from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.registry import controller_names, load_controller
 from robodyn_ros.resources import robot_file, shipped_robots
 

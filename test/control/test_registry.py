@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from robodyn_ros import PluginError, Robot
-from robodyn_ros.control.pd import PD
+from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.registry import GROUP, controller_names, load_controller, make_controller, prefix
 from robodyn_ros.resources import robot_file
 
@@ -71,7 +71,7 @@ def test_an_entry_point_makes_a_controller_known(package):
 
 
 def test_module_and_class_need_no_entry_point():
-    assert load_controller("robodyn_ros.control.pd:PD") is PD
+    assert load_controller("robodyn_ros.control.laws.pd:PD") is PD
 
 
 def test_prefix_of_parameters_has_no_colon():
@@ -88,7 +88,7 @@ def test_prefix_of_parameters_has_no_colon():
         ("gone", ["'gone' cannot be imported", "Gone"]),
         ("a_script:Any", ["cannot be imported", "SystemExit: 3"]),
         ("no_such_module:PD", ["cannot be imported", "no_such_module"]),
-        ("robodyn_ros.control.pd:", ["cannot be imported"]),
+        ("robodyn_ros.control.laws.pd:", ["cannot be imported"]),
         (":PD", ["cannot be imported"]),
         ("a_users_plugins:Incomplete", ["Incomplete does not define update"]),
         ("a_users_plugins:NoController", ["expected a subclass of robodyn_ros.control.Controller"]),

@@ -13,11 +13,11 @@ from plant_motion import BENT, heavier
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
 from robodyn_ros.control import CartesianReference, ForceReference, JointReference, State
-from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
-from robodyn_ros.control.reference import SOURCES
+from robodyn_ros.control.laws.task_space import AXES
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
-from robodyn_ros.control.trajectory import JointTrajectory, Points
-from robodyn_ros.control.workspace import AXES
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.reference import SOURCES
+from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

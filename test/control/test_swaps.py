@@ -6,13 +6,13 @@ from plant_motion import BENT
 
 from robodyn_ros import Robot
 from robodyn_ros.control import CartesianReference, JointReference, State
-from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
-from robodyn_ros.control.damping import Damping
-from robodyn_ros.control.loop import ControlLoop, Plugin
-from robodyn_ros.control.reference import SOURCES
+from robodyn_ros.control.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.dry_run import rehearse
+from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
-from robodyn_ros.control.rehearsal import rehearse
-from robodyn_ros.control.trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.reference import SOURCES
+from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

@@ -6,8 +6,8 @@ from robodyn_ros.description.model import Frame, Inertia, Limits
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.kinematics.forward import forward_kinematics, link_poses
-from robodyn_ros.kinematics.homogeneous import rotation_transform, transform_point, translation_transform
 from robodyn_ros.resources import robot_file
+from robodyn_ros.textbook.homogeneous import rotation_transform, transform_point, translation_transform
 
 BODY = Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))
 # Franka Robotics, documentation of the Panda: modified Denavit-Hartenberg a, alpha, d, theta.

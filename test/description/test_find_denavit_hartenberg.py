@@ -7,10 +7,10 @@ from random_robots import urdf_robots
 from robodyn_ros.description.denavit_hartenberg import load_dh
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.dynamics.newton_euler import inverse_dynamics
 from robodyn_ros.errors import DescriptionError, InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.resources import robot_file
+from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
 SHIPPED = ["planar_2r", "scara", "arm6", "arm7"]
 COLUMNS = ("a", "alpha", "d", "theta")

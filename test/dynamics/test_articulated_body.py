@@ -10,10 +10,10 @@ from random_robots import urdf_robots
 from robodyn_ros.compile import compile_function, trace
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.dynamics import door
+from robodyn_ros.dynamics import public_conventions as door
 from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics, pays
-from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.errors import InputError
 
 

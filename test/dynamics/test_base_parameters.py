@@ -7,11 +7,11 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state
 from random_robots import urdf_robots
 
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.dynamics import newton_euler
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.energy import kinetic_energy
 from robodyn_ros.dynamics.moments import Composite
 from robodyn_ros.kinematics.forward import joint_poses
+from robodyn_ros.textbook import newton_euler
 
 
 def check(robot, seed):

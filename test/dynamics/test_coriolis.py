@@ -3,10 +3,10 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.coriolis import common_frame, coriolis_matrix
-from robodyn_ros.dynamics.newton_euler import bias, gravity
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.kinematics.forward import link_poses
+from robodyn_ros.textbook.newton_euler import bias, gravity
 
 
 def mass_matrix_derivatives(robot, q, step=1e-6):

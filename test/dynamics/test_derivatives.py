@@ -5,18 +5,19 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.compile import derivative, trace
-from robodyn_ros.dynamics import derivatives, door
-from robodyn_ros.dynamics.composite import mass_matrix
+from robodyn_ros.dynamics import derivatives
+from robodyn_ros.dynamics import public_conventions as door
 from robodyn_ros.dynamics.coriolis import coriolis_matrix
 from robodyn_ros.dynamics.derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     wrench_effort_derivative,
 )
-from robodyn_ros.dynamics.evaluator import Dynamics
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
-from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
 
 def differentiated(function, robot, arguments):

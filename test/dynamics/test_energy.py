@@ -5,10 +5,10 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
-from robodyn_ros.dynamics.composite import mass_matrix
 from robodyn_ros.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
-from robodyn_ros.dynamics.newton_euler import gravity
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.errors import InputError
+from robodyn_ros.textbook.newton_euler import gravity
 
 
 def check(reference, seed):

@@ -8,24 +8,24 @@ import pytest
 from pin_reference import PinReference, random_state, relative_error
 from scipy.integrate import solve_ivp
 
-from robodyn_ros.dynamics import lagrange_jacobians, lagrange_traces
-from robodyn_ros.dynamics.center_of_mass_jacobians import link_jacobians
-from robodyn_ros.dynamics.christoffel import (
+from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
+from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.kinematics.forward import link_poses
+from robodyn_ros.textbook import lagrange_jacobians, lagrange_traces
+from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobians
+from robodyn_ros.textbook.christoffel import (
     christoffel_symbols,
     coriolis_matrix,
     coriolis_product_matrix,
     lagrange_coefficients,
     velocity_products,
 )
-from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
-from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
-from robodyn_ros.dynamics.generalized_force import generalized_force
-from robodyn_ros.dynamics.planar_2r import Planar2R
-from robodyn_ros.dynamics.pose_derivatives import pose_derivatives
-from robodyn_ros.dynamics.properties import energy_defect, kinetic_energy_rate, skew_symmetry_defect
-from robodyn_ros.dynamics.rigid_body import inertia_tensor
-from robodyn_ros.dynamics.state_space import state_derivative
-from robodyn_ros.kinematics.forward import link_poses
+from robodyn_ros.textbook.generalized_force import generalized_force
+from robodyn_ros.textbook.planar_2r_dynamics import Planar2R
+from robodyn_ros.textbook.pose_derivatives import pose_derivatives
+from robodyn_ros.textbook.properties import energy_defect, kinetic_energy_rate, skew_symmetry_defect
+from robodyn_ros.textbook.rigid_body import inertia_tensor
+from robodyn_ros.textbook.state_space import state_derivative
 
 HOLDS, FAILS = 1e-9, 1e-2
 

@@ -8,11 +8,11 @@ from planar_2r import planar_2r
 from random_robots import urdf_robots
 
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.dynamics.composite import mass_matrix
-from robodyn_ros.dynamics.evaluator import Dynamics
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
-from robodyn_ros.dynamics.newton_euler import inverse_dynamics
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError
+from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
 
 def check(reference, seed):

@@ -3,9 +3,9 @@ from pin_reference import SHIPPED, PinReference, random_state, relative_error
 from scipy.linalg import expm
 from scipy.signal import cont2discrete
 
-from robodyn_ros.dynamics.evaluator import Dynamics
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from robodyn_ros.dynamics.linearization import Linearization
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 
 
 def test_it_is_the_slope_of_the_state_derivative():

@@ -5,7 +5,6 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.dynamics.newton_euler import body_wrench, inverse_dynamics
 from robodyn_ros.dynamics.regressor import (
     PARAMETERS,
     body_regressor,
@@ -14,6 +13,7 @@ from robodyn_ros.dynamics.regressor import (
     with_inertial_parameters,
 )
 from robodyn_ros.errors import InputError
+from robodyn_ros.textbook.newton_euler import body_wrench, inverse_dynamics
 
 
 def check(reference, seed):

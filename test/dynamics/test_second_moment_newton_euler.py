@@ -4,11 +4,12 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics import newton_euler, second_moment_newton_euler
-from robodyn_ros.dynamics.link_frame_newton_euler import PointMotion
+from robodyn_ros.dynamics import second_moment_newton_euler
 from robodyn_ros.dynamics.moments import Composite
 from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
 from robodyn_ros.kinematics.twists import cross
+from robodyn_ros.textbook import newton_euler
+from robodyn_ros.textbook.link_frame_newton_euler import PointMotion
 
 
 def check(reference, seed):

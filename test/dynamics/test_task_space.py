@@ -4,11 +4,10 @@ from hypothesis import assume, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import door
-from robodyn_ros.dynamics.composite import mass_matrix
-from robodyn_ros.dynamics.evaluator import Dynamics
+from robodyn_ros.dynamics import public_conventions as door
 from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
-from robodyn_ros.dynamics.newton_euler import bias, inverse_dynamics
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.dynamics.task_space import (
     dynamically_consistent_inverse,
     task_space_bias,
@@ -19,6 +18,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose
+from robodyn_ros.textbook.newton_euler import bias, inverse_dynamics
 
 
 def tip_jacobian(robot, q):

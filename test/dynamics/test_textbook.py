@@ -5,7 +5,7 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
-from robodyn_ros.dynamics.kernels import FUNCTIONS
+from robodyn_ros.dynamics.function_table import FUNCTIONS
 from robodyn_ros.dynamics.textbook import Textbook
 from robodyn_ros.resources import robot_file
 

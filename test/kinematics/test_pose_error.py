@@ -6,10 +6,10 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.homogeneous import homogeneous
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 from robodyn_ros.kinematics.pose_error import pose_error, pose_error_jacobian
 from robodyn_ros.resources import robot_file
+from robodyn_ros.textbook.homogeneous import homogeneous
 
 
 @settings(deadline=None)

@@ -6,15 +6,8 @@ import pytest
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.denavit_hartenberg import dh_transform
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.dynamics.rigid_body import eulers_moment, inertia_in_outer_axes, inertia_tensor, parallel_axes
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.analytic_jacobian import analytic_jacobian_derivative
-from robodyn_ros.kinematics.angular_velocity import point_velocity
-from robodyn_ros.kinematics.differential_kinematics import hand_acceleration
-from robodyn_ros.kinematics.euler_angles import ROLL_PITCH_YAW, ZYZ, zyz_from_rotation
-from robodyn_ros.kinematics.homogeneous import homogeneous_inverse, transform_point
 from robodyn_ros.kinematics.jacobian_derivative import geometric_jacobian_derivative
-from robodyn_ros.kinematics.planar_2r import planar_2r_position
 from robodyn_ros.kinematics.quaternions import (
     quaternion_from_axis_angle,
     quaternion_from_rotation_elements,
@@ -22,8 +15,15 @@ from robodyn_ros.kinematics.quaternions import (
     rotation_from_quaternion,
 )
 from robodyn_ros.kinematics.rotations import rotate_about_axis, rotation_about_axis, rotation_x, rotation_y, rotation_z
-from robodyn_ros.kinematics.statics import static_efforts_of_hand_wrench
 from robodyn_ros.resources import robot_file
+from robodyn_ros.textbook.analytic_jacobian import analytic_jacobian_derivative
+from robodyn_ros.textbook.angular_velocity import point_velocity
+from robodyn_ros.textbook.differential_kinematics import hand_acceleration
+from robodyn_ros.textbook.euler_angles import ROLL_PITCH_YAW, ZYZ, zyz_from_rotation
+from robodyn_ros.textbook.homogeneous import homogeneous_inverse, transform_point
+from robodyn_ros.textbook.planar_2r_kinematics import planar_2r_position
+from robodyn_ros.textbook.rigid_body import eulers_moment, inertia_in_outer_axes, inertia_tensor, parallel_axes
+from robodyn_ros.textbook.statics import static_efforts_of_hand_wrench
 
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
 ARM = load_urdf(robot_file("arm6"))

@@ -9,8 +9,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.messages import to_nanoseconds
-from robodyn_ros.nodes.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.messages import to_nanoseconds
+from robodyn_ros.nodes.common.qos import CONTROL_QOS
 
 PERIOD = 2_000_000
 NAMES = ["joint1", "joint2"]

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from robodyn_ros.nodes.processes import NodeProcess
+from robodyn_ros.commands.processes import NodeProcess
 
 DEADLINE = 20.0
 

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 
-from robodyn_ros.nodes.signals import hold_stop_signals
+from robodyn_ros.nodes.common.signals import hold_stop_signals
 
 hold_stop_signals()
 if "slow_import" in sys.argv:
@@ -16,10 +16,10 @@ from std_msgs.msg import Float64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from robodyn_ros.errors import InputError  # noqa: E402
-from robodyn_ros.nodes.control_path import ControlPath  # noqa: E402
-from robodyn_ros.nodes.parameters import Parameter  # noqa: E402
-from robodyn_ros.nodes.qos import COMMAND_QOS, CONTROL_QOS  # noqa: E402
-from robodyn_ros.nodes.runtime import RobodynNode, run_node  # noqa: E402
+from robodyn_ros.nodes.common.control_path import ControlPath  # noqa: E402
+from robodyn_ros.nodes.common.parameters import Parameter  # noqa: E402
+from robodyn_ros.nodes.common.qos import COMMAND_QOS, CONTROL_QOS  # noqa: E402
+from robodyn_ros.nodes.common.runtime import RobodynNode, run_node  # noqa: E402
 
 
 def even(value):

@@ -12,11 +12,11 @@ from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.control import CartesianReference, Controller, JointReference, Law, State
-from robodyn_ros.control.cartesian_trajectory import CartesianTrajectory
-from robodyn_ros.control.loop import ControlLoop, Plugin
-from robodyn_ros.control.reference import SOURCES
+from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.registry import controller_names, make_controller
-from robodyn_ros.control.trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.reference import SOURCES
+from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
 from robodyn_ros.description.model import Limits
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.resources import robot_file

@@ -1,0 +1,1 @@
+"""The programs behind the command line: simulate, swap, demo, compare, tune."""

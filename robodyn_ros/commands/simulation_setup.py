@@ -1,0 +1,89 @@
+"""What the simulation consists of and how it is set up: shared by the launch file and ``robodyn simulate``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.resources import actuators_file, config_file, robot_file
+
+NODES = {
+    "hardware": "robodyn_ros.nodes.hardware.node",
+    "controller": "robodyn_ros.nodes.controller.node",
+    "dynamics": "robodyn_ros.nodes.dynamics",
+    "state_publisher": "robodyn_ros.nodes.state_publisher",
+}
+"""The nodes, each with an executable of its name, and the module of each."""
+
+DEFAULT_ROBOT = "arm6"
+TIME_MODES = ("real_time", "scaled", "lockstep")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Parameters of all nodes of one simulation.
+
+    A value that a file gives to one node by name wins over a value that is given to all, as everywhere in ROS 2.
+
+    Attributes:
+        robot_file: The robot's URDF.
+        files: YAML files of parameters, later ones first in rank.
+        values: Values given directly, to all nodes; each node takes those that it declares.
+    """
+
+    robot_file: Path
+    files: tuple[Path, ...]
+    values: dict[str, str | float]
+
+
+def set_up(
+    robot: str = DEFAULT_ROBOT,
+    controller: str = "",
+    time_mode: str = "",
+    real_time_factor: str = "",
+    params_file: str = "",
+    actuators: str = "",
+) -> Setup:
+    """Check what a user asks for; an empty string leaves a matter to config/simulation.yaml.
+
+    Args:
+        robot: Name of a shipped robot, or path of a URDF file.
+        controller: Name of a controller plugin; the controller node knows which there are.
+        time_mode: One of ``TIME_MODES``.
+        real_time_factor: Simulated seconds per second, for ``scaled``.
+        params_file: YAML file of further parameters.
+        actuators: YAML file of actuators and friction, or its name in config/ without ending.
+
+    Raises:
+        InputError: There is no such robot, time mode or file, or the factor is not a positive number.
+    """
+    file = robot_file(robot).resolve()
+    values: dict[str, str | float] = {"robot": str(file)}
+    if controller:
+        values["controller"] = controller
+    if time_mode:
+        if time_mode not in TIME_MODES:
+            raise InputError(f"time_mode: expected one of {', '.join(TIME_MODES)}, received '{time_mode}'")
+        values["time_mode"] = time_mode
+    if real_time_factor:
+        values["real_time_factor"] = _factor(real_time_factor)
+    if actuators:
+        values["actuators"] = str(actuators_file(actuators).resolve())
+    files = [config_file("simulation.yaml")]
+    if params_file:
+        if not Path(params_file).is_file():
+            raise InputError(f"params_file: there is no file '{params_file}'")
+        files.append(Path(params_file).resolve())
+    return Setup(file, tuple(files), values)
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not (math.isfinite(factor) and factor > 0.0):
+        raise InputError(f"real_time_factor: expected a positive number, received '{text}'")
+    return factor

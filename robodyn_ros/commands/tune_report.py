@@ -1,0 +1,97 @@
+"""What a search for gains found: a table, a picture, and a file of parameters for the nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+from robodyn_ros.commands.tune import Tuning
+from robodyn_ros.control.parameters import FlatParameter
+from robodyn_ros.control.registry import prefix
+from robodyn_ros.simulation.score import Rollout
+from robodyn_ros.simulation.tracking import TrackingRecord
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:
+    """Every parameter that was searched, before and after, by its flat name."""
+    rows = zip(tuning.before.flat(robot), tuning.after.flat(robot), strict=True)
+    return [(before, after) for before, after in rows if before.field in tuning.fields]
+
+
+def gains_table(tuning: Tuning, robot: Robot) -> str:
+    """Gains before and after, as text."""
+    rows = searched(tuning, robot)
+    width = max(len(before.name) for before, _ in rows)
+    lines = [f"{'parameter':<{width}}  {'unit':<10} {'before':>12} {'after':>12}"]
+    lines += [f"{before.name:<{width}}  {before.unit:<10} {before.value:>12.6g} {after.value:>12.6g}"
+              for before, after in rows]
+    return "\n".join(lines)
+
+
+def tracking_before_and_after(before: Rollout, after: Rollout) -> TrackingRecord:
+    """Both rollouts one after the other, for their table and their picture."""
+    first, second = before.tracking(), after.tracking()
+    gap = first.time[-1] + (first.time[1] - first.time[0] if len(first.time) > 1 else 0.0)
+    return replace(first, time=np.concatenate([first.time, second.time + gap]),
+                   desired=np.concatenate([first.desired, second.desired]),
+                   measured=np.concatenate([first.measured, second.measured]),
+                   controllers=["before"] * len(first.time) + ["after"] * len(second.time))
+
+
+def plot_search(tuning: Tuning, before: Rollout, after: Rollout, path: str | Path, title: str) -> None:
+    """Draw the cost by generation and the joints' RMS errors before and after into a PNG file.
+
+    Args:
+        tuning: What was found.
+        before: Rollout with the parameters before.
+        after: Rollout with those after.
+        path: Where the picture goes; its folder must exist.
+        title: Heading of the picture.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    costs, errors = figure.subplots(1, 2)
+    costs.step(range(1, len(tuning.costs) + 1), tuning.costs, where="post", color="tab:blue", label="best so far")
+    costs.axhline(tuning.cost_before, color="grey", linewidth=0.8, linestyle="--", label="before")
+    costs.set(xlabel="generation", ylabel="cost")
+    costs.set_ylim(bottom=0.0)
+    costs.legend()
+    record = before.tracking()
+    places = np.arange(len(record.joint_names))
+    for shift, rollout, color, label in ((-0.2, before, "grey", "before"), (0.2, after, "tab:blue", "after")):
+        errors.bar(places + shift, 1e3 * rollout.score.rms_error[: len(places)], 0.4, color=color, label=label)
+    errors.set_xticks(places, record.joint_names, rotation=30, ha="right", fontsize="small")
+    errors.set_ylabel("RMS error [" + " or ".join(f"m{unit}" for unit in dict.fromkeys(record.units)) + "]")
+    errors.legend()
+    figure.savefig(path, dpi=110)
+
+
+def parameter_file(tuning: Tuning, robot: Robot, controller: str, comment: str) -> str:
+    """A YAML file of ROS parameters that puts the controller and the gains found in force.
+
+    Args:
+        tuning: What was found.
+        robot: The robot.
+        controller: Name of the controller.
+        comment: What stands above, one or more lines.
+    """
+    parameters: dict[str, Any] = {"controller": controller}
+    for _, after in searched(tuning, robot):
+        *groups, leaf = f"{prefix(controller)}.{after.name}".split(".")
+        table = parameters
+        for group in groups:
+            table = table.setdefault(group, {})
+        table[leaf] = after.value
+    text = yaml.safe_dump({"/**": {"ros__parameters": parameters}}, sort_keys=False)
+    return "".join(f"# {line}\n" for line in comment.splitlines()) + text

@@ -1,0 +1,310 @@
+"""The control loop without its surroundings: one controller, its reference, its fallback, one tick at a time."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
+from robodyn_ros.control.dry_run import FAULTS, check_effort, describe
+from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_floats
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+NANOSECOND = 1e-9
+
+JUMP = 0.05
+"""Distance that a joint must have moved beyond what its velocities explain to have been put elsewhere [rad or m]."""
+
+LATEST_START = 3600.0
+"""Furthest start of a trajectory from now [s]; further ones have their stamp from another clock."""
+
+
+_Trajectory = TypeVar("_Trajectory", bound=Trajectory)
+
+
+class Plugin(NamedTuple):
+    """A controller and the name under which it was asked for."""
+
+    name: str
+    controller: Controller
+
+
+class Tick(NamedTuple):
+    """What happened at one tick.
+
+    Attributes:
+        state: What the robot did.
+        reference: What it should have done, of the class that the controller follows; None without a reference.
+        effort: What its joints were told to exert, within their limits, shape (n,) [N m or N].
+        saturated: Whether the controller asked for more than the limits allow.
+    """
+
+    state: State
+    reference: Any
+    effort: Array
+    saturated: bool
+
+
+class Beginning(NamedTuple):
+    """Where and when a trajectory begins.
+
+    Attributes:
+        start_time: When, since the start [s].
+        origin: From when its points' times count, since the start [s]; before `start_time` if it should have begun.
+        reference: The reference at `start_time`.
+    """
+
+    start_time: float
+    origin: float
+    reference: Any
+
+
+class ControlLoop:
+    """Runs controllers on one robot. All of it belongs to one thread.
+
+    - The first setpoint is the current state: at the first tick, after a `start`, and at a `swap` while nothing moves.
+    - A swap while a trajectory is followed leaves the trajectory alone if the new controller follows the same class of
+      references; otherwise the new one holds the current state.
+    - A controller that raises or returns nonsense is dropped for the safe one at the same tick, and the trajectory with
+      it. Should the safe one fail as well, the effort is zero.
+    - Efforts are cut to the limits of the joints, as a real drive would.
+
+    Args:
+        robot: The robot.
+        active: The first controller.
+        safe: The controller to fall back to.
+        longest_gap: A longer time between two states [s] makes a new start, as do a step back in time and a joint that
+            jumps (a simulation that was reset).
+        on_failure: Called with the name of a controller that was dropped, and why.
+        on_start: Called at each start after the first one, with why.
+
+    Attributes:
+        active: The controller in force.
+        last: The last tick; None before the first.
+        wrench_tip: What the next states have as `State.wrench_tip`; any thread may replace it.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        active: Plugin,
+        safe: Plugin,
+        longest_gap: float,
+        on_failure: Callable[[str, str], None],
+        on_start: Callable[[str], None],
+    ) -> None:
+        self.active = active
+        self.last: Tick | None = None
+        self.wrench_tip = UNMEASURED
+        self.longest_gap = longest_gap
+        self._safe = safe
+        self._on_failure = on_failure
+        self._on_start = on_start
+        self._limits = robot.model.effort_limit
+        self._limit_list: list[float] = self._limits.tolist()
+        self._n = robot.n
+        self._joint_names = robot.joint_names
+        self._origin = self._stamp = 0
+        self._robot = robot
+        self._sources: dict[type, ReferenceSource] = {}
+        self._source = self._source_for(active.controller, np.zeros(robot.n))
+
+    def tick(self, stamp: int, q: Array, v: Array) -> Tick:
+        """Answer a state.
+
+        Args:
+            stamp: Time of the state on the robot's clock [ns]. A state that is seen again gets the same answer.
+            q: Joint positions, shape (n,) [rad or m]; finite.
+            v: Joint velocities, shape (n,) [rad/s or m/s]; finite.
+        """
+        last = self.last
+        period = (stamp - self._stamp) * NANOSECOND
+        if last is not None and period == 0.0:
+            return last
+        if last is None:
+            self.start(stamp, q, v)
+            period = 0.0
+        elif reason := self._discontinuity(last.state, period, q, v):
+            self._on_start(reason)
+            self.start(stamp, q, v)
+            period = 0.0
+        self._stamp = stamp
+        state = State((stamp - self._origin) * NANOSECOND, period, q, v, self.wrench_tip)
+        return self._answer(state)
+
+    def _discontinuity(self, last: State, period: float, q: Array, v: Array) -> str:
+        """Why this state cannot come from the last one by motion; empty if it can."""
+        if period < 0.0 or period > self.longest_gap:
+            return f"time went {'back' if period < 0.0 else 'on'} by {abs(period):.6g} s between two joint states"
+        change = q - last.q
+        if change.dot(change) > JUMP**2:  # seldom so: only then looked at joint by joint
+            excess = np.abs(change) - period * (np.abs(v) + np.abs(last.v))
+            joint = int(excess.argmax())
+            if excess[joint] > JUMP:
+                name = self._joint_names[joint]
+                return f"joint '{name}' jumped by {change[joint]:.4g} within {period:.4g} s, which no motion explains"
+        return ""
+
+    def start(self, stamp: int, q: Array, v: Array) -> None:
+        """Begin anew at this state: no trajectory, the controller's past forgotten, time counted from here."""
+        self._origin = self._stamp = stamp
+        self._source.hold(q)
+        self._activate(self.active, State(0.0, 0.0, q, v))
+
+    def swap(self, plugin: Plugin) -> None:
+        """Put a controller in force from the next tick on."""
+        if self.last is None:
+            self.active = plugin
+            self._source = self._source_for(plugin.controller, np.zeros(self._n))
+            return
+        state = self.last.state
+        source = self._source_for(plugin.controller, state.q)
+        goes_on = plugin.controller.follows is not None and source is self._source and source.moving()
+        self._source = source
+        if not goes_on:
+            source.hold(state.q)
+        self._activate(plugin, state)
+
+    def prepare(self, name: str, parameters: Parameters) -> None:
+        """Do beforehand what takes time when parameters are replaced; from any thread."""
+        last = self.last
+        for plugin in (self.active, self._safe):
+            if plugin.name == name and isinstance(plugin.controller, Law) and last is not None:
+                plugin.controller.prepare(parameters, last.state, last.reference)
+
+    def configure(self, name: str, parameters: Parameters) -> None:
+        """Replace the parameters of a controller by name, if it is in force or the safe one."""
+        for plugin in (self.active, self._safe):
+            if plugin.name == name:
+                plugin.controller.parameters = parameters
+
+    def beginning(self, stamp: int | None, kind: type = JointReference) -> Beginning:
+        """Where and when a trajectory that arrives now begins.
+
+        Args:
+            stamp: When it was to start, on the robot's clock [ns]; None: now.
+            kind: Class of the trajectory's references.
+
+        Raises:
+            InputError: There was no tick yet, the controller in force follows no such trajectory, or the start is too
+                far in the future to be meant.
+        """
+        now = self._followed_since(kind).time
+        origin = now if stamp is None else (stamp - self._origin) * NANOSECOND
+        if origin - now > LATEST_START:
+            raise InputError(
+                f"trajectory: header.stamp is {origin - now:.3g} s after the last joint state; times are those of the "
+                f"joint states' stamps; give 0 to start on arrival"
+            )
+        start_time = max(now, origin)
+        return Beginning(start_time, origin, self._source.peek(start_time))
+
+    def follow(self, trajectory: _Trajectory, on_arrival: bool) -> _Trajectory:
+        """Follow a trajectory, whose times are since the start, from where the reference will be when it begins.
+
+        Args:
+            trajectory: The motion, prepared from a `beginning`.
+            on_arrival: Whether all of it is put off by the time that preparing it took; otherwise its points keep
+                their times.
+
+        Returns:
+            The trajectory as it is in force.
+
+        Raises:
+            InputError: The controller in force follows none of this kind, or all points have passed.
+        """
+        now = self._followed_since(trajectory.kind).time
+        if on_arrival:
+            trajectory = trajectory.delayed(now - trajectory.start_time)
+        start_time = max(trajectory.start_time, now)
+        trajectory = trajectory.joined(self._source.peek(start_time), start_time)
+        self._source.follow(trajectory)
+        return trajectory
+
+    def exert(self, wrench: Array) -> None:
+        """Let the tip link push with a wrench from the next tick on, until another, a stop or a new start.
+
+        Args:
+            wrench: (force, torque) exerted on the environment, about the tip link's origin in base axes, shape (6,)
+                [N, N m].
+
+        Raises:
+            InputError: The controller in force follows no wrench.
+        """
+        if not isinstance(self._source, ForceReferenceSource) or self.active.controller.follows is None:
+            raise InputError(f"wrench: controller '{self.active.name}' follows none; swap to one that does")
+        self._source.exert(as_floats(wrench, (6,), "wrench"))
+
+    def stop(self) -> None:
+        """Drop all trajectories and hold the current state."""
+        if self.last is not None:
+            self._source.hold(self.last.state.q)
+
+    def moving(self) -> bool:
+        """Whether a trajectory is under way or waits for its start."""
+        return self._source.moving()
+
+    def _answer(self, state: State) -> Tick:
+        controller = self.active.controller
+        reference = None if controller.follows is None else self._source.sample(state.time)
+        try:
+            asked = controller.update(state, reference)
+            values = check_effort(asked, self._n)
+        except FAULTS as error:
+            return self._fall_back(state, error)
+        within = all(map(operator.le, map(abs, values), self._limit_list))  # costs less than np.clip
+        effort = asked if within else np.clip(asked, -self._limits, self._limits)
+        self.last = Tick(state, reference, effort, not within)
+        return self.last
+
+    def _activate(self, plugin: Plugin, state: State) -> None:
+        self.active = plugin
+        try:
+            plugin.controller.activate(state)
+        except FAULTS as error:
+            self._drop(state, error)
+
+    def _fall_back(self, state: State, error: BaseException) -> Tick:
+        was_safe = self.active is self._safe
+        self._drop(state, error)
+        if was_safe:
+            self.last = Tick(state, None, np.zeros(self._n), False)
+            return self.last
+        return self._answer(state)
+
+    def _drop(self, state: State, error: BaseException) -> None:
+        dropped, self.active = self.active, self._safe
+        self._source = self._source_for(self._safe.controller, state.q)
+        self._source.hold(state.q)
+        self._on_failure(dropped.name, describe(error))
+        if dropped is not self._safe:
+            self._activate(self._safe, state)
+
+    def _source_for(self, controller: Controller, q: Array) -> ReferenceSource:
+        """The source that a controller needs, one for each class of references; the present one if it needs none."""
+        kind = controller.follows
+        if kind is None:
+            return self._source if self._sources else self._sources.setdefault(
+                JointReference, SOURCES[JointReference](self._robot, q))
+        if kind not in self._sources:
+            self._sources[kind] = SOURCES[kind](self._robot, q)
+        return self._sources[kind]
+
+    def _followed_since(self, kind: type) -> State:
+        """The last state, if trajectories of a kind can be followed from it."""
+        if self.last is None:
+            raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
+        follows = self.active.controller.follows
+        if follows is None or self._source.accepts is not kind:
+            followed = "none" if follows is None else f"a {follows.__name__}, not a {kind.__name__}"
+            raise InputError(f"trajectory: controller '{self.active.name}' follows {followed}; swap to one that does")
+        return self.last.state

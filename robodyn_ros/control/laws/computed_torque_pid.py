@@ -1,0 +1,72 @@
+"""Computed torque with an integral: what the model has wrong leaves no offset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.compile import clip, greater, greater_equal, where
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
+from robodyn_ros.control.laws.pid import default_limit
+from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
+from robodyn_ros.description.model import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorquePIDParameters(ComputedTorqueParameters):
+    """Gains of `ComputedTorquePID`; by default poles at -20/s twice, as of `ComputedTorque`, and -5/s.
+
+    Attributes:
+        i: K_i, shape (n,) [1/s^3].
+        i_clamp: Greatest acceleration of the integral, shape (n,) [rad/s^2 or m/s^2].
+        effort_limit: Effort beyond which the integral does not grow, shape (n,) [N m or N].
+    """
+
+    p: Array = per_joint(600.0, unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p")
+    d: Array = per_joint(45.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
+    i: Array = per_joint(
+        2000.0, unit="1/s^3", minimum=0.0, description="Acceleration per integral of the position error, K_i"
+    )
+    i_clamp: Array = per_joint(
+        100.0, unit=Unit("rad/s^2", "m/s^2"), minimum=0.0, description="Greatest acceleration of the integral"
+    )
+    effort_limit: Array = per_joint(
+        default_limit, unit=EFFORT, minimum=0.0,
+        description="Effort beyond which the integral does not grow (anti-windup)",
+    )
+
+
+class ComputedTorquePID(Law):
+    """tau = M(q) a* + h(q, v) + g(q) + D v with a* = a_d + K_v e' + K_p e + K_i (integral of e), e = q_d - q.
+
+    [Yamamoto] 6.7 calls computed torque "a PD (PID) controller with robot dynamics compensation"; this is (6.41) and
+    (6.42) with the integral of (6.28). With an exact model e''' + K_v e'' + K_p e' + K_i e = 0, stable if
+    K_i < K_p K_v; with a wrong one no constant disturbance leaves an offset.
+
+    Anti-windup by conditional integration: while a joint's effort is beyond its limit, speeding up or braking, its
+    integral does not grow.
+
+    The memory is the acceleration of the integral, shape (n,) [rad/s^2 or m/s^2], so that a new K_i makes no step.
+    """
+
+    Parameters = ComputedTorquePIDParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: ComputedTorquePIDParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`."""
+        effort, _ = ComputedTorque.law(
+            dynamics, parameters, state, reference._replace(a=reference.a + memory), memory
+        )
+        change = parameters.i * (reference.q - state.q) * state.period
+        stuck = greater(abs(effort), parameters.effort_limit) * greater_equal(memory * change, 0.0)
+        integral = clip(memory + where(stuck, 0.0, change), -parameters.i_clamp, parameters.i_clamp)
+        return effort, integral
+
+    def initial_memory(self, state: State) -> Array:
+        """No integral yet."""
+        return np.zeros(len(state.q))

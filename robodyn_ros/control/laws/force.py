@@ -1,0 +1,112 @@
+"""Hybrid position and force control: a wrench along some axes, a motion along the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from robodyn_ros.compile import clip, equal, where
+from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.laws.operational_space import OperationalSpaceTerms
+from robodyn_ros.control.laws.task_space import (
+    AXES,
+    AccelerationParameters,
+    axis_rows,
+    hand_acceleration,
+    task_axes,
+    task_errors,
+)
+from robodyn_ros.control.parameters import scalar
+from robodyn_ros.control.trajectories.tip_reference import ForceReference
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+def last_translation(robot: Robot) -> str:
+    """The last of x, y, z along which the robot can move its tip link; the last axis of all if there is none."""
+    axes = task_axes(robot).split()
+    return [axis for axis in axes if axis in AXES[:3] or axis == axes[0]][-1]
+
+
+@dataclass(frozen=True, eq=False)
+class ForceParameters(AccelerationParameters):
+    """Gains of `Force`.
+
+    Attributes:
+        force_axes: Those of `axes` along which the wrench is controlled, with spaces between.
+        force_i: Wrench per integral of its error, K_f [1/s].
+        force_i_clamp: Greatest force or torque of the integral [N or N m].
+        force_d: Braking acceleration per velocity along these axes [1/s].
+    """
+
+    force_axes: str = scalar(
+        last_translation, structural=True, description="Axes along which the wrench is controlled, some of axes"
+    )
+    force_i: float = scalar(5.0, unit="1/s", minimum=0.0, description="Wrench per integral of its error, K_f")
+    force_i_clamp: float = scalar(
+        20.0, unit="N", minimum=0.0, description="Greatest force (or torque, in N m) of the integral"
+    )
+    force_d: float = scalar(
+        40.0, unit="1/s", minimum=0.0, description="Braking acceleration per velocity along these axes"
+    )
+
+    def for_robot(self, robot: Robot) -> Self:
+        """As in `WorkspaceParameters`.
+
+        Raises:
+            InputError: Likewise, or the wrench is to be controlled along axes that are not.
+        """
+        complete = super().for_robot(robot)
+        if not set(axis_rows(complete.force_axes)) <= set(complete.rows):
+            raise InputError(f"force_axes: expected some of the axes {complete.axes!r}, received "
+                             f"{complete.force_axes!r}")
+        return complete
+
+
+class Force(Law):
+    """tau = J^T (Lambda r''* + S (f_d + K_f (integral of f_d - f)) + eta) + posture.
+
+    The hybrid control of [Khatib], for (e) in the list of [Yamamoto] 6.2: in operational space (`OperationalSpace`) S
+    selects the axes of force. Along them r''* only brakes, r''* = -K_fv r', and the wrench asked for is added, so that
+    with an exact model it is exerted even if nobody measures it; where it is measured, an integral removes what is
+    left. Along the others r''* is that of (6.49).
+
+    The reference's wrench is what the tip link exerts on the environment: the opposite of `State.wrench_tip`. Without
+    contact the hand moves along the axes of force until it meets something, at a speed f / (Lambda K_fv).
+
+    The memory is the posture at the activation, shape (n,), and the integrals, shape (m,) [N, N m].
+    """
+
+    Parameters = ForceParameters
+    follows = ForceReference
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: ForceParameters, state: State, reference: ForceReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`."""
+        rows, n = parameters.rows, len(state.q)
+        posture, integral = memory[:n], memory[n:]
+        selected = axis_rows(parameters.force_axes)
+        pushes = np.array([1.0 if row in selected else 0.0 for row in rows])
+        errors = task_errors(dynamics, rows, state, reference)
+        space = OperationalSpaceTerms.of(dynamics, parameters, state, errors.jacobian, posture)
+        moving = hand_acceleration(parameters, errors, reference)
+        braking = -parameters.force_d * (errors.jacobian @ state.v)
+        wanted = (1.0 - pushes) * moving + pushes * braking
+        wrench = reference.wrench[rows]
+        effort = space.effort(space.inertia @ wanted + pushes * (wrench + integral))
+        measured = -state.wrench_tip[rows]
+        left = where(equal(measured, measured), wrench - measured, 0.0)  # 0 where NaN: not measured
+        limit = parameters.force_i_clamp
+        integral = clip(integral + pushes * parameters.force_i * state.period * left, -limit, limit)
+        return effort, np.concatenate([posture, integral])
+
+    def initial_memory(self, state: State) -> Array:
+        """The posture to keep is the present one; no integral yet."""
+        return np.concatenate([state.q, np.zeros(len(self.parameters.rows))])

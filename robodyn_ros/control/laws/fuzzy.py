@@ -1,0 +1,77 @@
+"""Fuzzy gain scheduling: a few rules say how stiff and how damped a joint is, by how far it is from its goal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.compile import clip
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.laws.pd import PDParameters
+from robodyn_ros.control.laws.pid import default_limit
+from robodyn_ros.control.parameters import EFFORT, per_joint, scalar
+from robodyn_ros.description.model import Array
+
+CENTERS = (0.0, 2.0, 8.0)
+"""Where small, medium and large are: position feedback K_p |e| over the effort limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class FuzzyParameters(PDParameters):
+    """Rules of `Fuzzy`: of an error that is small, medium or large, as shares of p and d; p and d as of `PD`.
+
+    Attributes:
+        effort_limit: What errors are measured by, shape (n,) [N m or N].
+        p_small: Share of K_p at small errors.
+        p_medium: Share of K_p at medium errors.
+        p_large: Share of K_p at large errors.
+        d_small: Share of K_v at small errors.
+        d_medium: Share of K_v at medium errors.
+        d_large: Share of K_v at large errors.
+    """
+
+    effort_limit: Array = per_joint(
+        default_limit, unit=EFFORT, minimum=1e-9, description="Effort by which errors are small, medium or large"
+    )
+    p_small: float = scalar(2.0, minimum=0.0, maximum=2.0, description="Share of K_p at small errors")
+    p_medium: float = scalar(1.5, minimum=0.0, maximum=2.0, description="Share of K_p at medium errors")
+    p_large: float = scalar(1.0, minimum=0.0, maximum=2.0, description="Share of K_p at large errors")
+    d_small: float = scalar(1.4, minimum=0.0, maximum=2.0, description="Share of K_v at small errors")
+    d_medium: float = scalar(1.0, minimum=0.0, maximum=2.0, description="Share of K_v at medium errors")
+    d_large: float = scalar(1.4, minimum=0.0, maximum=2.0, description="Share of K_v at large errors")
+
+
+class Fuzzy(Law):
+    """tau = sum over the rules of w_r(z) (K_p,r e + K_v,r e') + g(q), each joint on its own, e = q_d - q.
+
+    Rules of Takagi and Sugeno [TakagiSugeno]: "if z is small (medium, large), then PD with these gains", for
+    z = K_p |e| / effort limit, how much of the limit the position alone asks for. The memberships w_r are triangles at
+    `CENTERS` that add up to 1, so the gains are interpolated between the rules.
+
+    Why these rules: near its goal a joint is twice as stiff and damped sqrt(2) times as much, which is the same damping
+    ratio. Far from it that would brake too late: with all of its effort, a = limit / M, a joint can brake to rest from
+    sqrt(2 a e), while PD lets it be as fast as e K_p / K_v. So the stiffness falls back to that of `PD` where the error
+    is large, and the damping stays.
+    """
+
+    Parameters = FuzzyParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: FuzzyParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no memory."""
+        e, e_dot = reference.q - state.q, reference.v - state.v
+        small, medium, large = memberships(parameters.p * abs(e) / parameters.effort_limit)
+        p = small * parameters.p_small + medium * parameters.p_medium + large * parameters.p_large
+        d = small * parameters.d_small + medium * parameters.d_medium + large * parameters.d_large
+        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q), memory
+
+
+def memberships(z: Array) -> tuple[Array, Array, Array]:
+    """How small, medium and large z is: from 0 to 1, adding up to 1; each of shape (n,)."""
+    to_medium = clip((z - CENTERS[0]) / (CENTERS[1] - CENTERS[0]), 0.0, 1.0)
+    to_large = clip((z - CENTERS[1]) / (CENTERS[2] - CENTERS[1]), 0.0, 1.0)
+    return np.asarray(1.0 - to_medium), to_medium - to_large, to_large

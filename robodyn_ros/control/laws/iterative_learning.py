@@ -1,0 +1,105 @@
+"""Iterative learning: a motion that is repeated is followed better each time, without a model of what went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.compile import greater, greater_equal, less, maximum, minimum, where
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.laws.pd import PD, PDParameters
+from robodyn_ros.control.parameters import scalar
+from robodyn_ros.description.model import Array
+
+
+@dataclass(frozen=True, eq=False)
+class IterativeLearningParameters(PDParameters):
+    """Gains of `IterativeLearning`; p and d as of `PD`.
+
+    Attributes:
+        duration: Time of the motion that is repeated, or a little less [s].
+        knots: Knots of the table over this time.
+        learning_p: Share of K_p e that is learned at each repeat.
+        learning_d: Share of K_v e' that is learned at each repeat.
+        forgetting: Share of the table that is forgotten at each repeat.
+    """
+
+    duration: float = scalar(2.0, unit="s", minimum=1e-2, description="Time of the motion that is repeated")
+    knots: int = scalar(40, minimum=2, maximum=500, structural=True, description="Knots of the table over this time")
+    learning_p: float = scalar(
+        0.3, minimum=0.0, maximum=2.0, description="Share of the position feedback that is learned at each repeat"
+    )
+    learning_d: float = scalar(
+        0.3, minimum=0.0, maximum=2.0, description="Share of the velocity feedback that is learned at each repeat"
+    )
+    forgetting: float = scalar(
+        0.02, minimum=0.0, maximum=1.0, description="Share of the table that is forgotten at each repeat"
+    )
+
+
+class _Memory:
+    """The memory's parts, of an array of shape (m,).
+
+    Attributes:
+        clock: Time since the repeat began [s].
+        repeats: 1 during a repeat, else 0.
+        table: Effort at each knot, shape (knots, n).
+        learned: What this repeat adds at each knot, times `weight`, shape (knots, n).
+        weight: How long the repeat was near each knot, shape (knots,).
+    """
+
+    def __init__(self, memory: Array, knots: int) -> None:
+        n = ((len(memory) - 2) // knots - 1) // 2
+        self.clock, self.repeats = memory[0], memory[1]
+        self.table = memory[2 : 2 + knots * n].reshape(knots, n)
+        self.learned = memory[2 + knots * n : 2 + 2 * knots * n].reshape(knots, n)
+        self.weight = memory[2 + 2 * knots * n :]
+
+
+class IterativeLearning(Law):
+    """tau = K_p e + K_v e' + g(q) + u_j(t), u_j+1(t) = (1 - f) u_j(t) + l_p K_p e_j(t) + l_d K_v e_j'(t), e = q_d - q.
+
+    A learning law of P and D type [Arimoto] on PD control with gravity compensation: what the feedback had to add at
+    repeat j the table adds beforehand at repeat j + 1. A repeat begins when the reference leaves rest, and is over when
+    its duration has passed and the reference rests, so the same trajectory sent again is the next repeat; between
+    repeats the end of the table goes on. The motion should end where it begins (there and back as one trajectory).
+    Forgetting keeps what does not repeat, and what a wrong gain builds up, bounded; it leaves a small error.
+
+    The table is linear between its knots, which smooths what is learned over the time between two of them.
+
+    The memory is clock and phase of the repeat, the table, and what the present repeat adds to it: see `_Memory`.
+    """
+
+    Parameters = IterativeLearningParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: IterativeLearningParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`."""
+        knots, past = parameters.knots, _Memory(memory, parameters.knots)
+        moves = greater(reference.v @ reference.v + reference.a @ reference.a, 0.0)
+        clock = past.clock + past.repeats * state.period
+        begins = moves * (1.0 - past.repeats)
+        ends = past.repeats * greater_equal(clock, parameters.duration) * (1.0 - moves)
+        clock, repeats = where(begins, 0.0, clock), past.repeats + begins - ends
+        phase = minimum(clock / parameters.duration, 1.0) * (knots - 1)
+        near = maximum(1.0 - abs(phase - np.arange(float(knots))), 0.0)
+
+        average = past.learned / maximum(past.weight, 1e-9)[:, None]
+        table = where(ends, (1.0 - parameters.forgetting) * past.table + average, past.table)
+        position, velocity = parameters.p * (reference.q - state.q), parameters.d * (reference.v - state.v)
+        lesson = parameters.learning_p * position + parameters.learning_d * velocity
+        kept, learns = 1.0 - ends, repeats * less(clock, parameters.duration)
+        learned = kept * past.learned + learns * np.multiply.outer(near, lesson)
+        weight = kept * past.weight + learns * near
+
+        effort = PD.law(dynamics, parameters, state, reference, memory)[0] + dynamics.gravity(state.q) + near @ table
+        return effort, np.concatenate([[clock, repeats], table.ravel(), learned.ravel(), weight])
+
+    def initial_memory(self, state: State) -> Array:
+        """Nothing learned yet."""
+        knots = self.parameters.knots
+        return np.zeros(2 + knots * (2 * len(state.q) + 1))

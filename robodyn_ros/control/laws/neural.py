@@ -1,0 +1,92 @@
+"""Neural gain scheduling: a small network, trained in simulation, says how stiff and how damped a joint is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.control import default_gains
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.laws.neural_weights import WEIGHTS
+from robodyn_ros.control.laws.pd import PDParameters
+from robodyn_ros.control.laws.pid import default_limit
+from robodyn_ros.control.parameters import EFFORT, derived, per_joint
+from robodyn_ros.description.model import Array
+
+FEATURES, HIDDEN, SHARES = 3, 8, 2
+"""Sizes of the network's layers."""
+
+SIZE = HIDDEN * (FEATURES + 1) + SHARES * (HIDDEN + 1)
+"""Number of weights."""
+
+RANGE = 2.0
+"""Largest share of a gain, and one over the smallest."""
+
+
+def gain_shares(weights: Array, error: Array, rate: Array, inertia: Array) -> tuple[Array, Array]:
+    """The network: shares of K_p and K_v between 1 / `RANGE` and `RANGE`.
+
+    Two layers, y = V tanh(W x + b) + c, and shares = RANGE^tanh(y); zeros give shares of 1.
+
+    Args:
+        weights: W, b, V, c one after the other, shape (..., `SIZE`).
+        error: K_p |e| over the effort limit, shape (..., n).
+        rate: K_v e' over the effort limit, positive where the error grows, shape (..., n).
+        inertia: M_ii over the joint's largest one, shape (..., n).
+
+    Returns:
+        Shares of K_p and K_v, each of shape (..., n).
+    """
+    features = np.stack([error / (1.0 + error), np.tanh(0.5 * rate), inertia], axis=-2)  # (..., 3, n)
+    split = HIDDEN * FEATURES, HIDDEN * (FEATURES + 1), SIZE - SHARES
+    leading = weights.shape[:-1]
+    first = weights[..., : split[0]].reshape(*leading, HIDDEN, FEATURES)
+    second = weights[..., split[1] : split[2]].reshape(*leading, SHARES, HIDDEN)
+    hidden = np.tanh(first @ features + weights[..., split[0] : split[1], None])
+    shares = np.exp(np.log(RANGE) * np.tanh(second @ hidden + weights[..., split[2] :, None]))
+    return shares[..., 0, :], shares[..., 1, :]
+
+
+@dataclass(frozen=True, eq=False)
+class NeuralParameters(PDParameters):
+    """Gains of `Neural`, which the network changes; p and d as of `PD`.
+
+    Attributes:
+        effort_limit: What errors are measured by, shape (n,) [N m or N].
+        largest_inertia: What inertias are measured by, shape (n,) [kg m^2 or kg].
+    """
+
+    effort_limit: Array = per_joint(
+        default_limit, unit=EFFORT, minimum=1e-9, description="Effort by which the network measures errors"
+    )
+    largest_inertia: Array = derived(lambda robot, _: default_gains.largest_inertia(robot))
+
+
+class Neural(Law):
+    """tau = a K_p e + b K_v e' + g(q), (a, b) = network(K_p |e| / limit, K_v e' / limit, M_ii(q) / max), e = q_d - q.
+
+    The same network for every joint of every robot, since what it sees is measured by the joint's own effort limit and
+    inertia: `gain_shares`. It was trained on steps of single joints with limited effort, so that they reach their goals
+    soonest without overshooting: see ``robodyn_ros.commands.gain_training``, which also states what was minimised.
+    For goals that jump; on smooth references errors are small, and the gains hardly change.
+    """
+
+    Parameters = NeuralParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: NeuralParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no memory."""
+        e, e_dot = reference.q - state.q, reference.v - state.v
+        size = np.sqrt(e * e + _TINY)  # |e|, whose sign is known even at 0
+        limit = parameters.effort_limit
+        inertia = dynamics.mass_matrix(state.q).diagonal() / parameters.largest_inertia
+        p, d = gain_shares(np.array(WEIGHTS), parameters.p * size / limit, parameters.d * e_dot * e / (size * limit),
+                           inertia)
+        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q), memory
+
+
+_TINY = 1e-24

@@ -1,0 +1,27 @@
+"""PD control of each joint with compensation of gravity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.laws.pd import PD, PDParameters
+from robodyn_ros.description.model import Array
+
+
+class PDGravity(Law):
+    """tau = K_p (q_d - q) + K_v (v_d - v) + g(q).
+
+    [Yamamoto] (6.34), as a torque. With an exact model there is no offset, and towards a resting q_d the robot is
+    stable from everywhere, however weak the gains: ``robodyn_ros.textbook.lyapunov`` has the function that shows it.
+    """
+
+    Parameters = PDParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: PDParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no memory."""
+        effort, memory = PD.law(dynamics, parameters, state, reference, memory)
+        return effort + dynamics.gravity(state.q), memory

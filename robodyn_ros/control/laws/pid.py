@@ -1,0 +1,95 @@
+"""PID control of each joint on its own, with anti-windup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robodyn_ros.compile import clip, maximum
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.default_gains import joint_gains
+from robodyn_ros.control.laws.pd import PD, PDParameters
+from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
+from robodyn_ros.description.model import Array
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+INTEGRAL_SHARE = 0.1
+"""Default K_i over K_p^2 / K_v."""
+
+UNLIMITED = 1e9
+"""Stands for the effort limit of a joint that has none [N m or N]."""
+
+
+def default_integral(robot: Robot) -> Array:
+    """K_i = 0.1 K_p^2 / K_v for joints that nobody has tuned, shape (n,) [N m/(rad s) or N/(m s)].
+
+    A joint of inertia M alone is stable if M K_i < K_p K_v. With this K_i it is if its damping ratio,
+    K_v / (2 sqrt(M K_p)), is above 0.16; at the default gains that is 0.4 or more, which leaves room for coupling
+    between joints and for a heavier robot.
+    """
+    p, d = joint_gains(robot)
+    return np.divide(INTEGRAL_SHARE * p**2, d, out=np.zeros(robot.n), where=d > 0.0)
+
+
+def default_limit(robot: Robot) -> Array:
+    """The effort limits, `UNLIMITED` where there is none, shape (n,) [N m or N]."""
+    return np.minimum(robot.model.effort_limit, UNLIMITED)
+
+
+@dataclass(frozen=True, eq=False)
+class PIDParameters(PDParameters):
+    """Gains of `PID`; p and d as of `PD`.
+
+    Attributes:
+        i: K_i, shape (n,) [N m/(rad s) or N/(m s)].
+        i_clamp: Greatest effort of the integral, shape (n,) [N m or N].
+        effort_limit: Effort beyond which the integral does not push, shape (n,) [N m or N].
+    """
+
+    i: Array = per_joint(
+        default_integral, unit=Unit("N m/(rad s)", "N/(m s)"), minimum=0.0,
+        description="Effort per integral of the position error, K_i",
+    )
+    i_clamp: Array = per_joint(
+        default_limit, unit=EFFORT, minimum=0.0, description="Greatest effort of the integral"
+    )
+    effort_limit: Array = per_joint(
+        default_limit, unit=EFFORT, minimum=0.0,
+        description="Effort beyond which the integral does not push (anti-windup)",
+    )
+
+
+class PID(Law):
+    """tau = K_p e + K_v e' + K_i (integral of e), e = q_d - q, each joint on its own, without a model of the robot.
+
+    [Yamamoto] (6.28) as a torque, and with K_v acting on e' as in `PD`. The book has q - q_d for q_d - q there and
+    before (6.29), and has lost K_i in (6.32): see docs/errata.md, which also says what (6.27) to (6.33) presume. Stable
+    gains leave no offset under gravity, (6.33); `steady_state.closed_loop_poles` tells whether they are stable.
+
+    Anti-windup by conditional integration: the integral grows in a direction only as far as the whole effort stays
+    within the limit there. It shrinks freely, and is never reset.
+
+    The memory is the effort of the integral, shape (n,) [N m or N], so that a new K_i makes no step.
+    """
+
+    Parameters = PIDParameters
+
+    @staticmethod
+    def law(
+        dynamics: Any, parameters: PIDParameters, state: State, reference: JointReference, memory: Array
+    ) -> tuple[Array, Array]:
+        """As in `Law`; needs no dynamics."""
+        pd, integral = PD.law(dynamics, parameters, state, reference, memory)
+        change = parameters.i * (reference.q - state.q) * state.period
+        upwards = maximum(parameters.effort_limit - (pd + integral), 0.0)
+        downwards = maximum(parameters.effort_limit + (pd + integral), 0.0)
+        integral = clip(integral + clip(change, -downwards, upwards), -parameters.i_clamp, parameters.i_clamp)
+        return pd + integral, integral
+
+    def initial_memory(self, state: State) -> Array:
+        """No integral yet."""
+        return np.zeros(len(state.q))

@@ -1,0 +1,207 @@
+"""What laws in the hand's coordinates share: which axes are controlled, and the errors along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from robodyn_ros.compile import less, maximum, minimum, where
+from robodyn_ros.control.controller import State
+from robodyn_ros.control.default_gains import sampled_positions, viscous_friction
+from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint, scalar
+from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.quaternions import (
+    quaternion_by_largest_element,
+    quaternion_conjugate,
+    quaternion_product,
+)
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+AXES = ("x", "y", "z", "rx", "ry", "rz")
+"""Translation along, rotation about the axes of the base, in the order of the Jacobian's rows."""
+
+SINGULARITY_SHARE = 0.3
+"""Of the median manipulability, below which a position counts as close to a singular one."""
+
+_INDEPENDENT = 1e-3  # least share that a direction adds to be worth controlling
+_TINY = 1e-300
+
+
+@lru_cache(maxsize=8)
+def task_axes(robot: Robot) -> str:
+    """The axes along and about which a robot can move its tip link independently, as text such as ``"x y z rz"``.
+
+    Taken in the order of `AXES`: all six for most arms of six joints and more.
+    """
+    jacobians, chosen = _jacobians(robot), list[int]()
+    for row in range(6):
+        if len(chosen) < robot.n:
+            values = np.linalg.svd(jacobians[:, [*chosen, row]], compute_uv=False)
+            if np.median(values[:, -1]) > _INDEPENDENT:
+                chosen.append(row)
+    return " ".join(AXES[row] for row in chosen)
+
+
+@lru_cache(maxsize=8)
+def singular_manipulability(robot: Robot) -> float:
+    """Manipulability below which a position is close to a singular one: 0.3 of the median over the workspace."""
+    values = np.linalg.svd(_jacobians(robot)[:, axis_rows(task_axes(robot))], compute_uv=False)
+    return SINGULARITY_SHARE * float(np.median(values.prod(axis=1)))
+
+
+def axis_rows(axes: str) -> list[int]:
+    """Rows of the Jacobian that axes stand for, in their order there.
+
+    Raises:
+        InputError: None, or one that is unknown or named twice.
+    """
+    named = axes.split()
+    if not named or len(set(named)) < len(named) or not set(named) <= set(AXES):
+        raise InputError(f"axes: expected some of {' '.join(AXES)}, each once, with spaces between, received {axes!r}")
+    return [row for row, axis in enumerate(AXES) if axis in named]
+
+
+@dataclass(frozen=True, eq=False)
+class WorkspaceParameters(Parameters):
+    """Which axes are controlled.
+
+    Attributes:
+        axes: Some of `AXES`, with spaces between.
+    """
+
+    axes: str = scalar(
+        task_axes, structural=True, description="Axes of the base that are controlled, some of x y z rx ry rz"
+    )
+
+    def for_robot(self, robot: Robot) -> Self:
+        """As in `Parameters`.
+
+        Raises:
+            InputError: Likewise, or there are unknown axes, or more than joints.
+        """
+        complete = super().for_robot(robot)
+        if len(axis_rows(complete.axes)) > robot.n:
+            raise InputError(f"axes: expected at most {robot.n}, the number of joints of '{robot.name}', received "
+                             f"{complete.axes!r}")
+        return complete
+
+    @property
+    def rows(self) -> list[int]:
+        """Rows of the Jacobian that are controlled."""
+        return axis_rows(self.axes)
+
+
+@dataclass(frozen=True, eq=False)
+class AccelerationParameters(WorkspaceParameters):
+    """Of laws that ask for an acceleration of the tip link and let the model find the efforts.
+
+    Attributes:
+        p: K_p [1/s^2].
+        d: K_v [1/s].
+        error_limit: Greatest pose error that is answered in full, in translation as in rotation [m or rad].
+        posture_p: Acceleration per error of the posture, where the axes leave the joints free [1/s^2].
+        posture_d: Likewise per velocity [1/s].
+        singularity: Manipulability w_0 below which the inverse is damped; of the axes' units.
+        singularity_damping: lambda at a singular position, of the same units.
+        friction: D, shape (n,) [N m s/rad or N s/m].
+    """
+
+    p: float = scalar(400.0, unit="1/s^2", minimum=0.0, description="Acceleration per pose error, K_p")
+    d: float = scalar(40.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
+    error_limit: float = scalar(
+        0.1, unit="m or rad", minimum=1e-6, description="Greatest error of position, and of rotation, answered in full"
+    )
+    posture_p: float = scalar(
+        100.0, unit="1/s^2", minimum=0.0,
+        description="Acceleration towards the posture, where the axes leave joints free",
+    )
+    posture_d: float = scalar(
+        40.0, unit="1/s", minimum=0.0, description="Braking acceleration per velocity, where the axes leave joints free"
+    )
+    singularity: float = scalar(
+        singular_manipulability, minimum=1e-20, description="Manipulability below which the inverse is damped"
+    )
+    singularity_damping: float = scalar(
+        0.3, minimum=0.0, description="Damping of the inverse at a singular position"
+    )
+    friction: Array = per_joint(
+        viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
+    )
+
+
+class TaskErrors(NamedTuple):
+    """What is left to do along the controlled axes, m of them.
+
+    Attributes:
+        jacobian: J, shape (m, n).
+        pose: Of the pose, as `pose_error`, shape (m,) [m, rad].
+        twist: Of the twist, twist_d - J v, shape (m,) [m/s, rad/s].
+    """
+
+    jacobian: Array
+    pose: Array
+    twist: Array
+
+
+def task_errors(
+    dynamics: Any, rows: list[int], state: State, reference: CartesianReference | ForceReference
+) -> TaskErrors:
+    """Errors along the rows of the Jacobian that are controlled."""
+    jacobian = dynamics.jacobian(state.q)[rows]
+    error = pose_error(dynamics.forward_kinematics(state.q), reference)
+    return TaskErrors(jacobian, error[rows], reference.twist[rows] - jacobian @ state.v)
+
+
+def pose_error(pose: Array, reference: CartesianReference | ForceReference) -> Array:
+    """r_d - r: translation, and rotation by the quaternion error, shape (6,) [m, rad].
+
+    The rotation from R to R_d has the quaternion Q = Q_d Q_R^-1, in base axes; its error is twice Q's vector part,
+    with the sign for the shorter way. That is the rotation vector's for small errors, and 2 at half a turn. It is the
+    slope of 4 (1 - |w|), w being Q's scalar part, which makes it a spring.
+
+    Args:
+        pose: Of the tip link, shape (4, 4).
+        reference: Where it should be.
+    """
+    present = quaternion_by_largest_element(pose[:3, :3])
+    missing = quaternion_product(reference.quaternion, quaternion_conjugate(present))
+    sign = where(less(missing[3], 0.0), -2.0, 2.0)
+    return np.concatenate([reference.position - pose[:3, 3], sign * missing[:3]])
+
+
+def hand_acceleration(
+    parameters: AccelerationParameters, errors: TaskErrors, reference: CartesianReference | ForceReference
+) -> Array:
+    """r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r), [Yamamoto] (6.49), along the controlled axes, shape (m,).
+
+    A pose error beyond its limit keeps its direction but counts as long as the limit: far from its goal the hand moves
+    there at a bounded speed, K_p / K_v times the limit, and a goal out of reach does not pull without bound.
+    """
+    rows = parameters.rows
+    error = shortened(errors.pose, rows, parameters.error_limit)
+    return reference.acceleration[rows] + parameters.d * errors.twist + parameters.p * error
+
+
+def shortened(error: Array, rows: list[int], limit: Any) -> Array:
+    """A pose error whose translation and rotation are each no longer than a limit, shape (m,)."""
+    squares = by_part(rows, 1.0, 0.0), by_part(rows, 0.0, 1.0)
+    translation, rotation = (
+        minimum(1.0, limit / np.sqrt(maximum(part @ error**2, _TINY))) for part in squares
+    )
+    return error * by_part(rows, translation, rotation)
+
+
+def by_part(rows: list[int], translation: Any, rotation: Any) -> Array:
+    """A gain for each controlled axis, shape (m,)."""
+    return np.array([translation if row < 3 else rotation for row in rows])
+
+
+def _jacobians(robot: Robot) -> Array:
+    return robot.dynamics().batch.jacobian(sampled_positions(robot))

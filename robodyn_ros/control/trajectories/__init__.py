@@ -1,0 +1,1 @@
+"""Trajectories of joints and of the tip link, and the references that controllers follow."""

@@ -1,0 +1,98 @@
+"""Whether a trajectory that was asked for as a goal is carried out: close enough on the way, at its end, and in time.
+
+The rules are those of ros2_controllers' joint_trajectory_controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.control_loop import Tick
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
+from robodyn_ros.description.model import Array
+
+
+class StateTolerance(NamedTuple):
+    """How far a state may be from another one; infinity where it does not matter.
+
+    Attributes:
+        q: Of joint positions, shape (n,) [rad or m].
+        v: Of joint velocities, shape (n,) [rad/s or m/s].
+    """
+
+    q: Array
+    v: Array
+
+    @property
+    def enforced(self) -> bool:
+        """Whether anything matters at all."""
+        return bool(np.isfinite(self.q).any() or np.isfinite(self.v).any())
+
+
+class Tolerances(NamedTuple):
+    """What carrying out a trajectory means.
+
+    Attributes:
+        path: Between the reference and the robot while the trajectory is under way.
+        goal: Between the trajectory's last point, at rest, and the robot after its end.
+        goal_time: Time after its end within which the robot must come within `goal` [s]; infinity: any.
+    """
+
+    path: StateTolerance
+    goal: StateTolerance
+    goal_time: float
+
+
+class Verdict(Enum):
+    """How a goal ended."""
+
+    REACHED = "reached"
+    PATH_VIOLATED = "path tolerance violated"
+    GOAL_VIOLATED = "goal tolerance violated"
+
+
+class TrajectoryGoal:
+    """Judges tick after tick how a trajectory is carried out.
+
+    Args:
+        trajectory: The trajectory in force.
+        tolerances: What carrying it out means.
+        joint_names: The robot's joints, for messages.
+    """
+
+    def __init__(self, trajectory: JointTrajectory, tolerances: Tolerances, joint_names: Sequence[str]) -> None:
+        self.trajectory = trajectory
+        self._tolerances = tolerances
+        self._joint_names = joint_names
+        self._path = tolerances.path if tolerances.path.enforced else None
+        self._last_q = trajectory.sample(trajectory.end_time).q
+
+    def judge(self, tick: Tick) -> tuple[Verdict, str] | None:
+        """How the goal ended, with words for it; None while it is under way or waits for its start."""
+        state, trajectory = tick.state, self.trajectory
+        late = state.time - trajectory.end_time
+        if late < 0.0:
+            if self._path is None or tick.reference is None or state.time < trajectory.start_time:
+                return None
+            excess = self._excess(self._path, tick.reference.q - state.q, tick.reference.v - state.v)
+            return (Verdict.PATH_VIOLATED, excess) if excess else None
+        excess = self._excess(self._tolerances.goal, self._last_q - state.q, -state.v)
+        if not excess:
+            return Verdict.REACHED, f"reached {late:.3g} s after the end of the trajectory"
+        if late > self._tolerances.goal_time:
+            return Verdict.GOAL_VIOLATED, f"{late:.3g} s after the end of the trajectory, {excess}"
+        return None
+
+    def _excess(self, tolerance: StateTolerance, error_q: Array, error_v: Array) -> str:
+        """The worst error beyond its tolerance, in words; empty if there is none."""
+        for quantity, error, limit in (("position", error_q, tolerance.q), ("velocity", error_v, tolerance.v)):
+            beyond = np.abs(error) - limit
+            joint = int(beyond.argmax())
+            if beyond[joint] > 0.0:
+                return (f"joint '{self._joint_names[joint]}': the error of its {quantity} is {error[joint]:.4g}, "
+                        f"its tolerance {limit[joint]:.4g}")
+        return ""

@@ -1,0 +1,159 @@
+"""Where a controller's reference comes from: a held state, or trajectories one after the other.
+
+There is one kind of source for each class of references that controllers can follow, see `SOURCES`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+
+class Trajectory(Protocol):
+    """A motion that a source can follow.
+
+    Attributes:
+        kind: Class of the references that it gives.
+        start_time: When the motion begins [s].
+        end_time: When it ends, its last reference being held for ever [s].
+    """
+
+    kind: ClassVar[type]
+    start_time: float
+    end_time: float
+
+    def sample(self, time: float) -> Any:
+        """The reference at a time [s]."""
+
+    def delayed(self, delay: float) -> Any:
+        """The same motion, later by some time [s]."""
+
+    def joined(self, start: Any, start_time: float) -> Any:
+        """The same goals at the same times, reached from another reference at another time [s]."""
+
+
+class ReferenceSource(ABC):
+    """Holds a state until trajectories are to be followed; their last point is held again.
+
+    Args:
+        q: Joint positions to hold at first, shape (n,) [rad or m].
+
+    Attributes:
+        accepts: Class of the references of the trajectories that it can follow.
+    """
+
+    accepts: ClassVar[type]
+
+    def __init__(self, q: Array) -> None:
+        self._queue: list[Trajectory] = []
+        self._current: Trajectory | None = None
+        self.hold(q)
+
+    @abstractmethod
+    def at_rest(self, q: Array) -> Any:
+        """The reference that holds joint positions, shape (n,) [rad or m]."""
+
+    def hold(self, q: Array) -> None:
+        """Forget all trajectories and stay here, shape (n,) [rad or m]."""
+        self._held = self.at_rest(q)
+        self._current = None
+        self._queue.clear()
+
+    def follow(self, trajectory: Trajectory) -> None:
+        """Follow a trajectory from its start on; whatever was to follow later than that is forgotten."""
+        self._queue = [other for other in self._queue if other.start_time < trajectory.start_time]
+        self._queue.append(trajectory)
+
+    def sample(self, time: float) -> Any:
+        """The reference at this tick's time [s], which must not be before that of the last tick."""
+        while self._queue and self._queue[0].start_time <= time:
+            self._current = self._queue.pop(0)
+        if self._current is None:
+            return self._held
+        reference = self._current.sample(time)
+        if time >= self._current.end_time:
+            self._held, self._current = reference, None
+        return reference
+
+    def peek(self, time: float) -> Any:
+        """The reference that will be in force at a later time [s], as things stand."""
+        due = [other for other in self._queue if other.start_time <= time]
+        trajectory = due[-1] if due else self._current
+        return self._held if trajectory is None else trajectory.sample(time)
+
+    def moving(self) -> bool:
+        """Whether a trajectory is under way or waits for its start."""
+        return self._current is not None or bool(self._queue)
+
+
+class JointReferenceSource(ReferenceSource):
+    """Of `JointReference`."""
+
+    accepts = JointReference
+
+    def at_rest(self, q: Array) -> JointReference:
+        """As in `ReferenceSource`."""
+        rest = np.zeros(len(q))
+        return JointReference(q.copy(), rest, rest)
+
+
+class CartesianReferenceSource(ReferenceSource):
+    """Of `CartesianReference`: what is held is the pose of the tip link.
+
+    Args:
+        forward_kinematics: Pose of the tip link by joint positions, shape (4, 4).
+        q: Joint positions to hold at first, shape (n,) [rad or m].
+    """
+
+    accepts = CartesianReference
+
+    def __init__(self, forward_kinematics: Callable[[Array], Array], q: Array) -> None:
+        self._forward_kinematics = forward_kinematics
+        super().__init__(q)
+
+    def at_rest(self, q: Array) -> CartesianReference:
+        """As in `ReferenceSource`."""
+        pose, rest = self._forward_kinematics(q), np.zeros(6)
+        return CartesianReference(pose[:3, 3].copy(), quaternion_by_largest_element(pose[:3, :3]), rest, rest)
+
+
+class ForceReferenceSource(CartesianReferenceSource):
+    """Of `ForceReference`: poses as of `CartesianReferenceSource`, and a wrench that is 0 until `exert` sets it."""
+
+    def hold(self, q: Array) -> None:
+        """As in `ReferenceSource`; without pushing."""
+        self.exert(np.zeros(6))
+        super().hold(q)
+
+    def exert(self, wrench: Array) -> None:
+        """Push with a wrench from now on.
+
+        Args:
+            wrench: (force, torque) that the tip link exerts on the environment, about its origin in base axes, shape
+                (6,) [N, N m].
+        """
+        self._wrench = wrench
+
+    def sample(self, time: float) -> ForceReference:
+        """As in `ReferenceSource`."""
+        pose: CartesianReference = super().sample(time)
+        return ForceReference(pose.position, pose.quaternion, pose.twist, pose.acceleration, self._wrench)
+
+
+SOURCES: Mapping[type, Callable[[Robot, Array], ReferenceSource]] = {
+    JointReference: lambda robot, q: JointReferenceSource(q),
+    CartesianReference: lambda robot, q: CartesianReferenceSource(robot.dynamics().forward_kinematics, q),
+    ForceReference: lambda robot, q: ForceReferenceSource(robot.dynamics().forward_kinematics, q),
+}
+"""What controllers can follow, and the source of each for a robot that holds joint positions of shape (n,)."""

@@ -1,0 +1,56 @@
+"""Whether a trajectory stays within the robot's limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.errors import InputError
+
+_ROUNDING = 1e-6  # [rad or m]
+
+
+def check_positions(model: RobotModel, points: Points, trajectory: JointTrajectory, start: JointReference) -> None:
+    """Check that points, and the motion between them, keep to the position limits.
+
+    A joint that is beyond a limit already may stay there or come back.
+
+    Args:
+        model: The robot.
+        points: The points asked for.
+        trajectory: The motion through them.
+        start: Where it starts.
+
+    Raises:
+        InputError: A joint passes a limit; the message names joint, position and limit.
+    """
+    lower = np.minimum(model.position_lower, start.q) - _ROUNDING
+    upper = np.maximum(model.position_upper, start.q) + _ROUNDING
+    for index, joint in np.argwhere((points.q < lower) | (points.q > upper))[:1]:
+        raise InputError(f"trajectory: point {index}, {_passed(model, joint, points.q[index, joint])}")
+    lowest, highest, _ = trajectory.extremes()
+    for (joint,) in np.argwhere((lowest < lower) | (highest > upper))[:1]:
+        reached = lowest[joint] if lowest[joint] < lower[joint] else highest[joint]
+        raise InputError(
+            f"trajectory: between its points, {_passed(model, joint, reached)}; give more points, more time or lower "
+            f"velocities"
+        )
+
+
+def excessive_speeds(model: RobotModel, trajectory: JointTrajectory) -> list[str]:
+    """What to say of joints that would have to move faster than they can; empty if none has to."""
+    speed, limit = trajectory.extremes()[2], model.velocity_limit
+    return [
+        f"joint '{model.joint_names[joint]}' would have to move at {speed[joint]:.4g}, its limit is {limit[joint]:.4g}"
+        for joint in np.flatnonzero(speed > limit * 1.001)
+    ]
+
+
+def _passed(model: RobotModel, joint: int, position: float) -> str:
+    lower, upper = model.position_lower[joint], model.position_upper[joint]
+    return (
+        f"joint '{model.joint_names[joint]}': position {position:.6g} is outside its limits, "
+        f"{lower:.6g} to {upper:.6g}"
+    )

@@ -1,0 +1,1 @@
+"""ROS 2 helpers that several nodes use."""

@@ -1,0 +1,213 @@
+"""The control path of a node (joint state in, command out): a thread that waits for one subscription, or a few.
+
+It waits for nothing else, which costs a small part of what an executor does. Nothing is locked between this thread and
+the executor beside it: a change is handed over by assigning one immutable object to one attribute, or with
+:meth:`ControlPath.call`, which runs a function between two ticks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
+from typing import Any, NamedTuple
+
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
+from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.unserved_subscription import unserved_subscription
+
+_PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>
+
+
+class _Further(NamedTuple):
+    """A further subscription of a control path."""
+
+    subscription: Any
+    message_type: type[Any]
+    handler: Callable[[Any], None]
+
+    def handle_all(self) -> None:
+        """Hand over every message that is there."""
+        while (taken := self.subscription.handle.take_message(self.message_type, False)) is not None:
+            self.handler(taken[0])
+
+
+class ControlPath:
+    """A subscription and the thread that waits for it: the control path of a node.
+
+    Its messages are what :meth:`wait` and :meth:`take` return. Messages of further topics, see :meth:`listen`, go to
+    handlers in the same thread.
+
+    Args:
+        node: The node that subscribes; :meth:`RobodynNode.add_control_path` starts and stops this path with it.
+        message_type: Type of the messages.
+        topic: Name of the topic.
+        loop: Body of the thread, called with this path; it runs while :attr:`active` and waits with :meth:`wait`.
+        qos: Quality of service of the subscription.
+        serialized: Give the messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
+    """
+
+    def __init__(self, node: Node, message_type: type[Any], topic: str, loop: Callable[[ControlPath], None],
+                 qos: QoSProfile = CONTROL_QOS, serialized: bool = False) -> None:
+        self.active = True
+        self._node, self._loop, self._serialized = node, loop, serialized
+        self._message_type = message_type
+        self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._subscription = unserved_subscription(node, message_type, topic, qos)
+        self._further: list[_Further] = []
+        assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
+        self._handle = self._subscription.handle
+        self._wake = _rclpy.GuardCondition(node.context.handle)
+        self._wait_set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, node.context.handle)
+        self._on_failure: Callable[[BaseException], None] = _raise
+        self._thread = threading.Thread(target=self._run, name=f"control path of {topic}", daemon=True)
+
+    def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None],
+               qos: QoSProfile = CONTROL_QOS) -> None:
+        """Wait for a further topic too; to be called before the path starts.
+
+        Args:
+            message_type: Type of the messages.
+            topic: Name of the topic.
+            handler: Called in the path's thread, by :meth:`wait` and :meth:`handle_further`, with each message.
+            qos: Quality of service of the subscription.
+        """
+        subscription = unserved_subscription(self._node, message_type, topic, qos)
+        self._further.append(_Further(subscription, message_type, handler))
+        self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
+
+    def wait(self, timeout: float | None = None) -> Any | None:
+        """Wait for the next message of any topic; to be called in the path's thread only.
+
+        Functions given to :meth:`call` are run here, and handlers of further topics.
+
+        Args:
+            timeout: Longest wait [s]; None: without end, 0: not at all.
+
+        Returns:
+            The message, or None after the timeout, a message of a further topic, a call, :meth:`wake` or a stop.
+        """
+        self._wait(timeout, for_message=True)
+        for place, further in enumerate(self._further, start=1):
+            if self._wait_set.is_ready("subscription", place):
+                further.handle_all()
+        return self.take()
+
+    def sleep(self, timeout: float | None = None) -> None:
+        """As :meth:`wait`, but messages that arrive neither end it nor are taken."""
+        self._wait(timeout, for_message=False)
+
+    def _wait(self, timeout: float | None, for_message: bool) -> None:
+        wait_set = self._wait_set
+        wait_set.clear_entities()
+        if for_message:
+            wait_set.add_subscription(self._handle)
+            for further in self._further:
+                wait_set.add_subscription(further.subscription.handle)
+        wait_set.add_guard_condition(self._wake)
+        wait_set.wait(-1 if timeout is None else int(timeout * 1e9))
+        if self._calls:
+            self._run_calls()
+
+    def take(self) -> Any | None:
+        """Return the message that is there, if any, without waiting; in the path's thread only."""
+        taken = self._handle.take_message(self._message_type, self._serialized)
+        return None if taken is None else taken[0]
+
+    def handle_further(self) -> None:
+        """Hand the messages of further topics that are there to their handlers, without waiting; likewise."""
+        for further in self._further:
+            further.handle_all()
+
+    def wake(self) -> None:
+        """Let a :meth:`wait` return early; from any thread."""
+        self._wake.trigger_guard_condition()
+
+    def call(self, function: Callable[[], Any], timeout: float = 5.0) -> Any:
+        """Run a function in the path's thread between two waits, and return its result; from any other thread.
+
+        Args:
+            function: Called without arguments; must be quick.
+            timeout: Longest wait for the result [s].
+
+        Raises:
+            RobodynError: The path has stopped or did not get to it in time.
+            Exception: Whatever the function raises.
+        """
+        if not self._thread.is_alive():
+            raise RobodynError("the control path has stopped: restart the node")
+        result: Future[Any] = Future()
+        self._calls.append((function, result))
+        self.wake()
+        try:
+            return result.result(timeout)
+        except TimeoutError:
+            if result.done():
+                raise
+            result.cancel()
+            raise RobodynError(f"the control path did not answer within {timeout} s: try again") from None
+
+    def unheard_publishers(self) -> str:
+        """Which publishers are not heard because of their quality of service, and why; empty: none."""
+        faults = []
+        for subscription in (self._subscription, *(further.subscription for further in self._further)):
+            topic = subscription.topic_name
+            for publisher in self._node.get_publishers_info_by_topic(topic):
+                compatibility, reason = qos_check_compatible(publisher.qos_profile, subscription.qos_profile)
+                if compatibility == QoSCompatibility.ERROR:
+                    faults.append(f"'{publisher.node_name}' publishes {topic}, but is not heard: {reason.strip()}")
+        return "; ".join(faults)
+
+    def start(self, on_failure: Callable[[BaseException], None]) -> None:
+        """Start the thread.
+
+        Args:
+            on_failure: Called in the thread with an exception that ends the loop.
+        """
+        self._on_failure = on_failure
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the loop and wait for the thread; more than once is fine."""
+        self.active = False
+        if self._thread.is_alive():
+            self.wake()
+            self._thread.join()
+
+    def _run_calls(self) -> None:
+        while self._calls:
+            function, result = self._calls.popleft()
+            if not result.set_running_or_notify_cancel():
+                continue
+            try:
+                result.set_result(function())
+            except Exception as error:  # handed to the caller
+                result.set_exception(error)
+
+    def _run(self) -> None:
+        _wake_on_time()
+        try:
+            with ExitStack() as used:
+                for entity in (self._handle, self._wake, self._wait_set,
+                               *(further.subscription.handle for further in self._further)):
+                    used.enter_context(entity)
+                self._loop(self)
+        except Exception as error:
+            self._on_failure(error)
+
+
+def _wake_on_time() -> None:
+    """Let waits of this thread end when they should: Linux by itself may let them last 50 us longer, to save power."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1))
+
+
+def _raise(error: BaseException) -> None:
+    raise error

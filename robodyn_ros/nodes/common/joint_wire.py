@@ -1,0 +1,134 @@
+"""Joint states and commands as they are on the wire, without a Python object for each name and number.
+
+Making a sensor_msgs/JointState of bytes, or bytes of one, takes rclpy longer than all else that a control tick does.
+But from one tick to the next only the stamp and the numbers of such a message change: names, lengths and their places
+stay. So the messages of the control path are published and taken as bytes, and only these places are written and read.
+Where they are is found out by the middleware's own serialization, and a message that looks any different is left to it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from math import isfinite
+
+import numpy as np
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.common.messages import NANOSECONDS, set_stamp, to_field
+
+FIELDS = ("position", "velocity", "effort")
+
+_STAMP = struct.Struct("=iI")
+_STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes that tell the encoding
+_NUMBER = 8
+
+
+class JointWire:
+    """Writes and reads serialized joint messages of one form: these names in this order, these fields filled.
+
+    Args:
+        names: Joint names, length n.
+        fields: Which of position, velocity and effort have n numbers; the others have none.
+
+    Attributes:
+        in_place: Whether the places of the numbers are known; if not, everything goes by way of messages.
+    """
+
+    def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS) -> None:
+        self._names, self._fields, self._n = list(names), tuple(fields), len(names)
+        data, self._begins = self._probe()
+        self.in_place = bool(self._begins)
+        if not self.in_place:
+            return
+        self._size = len(data)
+        first, last = self._begins[0], self._begins[-1] + _NUMBER * self._n
+        self._region = (last - first) // _NUMBER, first
+        self._slices = [slice(place, place + self._n)
+                        for place in ((begin - first) // _NUMBER for begin in self._begins)]
+        ends = [begin + _NUMBER * self._n for begin in self._begins]
+        # All but stamp and numbers: encoding, names and lengths, lengths between the numbers, what comes last.
+        self._fixed = [slice(0, _STAMP_BEGIN), slice(_STAMP_END, first),
+                       *(slice(end, begin) for end, begin in zip(ends, self._begins[1:], strict=False)),
+                       slice(last, self._size)]
+        self._seen = [data[part] for part in self._fixed]
+        self._buffer = bytearray(data)
+        self._targets = [np.frombuffer(self._buffer, np.float64, self._n, begin) for begin in self._begins]
+
+    def encode(self, stamp: int, *values: Array) -> bytes:
+        """A message, serialized; to be called by one thread.
+
+        Args:
+            stamp: Its stamp [ns].
+            *values: One array per field, shape (n,), float64.
+        """
+        if not self.in_place:
+            return bytes(serialize_message(self._message(stamp, values)))
+        _STAMP.pack_into(self._buffer, _STAMP_BEGIN, *divmod(stamp, NANOSECONDS))
+        for target, array in zip(self._targets, values, strict=True):
+            target[:] = array
+        return bytes(self._buffer)
+
+    def decode(self, data: bytes) -> tuple[int, list[Array]] | None:
+        """Read a serialized message; to be called by one thread.
+
+        Returns:
+            Stamp [ns] and one new array per field, shape (n,), of whatever numbers; None if the message is not of this
+            form.
+        """
+        if not self.in_place or len(data) != self._size:
+            return None
+        for part, seen in zip(self._fixed, self._seen, strict=True):
+            if data[part] != seen:
+                # Gaps between strings may hold anything, the same in all messages of one publisher perhaps.
+                if not self._fits(deserialize_message(data, JointState)):
+                    return None
+                self._seen = [data[part] for part in self._fixed]
+                break
+        seconds, nanoseconds = _STAMP.unpack_from(data, _STAMP_BEGIN)
+        count, first = self._region
+        region = np.frombuffer(data, np.float64, count, first).copy()  # numbers in messages are not aligned
+        return seconds * NANOSECONDS + nanoseconds, [region[part] for part in self._slices]
+
+    def decode_finite(self, data: bytes, fields: int) -> tuple[int, list[Array]] | None:
+        """Read a serialized message whose first fields have finite numbers only; else as :meth:`decode`.
+
+        Args:
+            data: The message.
+            fields: In how many of this form's fields the numbers are to be finite.
+
+        Returns:
+            As for :meth:`decode`; None also if a number of these fields is not finite, or their sum is not.
+        """
+        known = self.decode(data)
+        if known is None:
+            return None
+        total = 0.0
+        for array in known[1][:fields]:
+            total += sum(array.tolist())  # for so few numbers sooner than numpy's isfinite
+        return known if isfinite(total) else None
+
+    def _fits(self, message: JointState) -> bool:
+        """Whether a message is of this form, so that its numbers are where they always are."""
+        return (list(message.name) == self._names and not message.header.frame_id
+                and all(len(getattr(message, name)) == (self._n if name in self._fields else 0) for name in FIELDS))
+
+    def _message(self, stamp: int, values: Sequence[Array]) -> JointState:
+        message = JointState(name=self._names)
+        set_stamp(message.header.stamp, stamp)
+        for name, array in zip(self._fields, values, strict=True):
+            setattr(message, name, to_field(array))
+        return message
+
+    def _probe(self) -> tuple[bytes, list[int]]:
+        """A message, and where in it the numbers of each field begin; nowhere if that cannot be told."""
+        random = np.random.default_rng(0)
+        stamp, values = 0x0102030405060708, [random.normal(size=self._n) for _ in self._fields]
+        data = bytes(serialize_message(self._message(stamp, values)))
+        begins = [data.find(array.tobytes()) for array in values]
+        known = (self._n > 0 and -1 not in begins and begins == sorted(begins)
+                 and all((begin - begins[0]) % _NUMBER == 0 for begin in begins)
+                 and data[_STAMP_BEGIN:_STAMP_END] == _STAMP.pack(*divmod(stamp, NANOSECONDS)))
+        return data, begins if known else []

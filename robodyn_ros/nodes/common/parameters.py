@@ -1,0 +1,260 @@
+"""Parameters of a node, declared from one table and validated in one place.
+
+    self.parameters.declare([
+        Parameter("update_rate", 500, "Control cycles per second [Hz].", read_only=True, minimum=1),
+        Parameter("safe_behaviour", "damping", "What to do without commands.", choices=("damping", "zero")),
+    ])
+    self.parameters.on_change(self._apply)        # _apply(changed): raise RobodynError to refuse the change
+    self.parameters["update_rate"]
+
+A value that is out of range, not finite, of the wrong type or refused is rejected with the reason, in the answer of
+the set_parameters call or, at start, as an InputError. An integer given for a float is taken as a float, and a number
+for a list of one as that list. The control path never reads parameters: hand it an immutable object made from them.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import InvalidParameterValueException, ParameterException
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.unknown_parameters import unknown_names
+from robodyn_ros.resources import robot_file
+
+Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Declaration of one parameter.
+
+    Attributes:
+        name: Name, with dots for groups.
+        default: Value where none is given; its type is the parameter's type.
+        description: What it means, with its unit; shown by ``ros2 param describe``.
+        read_only: Whether it can be given at start only (structure), or at any time (gains).
+        minimum: Lowest value of a number or of each element.
+        maximum: Highest value of a number or of each element.
+        choices: The values allowed; empty: any.
+        check: Called with a value; raises InputError, whose message completes "parameter '...': ".
+    """
+
+    name: str
+    default: Value
+    description: str
+    read_only: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[Value, ...] = ()
+    check: Callable[[Any], None] | None = None
+
+    def descriptor(self) -> ParameterDescriptor:
+        """ROS's descriptor of this parameter."""
+        # The type is ours to check: rclpy names types by number ("expected '4' got '2'").
+        descriptor = ParameterDescriptor(name=self.name, description=self.description, read_only=self.read_only,
+                                         dynamic_typing=True)
+        if self.choices:
+            descriptor.additional_constraints = "one of: " + ", ".join(map(str, self.choices))
+        if self.minimum is not None or self.maximum is not None:
+            if type(self.default) is int:
+                descriptor.integer_range = [IntegerRange(
+                    from_value=-2**63 if self.minimum is None else math.ceil(self.minimum),
+                    to_value=2**63 - 1 if self.maximum is None else math.floor(self.maximum), step=0)]
+            elif type(self.default) is float:
+                descriptor.floating_point_range = [FloatingPointRange(
+                    from_value=-math.inf if self.minimum is None else float(self.minimum),
+                    to_value=math.inf if self.maximum is None else float(self.maximum), step=0.0)]
+        return descriptor
+
+    def validate(self, value: Any) -> None:
+        """Check a value.
+
+        Raises:
+            InputError: The value is of another type than the default, not finite, out of range, not among the choices,
+                or refused by ``check``.
+        """
+        try:
+            if _type_of(value) != _type_of(self.default):
+                example = f" like {self.default!r}" if self.default else ""
+                raise InputError(f"expected {_type_of(self.default)}{example}, received {_type_of(value)} {value!r}")
+            for element in value if isinstance(value, list) else [value]:
+                if isinstance(element, float) and not math.isfinite(element):
+                    raise InputError(f"expected a finite number, received {element}")
+                if self.minimum is not None and element < self.minimum:
+                    raise InputError(f"expected at least {self.minimum:g}, received {element:g}")
+                if self.maximum is not None and element > self.maximum:
+                    raise InputError(f"expected at most {self.maximum:g}, received {element:g}")
+            if self.choices and value not in self.choices:
+                raise InputError(f"expected one of {', '.join(map(repr, self.choices))}, received {value!r}")
+            if self.check is not None:
+                self.check(value)
+        except InputError as error:
+            raise InputError(f"parameter '{self.name}': {error}") from None
+
+
+ROBOT_PARAMETERS = (
+    Parameter("robot_description", "", "URDF of the robot as XML; empty: the parameter 'robot' names it.",
+              read_only=True),
+    Parameter("robot", "", "Name of a shipped robot (urdf/ without ending) or path of a URDF file.", read_only=True),
+)
+"""How every node is told its robot; declare these and give the values to :func:`robot_source`."""
+
+
+def robot_source(parameters: Parameters) -> str | Path:
+    """Where the node's robot comes from: URDF as XML, or the path of a file, for ``Robot.from_urdf``.
+
+    Raises:
+        InputError: Neither parameter is set, or there is no such robot.
+    """
+    if parameters["robot_description"]:
+        return str(parameters["robot_description"])
+    if not parameters["robot"]:
+        misspelt = "".join(f"; '{name}' is no parameter: {suggest(name, parameters.names())}"
+                           for name in parameters.unknown())
+        raise InputError("no robot given: set the parameter 'robot' (a shipped name or the path of a URDF file) or "
+                         f"'robot_description' (URDF as XML){misspelt}")
+    return robot_file(parameters["robot"])
+
+
+class Parameters:
+    """The parameters of one node.
+
+    Args:
+        node: The node that owns them.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._table: dict[str, Parameter] = {}
+        self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
+        self._declaring = False
+        node.add_pre_set_parameters_callback(self._convert)
+        node.add_on_set_parameters_callback(self._validate)
+
+    def declare(self, table: Iterable[Parameter]) -> None:
+        """Declare parameters, with the values given at start where there are any.
+
+        Raises:
+            InputError: A value given at start is not valid.
+        """
+        self._declaring = True
+        try:
+            for parameter in table:
+                self._table[parameter.name] = parameter
+                self._declare(parameter)
+        finally:
+            self._declaring = False
+
+    def undeclare(self, names: Iterable[str]) -> None:
+        """Forget parameters, of a plugin that is gone for example."""
+        for name in names:
+            self._node.undeclare_parameter(name)
+            del self._table[name]
+
+    def on_change(self, listener: Callable[[Mapping[str, Any]], None]) -> None:
+        """Be told of valid changes while the node runs, on the executor's thread.
+
+        Args:
+            listener: Called with the changed values by name, before they are stored; raises RobodynError to refuse
+                all of them.
+        """
+        self._listeners.append(listener)
+
+    def names(self) -> list[str]:
+        """Names of all parameters declared."""
+        return list(self._table)
+
+    def given(self) -> list[str]:
+        """Names that were given a value at start and are no parameters of ROS itself, whether declared or not."""
+        # rclpy has no public way to tell what is given before it is declared.
+        return [name for name in self._node._parameter_overrides
+                if name in self._table or not self._node.has_parameter(name)]
+
+    def unknown(self) -> list[str]:
+        """Names given that neither this node nor another one has, nor a controller can have."""
+        return unknown_names(self.given(), self.names())
+
+    def __getitem__(self, name: str) -> Any:
+        """Value of a parameter."""
+        return _plain(self._node.get_parameter(name).value)
+
+    def _declare(self, parameter: Parameter) -> None:
+        descriptor = parameter.descriptor()
+        try:
+            try:
+                self._node.declare_parameter(parameter.name, parameter.default, descriptor)
+            except InvalidParameterValueException:
+                value = _as_float(self._given(parameter.name), parameter.default)
+                if value is None:
+                    raise
+                self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
+        except InvalidParameterValueException as error:
+            parameter.validate(self._given(parameter.name))  # says it in our words; else in rclpy's
+            raise InputError(str(error)) from None
+        except ParameterException as error:
+            raise InputError(str(error)) from None
+
+    def _given(self, name: str) -> Any:
+        """Value given at start on the command line or in a file."""
+        # rclpy has no public way to read an override that does not fit the declared type.
+        return _plain(self._node._parameter_overrides[name].value)
+
+    def _convert(self, parameters: list[RosParameter[Any]]) -> list[RosParameter[Any]]:
+        """Take integers for floats."""
+        converted = []
+        for parameter in parameters:
+            known = self._table.get(parameter.name)
+            value = None if known is None else _as_float(_plain(parameter.value), known.default)
+            converted.append(parameter if value is None else RosParameter(parameter.name, value=value))
+        return converted
+
+    def _validate(self, parameters: list[RosParameter[Any]]) -> SetParametersResult:
+        changed = {parameter.name: _plain(parameter.value) for parameter in parameters
+                   if parameter.name in self._table}
+        try:
+            for name, value in changed.items():
+                self._table[name].validate(value)
+            if not self._declaring and changed:
+                for listener in self._listeners:
+                    listener(changed)
+        except RobodynError as error:
+            if not self._declaring:
+                self._node.get_logger().warning(f"parameters refused: {error}")
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+
+def _type_of(value: Any) -> str:
+    """Name of a value's type, and of its elements' where it is a list."""
+    if isinstance(value, list):
+        return "list" + "".join(f" of {name}" for name in sorted({type(element).__name__ for element in value}))
+    return type(value).__name__
+
+
+def _plain(value: Any) -> Any:
+    """A value with arrays as lists."""
+    return list(value) if isinstance(value, array) else value
+
+
+def _as_float(value: Any, default: Value) -> float | list[float] | None:
+    """Numbers as the default has them: as a float, or a list of floats; None: nothing to convert.
+
+    A number is taken for a list of one where the default is a list of one.
+    """
+    if isinstance(default, float) and type(value) is int:
+        return float(value)
+    if isinstance(default, list) and default and isinstance(default[0], float):
+        given = [value] if len(default) == 1 and not isinstance(value, list) else value
+        if isinstance(given, list) and all(type(element) in (int, float) for element in given):
+            return [float(element) for element in given]
+    return None

@@ -1,0 +1,90 @@
+"""Poses and wrenches into the messages that carry them, and out of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
+from scipy.spatial.transform import Rotation
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.common.messages import MessageError
+
+
+def to_pose(matrix: Array) -> Pose:
+    """A pose message.
+
+    Args:
+        matrix: Pose of a frame in another one, shape (4, 4).
+    """
+    pose = Pose()
+    _fill(pose.position, pose.orientation, matrix)
+    return pose
+
+
+def to_arrays(pose: Pose) -> tuple[Array, Array]:
+    """Position, shape (3,) [m], and quaternion x, y, z, w, shape (4,), of a pose message."""
+    orientation = pose.orientation
+    return to_vector(pose.position), np.array([orientation.x, orientation.y, orientation.z, orientation.w])
+
+
+def to_vector(vector: Point | Vector3) -> Array:
+    """x, y, z of a message, shape (3,)."""
+    return np.array([vector.x, vector.y, vector.z])
+
+
+def from_arrays(position: Array, quaternion: Array) -> Pose:
+    """A pose message of a position, shape (3,) [m], and a quaternion x, y, z, w, shape (4,)."""
+    pose = Pose(position=Point(), orientation=Quaternion())
+    set_vector(pose.position, position)
+    _set_quaternion(pose.orientation, quaternion)
+    return pose
+
+
+def set_vector(message: Point | Vector3, vector: Array) -> None:
+    """Write x, y, z, shape (3,), into a message."""
+    message.x, message.y, message.z = vector.tolist()
+
+
+def read_wrench(wrench: Wrench, what: str) -> Array:
+    """(force, torque) of a wrench message, shape (6,) [N, N m].
+
+    Args:
+        wrench: The message.
+        what: Which wrench it is, for the error.
+
+    Raises:
+        MessageError: A component is not finite.
+    """
+    values = np.concatenate([to_vector(wrench.force), to_vector(wrench.torque)])
+    if not np.isfinite(values).all():
+        raise MessageError("not finite", f"{what}: expected finite numbers, received force {values[:3].tolist()}, "
+                           f"torque {values[3:].tolist()}")
+    return values
+
+
+def to_wrench(wrench: Array) -> Wrench:
+    """A wrench message of (force, torque), shape (6,) [N, N m]."""
+    message = Wrench()
+    set_vector(message.force, wrench[:3])
+    set_vector(message.torque, wrench[3:])
+    return message
+
+
+def to_transform(matrix: Array) -> Transform:
+    """A transform message: what tf calls the transform from parent to child.
+
+    Args:
+        matrix: Pose of the child frame in the parent frame, shape (4, 4).
+    """
+    transform = Transform()
+    _fill(transform.translation, transform.rotation, matrix)
+    return transform
+
+
+def _fill(position: Point | Vector3, orientation: Quaternion, matrix: Array) -> None:
+    set_vector(position, matrix[:3, 3])
+    _set_quaternion(orientation, Rotation.from_matrix(matrix[:3, :3]).as_quat())
+
+
+def _set_quaternion(message: Quaternion, quaternion: Array) -> None:
+    message.x, message.y, message.z, message.w = quaternion.tolist()

@@ -1,0 +1,196 @@
+"""What all nodes share: the life of a node's process, and the control path beside the executor.
+
+``run_node(factory, args)`` is the body of every node's ``main``. A node derives from :class:`RobodynNode`; its
+parameters, services and timers are served by an ordinary executor on the main thread. Whatever is on the control path
+has a thread of its own, a :class:`~robodyn_ros.nodes.common.control_path.ControlPath`.
+
+    class Echo(RobodynNode):
+        def __init__(self):
+            super().__init__("echo")
+            self.parameters.declare([Parameter("gain", 1.0, "Factor on positions.")])
+            self._publisher = self.create_publisher(JointState, "out", CONTROL_QOS)
+            self.add_control_path(ControlPath(self, JointState, "in", self._loop))
+
+        def _loop(self, path):
+            while path.active:
+                message = path.wait()
+                if message is not None:
+                    self._publisher.publish(message)
+
+    def main(args=None):
+        return run_node(Echo, args)
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.parameters import Parameters
+from robodyn_ros.nodes.common.signals import StopSignals
+from robodyn_ros.nodes.common.unknown_parameters import check_given
+
+EXIT_OK, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
+
+# A thread that wants the interpreter waits at most this long for another that holds it (Python's default: 5 ms). A
+# control period waits several times, after each wait and each publication: with 0.5 ms, diagnostics cost it a period.
+_SWITCH_INTERVAL = 0.00001
+
+class RobodynNode(Node):
+    """A node with declared parameters, diagnostics and control paths.
+
+    Attributes:
+        parameters: The node's parameters; see :mod:`robodyn_ros.nodes.common.parameters`.
+        diagnostics: Counters and throttled warnings; see :mod:`robodyn_ros.nodes.common.diagnostics`.
+        stop_requested: Set once the process is asked to stop: a callback that waits for something looks at it.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.stop_requested = threading.Event()
+        self.parameters = Parameters(self)
+        self.diagnostics = Diagnostics(self)
+        self._control_paths: list[ControlPath] = []
+
+    def add_control_path(self, path: ControlPath) -> ControlPath:
+        """Let a control path start and stop with this node."""
+        self._control_paths.append(path)
+
+        def look_for_unheard_publishers() -> None:
+            if text := path.unheard_publishers():
+                self.diagnostics.raise_condition(key, text)
+            else:
+                self.diagnostics.clear_condition(key, "all publishers are heard")
+
+        key = f"publishers not heard {len(self._control_paths)}"
+        self.diagnostics.checks.append(look_for_unheard_publishers)
+        return path
+
+    def start(self, on_failure: Callable[[BaseException], None]) -> None:
+        """Start the node's threads, once it is complete."""
+        for path in self._control_paths:
+            path.start(on_failure)
+
+    def stop(self) -> None:
+        """Stop the node's threads; it can still publish."""
+        for path in self._control_paths:
+            path.stop()
+
+
+def init_ros(**options: Any) -> None:
+    """Initialise rclpy; options as for ``rclpy.init``.
+
+    Raises:
+        RobodynError: The environment or the arguments are not as ROS wants them.
+    """
+    try:
+        rclpy.init(**options)
+    except Exception as error:  # rclpy raises RCLError and others
+        raise RobodynError(f"cannot start ROS: {error}") from None
+
+
+def run_node(factory: Callable[[], RobodynNode], args: Sequence[str] | None = None) -> int:
+    """Run one node until SIGINT or SIGTERM; see :func:`run_nodes`."""
+    return run_nodes([factory], args)
+
+
+def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str] | None = None) -> int:
+    """Run nodes in this process until SIGINT or SIGTERM; the body of an entry point, called on the main thread.
+
+    Args:
+        factories: Each makes a node.
+        args: Command line without the program's name; None: ``sys.argv[1:]``.
+
+    Returns:
+        Exit code: 0 after a signal; 1 when a control path failed; 2 when a node could not be made as configured.
+        The last two come with one message on stderr.
+    """
+    stop = threading.Event()
+    arguments = list(sys.argv[1:] if args is None else args)
+    with StopSignals(stop.set):
+        try:
+            init_ros(args=["robodyn_ros", *arguments], signal_handler_options=SignalHandlerOptions.NO)
+            return _run(factories, arguments, stop)
+        except RobodynError as error:
+            return _fail(str(error), EXIT_USAGE)
+        finally:
+            rclpy.try_shutdown()
+
+
+def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str], stop: threading.Event) -> int:
+    failures: list[BaseException] = []
+
+    def on_failure(error: BaseException) -> None:
+        failures.append(error)
+        stop.set()
+
+    def wake_at_stop() -> None:
+        stop.wait()
+        executor.wake()
+
+    executor = SingleThreadedExecutor()
+    nodes: list[RobodynNode] = []
+    waker = threading.Thread(target=wake_at_stop, name="stop", daemon=True)
+    waker.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _log_warning
+            for factory in factories:
+                nodes.append(factory())
+        check_given(nodes, arguments)
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        gc.collect()
+        gc.freeze()  # what start-up made stays: later collections need not look at it and are short
+        for node in nodes:
+            node.stop_requested = stop
+            executor.add_node(node)
+            node.start(on_failure)
+        _spin(executor, stop, nodes[0].diagnostics)
+    finally:
+        stop.set()
+        waker.join()
+        for node in nodes:
+            node.stop()
+        executor.shutdown()
+        for node in nodes:
+            node.destroy_node()
+    for error in failures:
+        detail = str(error) if isinstance(error, RobodynError) else "".join(traceback.format_exception(error))
+        _fail(f"the control path failed: {detail}", EXIT_FAILURE)
+    return EXIT_FAILURE if failures else EXIT_OK
+
+
+def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: Diagnostics) -> None:
+    """Serve callbacks until the stop; one that raises is reported and does not end the process."""
+    while not stop.is_set():
+        try:
+            executor.spin_once()
+        except RobodynError as error:
+            diagnostics.problem("failed callbacks", str(error))
+        except Exception:
+            diagnostics.problem("failed callbacks", "a callback failed, please report this:\n"
+                                + traceback.format_exc(), error=True)
+
+
+def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a Python warning, of a robot's description for example, as a node's warning."""
+    get_logger("robodyn_ros").warning(str(message))
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"robodyn: error: {message}", file=sys.stderr, flush=True)
+    return code

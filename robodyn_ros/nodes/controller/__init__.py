@@ -1,0 +1,1 @@
+"""The node ``controller``: one control law, swapped by a parameter."""

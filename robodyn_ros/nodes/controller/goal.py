@@ -1,0 +1,124 @@
+"""Goals of the action FollowJointTrajectory: what they tolerate, what is wrong with them, how they end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+
+from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tolerances, Verdict
+from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.messages import NANOSECONDS, JointOrder, MessageError
+from robodyn_ros.nodes.common.parameters import Parameter, Parameters
+
+Result = FollowJointTrajectory.Result
+
+CODES = {
+    Verdict.REACHED: Result.SUCCESSFUL,
+    Verdict.PATH_VIOLATED: Result.PATH_TOLERANCE_VIOLATED,
+    Verdict.GOAL_VIOLATED: Result.GOAL_TOLERANCE_VIOLATED,
+}
+
+DEFAULT, NO_LIMIT = 0.0, -1.0
+"""What a tolerance of 0 and of -1 stands for in a goal."""
+
+
+class Outcome(NamedTuple):
+    """How a goal ended.
+
+    Attributes:
+        code: One of the action's result codes.
+        text: Why, in words.
+        canceled: Whether its sender wanted it to end.
+    """
+
+    code: int
+    text: str
+    canceled: bool = False
+
+
+def refusal(error: RobodynError) -> Outcome:
+    """How a goal ends that cannot be followed at all."""
+    if isinstance(error, PastTrajectoryError):
+        return Outcome(Result.OLD_HEADER_TIMESTAMP, str(error))
+    wrong_joints = isinstance(error, MessageError) and error.reason.endswith("joint")
+    return Outcome(Result.INVALID_JOINTS if wrong_joints else Result.INVALID_GOAL, str(error))
+
+
+def constraint_parameters(model: RobotModel) -> Iterator[Parameter]:
+    """The parameters that say what goals tolerate where they do not say it themselves; 0 stands for any amount."""
+    yield Parameter("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
+                    "reached [s]; 0: any.", minimum=0.0)
+    yield Parameter("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its "
+                    "goal [rad/s or m/s]; 0: any.", minimum=0.0)
+    for joint in model.leaders:
+        unit = "m" if joint.kind == "prismatic" else "rad"
+        yield Parameter(f"constraints.{joint.name}.trajectory", 0.0, "Greatest distance from the reference while a "
+                        f"goal's trajectory is under way [{unit}]; 0: any.", minimum=0.0)
+        yield Parameter(f"constraints.{joint.name}.goal", 0.0, "Greatest distance from the goal at which it is reached "
+                        f"[{unit}]; 0: any.", minimum=0.0)
+
+
+def default_tolerances(parameters: Parameters, joint_names: Sequence[str]) -> Tolerances:
+    """What the parameters say."""
+    n = len(joint_names)
+
+    def of_joints(name: str) -> Any:
+        return np.array([_or_any(parameters[f"constraints.{joint}.{name}"]) for joint in joint_names])
+
+    at_rest = np.full(n, _or_any(parameters["constraints.stopped_velocity_tolerance"]))
+    return Tolerances(StateTolerance(of_joints("trajectory"), np.full(n, math.inf)),
+                      StateTolerance(of_joints("goal"), at_rest), _or_any(parameters["constraints.goal_time"]))
+
+
+def goal_tolerances(goal: FollowJointTrajectory.Goal, joints: JointOrder, defaults: Tolerances) -> Tolerances:
+    """What a goal tolerates.
+
+    Tolerances of accelerations are passed over: joint states have none.
+
+    Raises:
+        InputError: A joint is unknown, a tolerance is negative but not -1, or the goal is for joints with several
+            degrees of freedom.
+    """
+    for field in ("component_path_tolerance", "component_goal_tolerance"):
+        if getattr(goal, field):
+            raise InputError(f"{field}: expected none, as this robot's joints have one degree of freedom each")
+    if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
+        raise InputError("multi_dof_trajectory: expected none, as this robot's joints have one degree of freedom each")
+    duration = goal.goal_time_tolerance
+    return Tolerances(
+        _of_states(goal.path_tolerance, "path_tolerance", joints, defaults.path),
+        _of_states(goal.goal_tolerance, "goal_tolerance", joints, defaults.goal),
+        _resolved(duration.sec + duration.nanosec / NANOSECONDS, defaults.goal_time, "goal_time_tolerance"),
+    )
+
+
+def _of_states(given: Sequence[JointTolerance], field: str, joints: JointOrder,
+               defaults: StateTolerance) -> StateTolerance:
+    q, v = defaults.q.copy(), defaults.v.copy()
+    if given:
+        columns = joints.columns([each.name for each in given], field)
+        for column, each in zip(columns, given, strict=True):
+            q[column] = _resolved(each.position, q[column], f"{field}: position of joint '{each.name}'")
+            v[column] = _resolved(each.velocity, v[column], f"{field}: velocity of joint '{each.name}'")
+    return StateTolerance(q, v)
+
+
+def _resolved(value: float, default: float, what: str) -> float:
+    if value == DEFAULT:
+        return float(default)
+    if value == NO_LIMIT:
+        return math.inf
+    if not value > 0.0:
+        raise InputError(f"{what}: expected a positive number, 0 for the default or -1 for no limit, received {value}")
+    return value
+
+
+def _or_any(value: float) -> float:
+    return value or math.inf

@@ -1,0 +1,222 @@
+"""Node ``controller``: runs one controller plugin, swapped by the parameter ``controller``.
+
+Every joint state is answered with a command of the same stamp. Time is that of these stamps; no clock is read, but to
+notice that joint states stopped coming.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rclpy.parameter import Parameter as RosParameter
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.control import registry
+from robodyn_ros.control.control_loop import ControlLoop, Plugin, Tick
+from robodyn_ros.control.controller import Law
+from robodyn_ros.control.dry_run import rehearse
+from robodyn_ros.errors import PluginError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.joint_wire import JointWire
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, to_nanoseconds
+from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.controller.action import TrajectoryActionServer
+from robodyn_ros.nodes.controller.output import PARAMETERS as OUTPUT_PARAMETERS
+from robodyn_ros.nodes.controller.output import VOLTAGE, VoltageOutput
+from robodyn_ros.nodes.controller.parameters import ControllerParameters
+from robodyn_ros.nodes.controller.references import References
+from robodyn_ros.nodes.controller.sensing import WrenchSensor
+from robodyn_ros.nodes.controller.state import ControllerStatePublisher
+from robodyn_ros.nodes.controller.tip_motions import CartesianReferences
+from robodyn_ros.robot import Robot
+
+PARAMETERS = (
+    *ROBOT_PARAMETERS,
+    *OUTPUT_PARAMETERS,
+    Parameter(
+        "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap."
+    ),
+    Parameter(
+        "safe_controller", "damping", "Controller plugin that takes over from one that fails.", read_only=True
+    ),
+    Parameter(
+        "state_publish_rate", 100.0, "Rate of ~/controller_state, in the time of the joint states [Hz]; 0: none.",
+        minimum=0.0, maximum=10000.0,
+    ),
+    Parameter(
+        "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
+        read_only=True, minimum=0.001, maximum=3600.0,
+    ),
+)
+
+STARTUP_SECONDS = 5.0
+"""How much longer than usual the first joint state may take before its absence is a problem."""
+
+BROKEN, REJECTED_STATES, DROPPED = "broken plugins", "rejected joint states", "dropped controllers"
+
+
+class ControllerNode(RobodynNode):
+    """The control loop on its own thread; parameters, trajectories and reports on the executor's."""
+
+    def __init__(self) -> None:
+        super().__init__("controller")
+        self.parameters.declare(PARAMETERS)
+        self._robot = Robot.from_urdf(robot_source(self.parameters))
+        self._joints = JointOrder(self._robot.joint_names)
+        self._plugin_parameters = ControllerParameters(self.parameters, self._robot)
+        for name in registry.controller_names():
+            try:
+                self._plugin_parameters.declare(name)
+            except PluginError as error:
+                self.diagnostics.problem(BROKEN, str(error))
+        self._timeout: float = self.parameters["state_timeout"]
+        active, safe = (self._make(self.parameters[role]) for role in ("controller", "safe_controller"))
+        for plugin in (active, safe):
+            try:
+                self._rehearse(plugin, None)
+            except PluginError as error:  # perhaps only in this state, which is made up
+                self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
+        self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
+        self._saturated = 0
+        self._states_in, self._commands_out = JointWire(self._joints.names), JointWire(self._joints.names, ["effort"])
+        self._voltages: VoltageOutput | None = None
+        if self.parameters["output"] == VOLTAGE:
+            self._voltages = VoltageOutput(self, self._robot, self.parameters["actuators"])
+        else:
+            self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
+        self._states = ControllerStatePublisher(self, self._robot, self.parameters["state_publish_rate"],
+                                                None if self._voltages is None else self._voltages.voltage)
+        self._path = self.add_control_path(ControlPath(
+            self, JointState, "joint_states", self._run, serialized=True))
+        self._references = References(self, self._robot, self._joints, self._loop, self._path)
+        self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path, self._references.stop)
+        self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
+        self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
+        for sentence in self._plugin_parameters.unclaimed():
+            self.get_logger().warning(sentence)
+        self.parameters.on_change(self._on_change)
+        self.diagnostics.values = self._values
+
+    # On the control path's thread.
+
+    def _run(self, path: ControlPath) -> None:
+        last_arrival, silent = time.monotonic() + STARTUP_SECONDS, True
+        while path.active:
+            data = path.wait(self._timeout)
+            now = time.monotonic()
+            if data is not None:
+                if silent:
+                    self.diagnostics.clear_condition("silence", "joint states are coming")
+                last_arrival, silent = now, False
+                self._on_joint_state(data)
+            elif now - last_arrival >= self._timeout and path.active:
+                silent = True
+                text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
+                self.diagnostics.raise_condition("silence", text)
+                self._references.abort(text)
+
+    def _on_joint_state(self, data: bytes) -> None:
+        """Answer a serialized joint state."""
+        known = self._states_in.decode_finite(data, fields=2)  # nothing is made of the effort
+        if known is not None:
+            stamp, (q, v, _) = known
+        else:
+            message, joints = deserialize_message(data, JointState), self._joints
+            try:
+                q = joints.read(message.name, message.position, "joint_states: position")
+                v = joints.read(message.name, message.velocity, "joint_states: velocity")
+            except MessageError as error:
+                self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
+                return
+            stamp = to_nanoseconds(message.header.stamp)
+        tick = self._loop.tick(stamp, q, v)
+        if self._voltages is None:
+            self._commands.publish(self._commands_out.encode(stamp, tick.effort))
+        else:
+            self._voltages.publish(stamp, tick)
+        if tick.saturated:
+            self._saturated += 1
+        self._states.publish(stamp, self._loop.active, tick)
+        if self._references.goal is not None:
+            self._references.watch(stamp, tick)
+
+    def _on_failure(self, name: str, reason: str) -> None:
+        self.diagnostics.count(DROPPED)
+        successor = self._loop.active.name
+        outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
+        self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {reason}", error=True)
+        self._references.interrupt(f"controller '{name}' {outcome}")
+        if name != successor and self.executor is not None:
+            self.executor.create_task(self._reflect_active)
+
+    def _on_start(self, reason: str) -> None:
+        lost = ", the trajectory under way is dropped" if self._loop.moving() else ""
+        self.get_logger().warning(f"new start from the current state{lost}: {reason}")
+        self.diagnostics.count("new starts")
+        self._references.interrupt(f"new start from the current state: {reason}")
+
+    # On the executor's thread.
+
+    def _reflect_active(self) -> None:
+        """Let the parameter name the controller that took over."""
+        self.set_parameters([RosParameter("controller", value=self._loop.active.name)])
+
+    def _on_change(self, changes: Mapping[str, Any]) -> None:
+        in_force = (self._loop.active.name, self.parameters["safe_controller"])
+        gains = self._plugin_parameters.changed(changes, in_force)
+        name = changes.get("controller", self._loop.active.name)
+        successor = None
+        if name != self._loop.active.name:
+            successor = self._make(name, gains)
+            self._rehearse(successor, self._loop.last)
+
+        for changed, parameters in gains.items():
+            self._loop.prepare(changed, parameters)
+
+        def put_in_force() -> None:
+            for changed, parameters in gains.items():
+                self._loop.configure(changed, parameters)
+            if successor is not None:
+                self.diagnostics.clear_condition("dropped", f"'{name}' replaces the controller that was dropped")
+                self._loop.swap(successor)
+                if not self._loop.moving():
+                    self._references.interrupt(f"controller '{name}' was put in force and holds the current state")
+
+        self._path.call(put_in_force)
+        self._plugin_parameters.store(gains)
+        if successor is not None and self._loop.active is successor:
+            self.get_logger().info(f"controller '{name}' is in force")
+        if "state_publish_rate" in changes:
+            self._states.set_rate(changes["state_publish_rate"])
+
+    def _make(self, name: str, changed: Mapping[str, Any] | None = None) -> Plugin:
+        self._plugin_parameters.declare(name)
+        parameters = (changed or {}).get(name, self._plugin_parameters[name])
+        return Plugin(name, registry.make_controller(name, self._robot, parameters))
+
+    def _rehearse(self, plugin: Plugin, last: Tick | None) -> None:
+        """Try a plugin on the last state; before there was one, on zero as far as the limits allow."""
+        model = self._robot.model
+        q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
+        rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
+        if isinstance(plugin.controller, Law) and plugin.controller.obstacle:
+            self.get_logger().info(f"controller '{plugin.name}' runs uncompiled: {plugin.controller.obstacle}")
+
+    def _values(self) -> dict[str, object]:
+        return {"controller": self._loop.active.name, "saturated commands": self._saturated, **self._action.values()}
+
+    def stop(self) -> None:
+        """Stop the control path, and tell who sent the goal under way."""
+        super().stop()
+        self._action.close(self.executor)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; see ``run_node``."""
+    return run_node(ControllerNode, args)

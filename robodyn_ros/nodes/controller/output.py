@@ -1,0 +1,70 @@
+"""What the controller's efforts leave the node as: efforts, or the voltages that make motors exert them."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+
+from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.compile import compile_function
+from robodyn_ros.control.control_loop import Tick
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.messages import set_stamp, to_field
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.resources import actuators_file
+from robodyn_ros.robot import Robot
+
+EFFORT, VOLTAGE = "effort", "voltage"
+
+PARAMETERS = (
+    Parameter("output", EFFORT, "What is commanded. effort: the controller's efforts, on joint_commands; voltage: the "
+              "motor voltages that give these efforts, on voltage_commands.", read_only=True,
+              choices=(EFFORT, VOLTAGE)),
+    Parameter("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the "
+              "node hardware; for output voltage.", read_only=True),
+)
+
+
+class VoltageOutput:
+    """Publishes voltage_commands instead of joint_commands.
+
+    Args:
+        node: The node that publishes.
+        robot: The robot.
+        file: YAML file of its actuators, or its name in config/ without ending.
+
+    Raises:
+        InputError: The file cannot be used, or a joint has no motor.
+    """
+
+    def __init__(self, node: Node, robot: Robot, file: str) -> None:
+        if not file:
+            raise InputError(f"parameter 'output': {VOLTAGE} needs the motors' data: set the parameter 'actuators'")
+        actuators = HardwareSettings.from_yaml(actuators_file(file)).joint_actuators(robot.model)
+        without = [name for name, motor in zip(robot.joint_names, actuators.is_motor, strict=True) if not motor]
+        if without:
+            raise InputError(f"parameter 'actuators': {file}: expected a motor for every joint, as 'output' is "
+                             f"{VOLTAGE}; received none for {', '.join(map(repr, without))}")
+
+        def voltage(effort: Array, v: Array) -> Array:
+            return actuators.limited_voltage(actuators.wanted_voltage(effort, v))
+
+        self._voltage = compile_function(voltage, {"effort": (robot.n,), "v": (robot.n,)}, name="voltage")
+        self._command = VoltageCommands(name=list(robot.joint_names))
+        self._publisher = node.create_publisher(VoltageCommands, "voltage_commands", CONTROL_QOS)
+
+    def voltage(self, tick: Tick) -> Array:
+        """Voltages, within the limits of the amplifiers, that give a tick's efforts, shape (n,) [V].
+
+        [Yamamoto] (6.12), (6.13): without what the motors' own inertia, friction and inductance take.
+        """
+        return self._voltage(tick.effort, tick.state.v)
+
+    def publish(self, stamp: int, tick: Tick) -> None:
+        """Command a tick's voltages, with the stamp of the joint state that they answer [ns]."""
+        command = self._command
+        set_stamp(command.header.stamp, stamp)
+        command.voltage = to_field(self.voltage(tick))
+        self._publisher.publish(command)

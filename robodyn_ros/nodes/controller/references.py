@@ -1,0 +1,151 @@
+"""What the controller is to follow, as messages and goals ask for it, handed to the control loop."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
+
+from robodyn_ros.control.control_loop import ControlLoop, Tick
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
+from robodyn_ros.control.trajectories.trajectory_limits import excessive_speeds
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, to_nanoseconds
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.controller.goal import Outcome, Result
+from robodyn_ros.nodes.controller.trajectory import plan
+from robodyn_ros.robot import Robot
+
+REJECTED = "rejected trajectories"
+
+PARAMETERS = (
+    Parameter("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where "
+              "they are."),
+)
+
+
+class Goal(Protocol):
+    """What somebody wants to hear about: a trajectory that was sent as a goal. For the control path's thread."""
+
+    def begin(self, trajectory: JointTrajectory) -> None:
+        """Take the trajectory as it is in force."""
+
+    def watch(self, stamp: int, tick: Tick) -> Outcome | None:
+        """Look at a tick; return how the goal ended, if it did."""
+
+    def finish(self, outcome: Outcome) -> None:
+        """Say how the goal ended."""
+
+
+class References:
+    """Takes trajectories, from ~/joint_trajectory and from goals; the newest one replaces what was under way.
+
+    Args:
+        node: The node that takes them.
+        robot: The robot.
+        joints: Its joints.
+        loop: The control loop that follows.
+        path: The control path that the loop runs on.
+
+    Attributes:
+        goal: The goal under way, if there is one; only touched on the control path's thread.
+    """
+
+    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, loop: ControlLoop,
+                 path: ControlPath) -> None:
+        node.parameters.declare(PARAMETERS)
+        self.goal: Goal | None = None
+        self._node, self._robot, self._joints, self._loop, self._path = node, robot, joints, loop, path
+        node.create_subscription(JointTrajectoryMessage, "~/joint_trajectory", self._on_trajectory, 10)
+
+    # On the executor's thread.
+
+    def follow(self, message: JointTrajectoryMessage, goal: Goal | None = None) -> None:
+        """Follow a trajectory.
+
+        Args:
+            message: The trajectory.
+            goal: What it is followed for.
+
+        Raises:
+            RobodynError: The trajectory cannot be followed; what was under way goes on.
+        """
+        if not self._node.parameters["allow_partial_joints_goal"]:
+            self._check_complete(message)
+        stamp = to_nanoseconds(message.header.stamp) or None
+        begin = self._path.call(lambda: self._loop.beginning(stamp))
+        trajectory = plan(message, self._joints, self._robot.model, begin)
+        for text in excessive_speeds(self._robot.model, trajectory):
+            self._node.get_logger().warning(f"trajectory: {text}")
+
+        def put_in_force() -> None:
+            followed = self._loop.follow(trajectory, on_arrival=stamp is None)
+            self.interrupt("preempted by a new trajectory")
+            if goal is not None:
+                goal.begin(followed)
+                self.goal = goal
+
+        self._path.call(put_in_force)
+        self._node.get_logger().info(
+            f"following a trajectory: {len(message.points)} points, {trajectory.end_time - begin.start_time:.6g} s")
+
+    def cancel(self, goal: Goal) -> None:
+        """End a goal at the wish of its sender and hold the current state; nothing if it has ended already."""
+        def end() -> None:
+            if self.goal is goal:
+                self._end(Outcome(Result.SUCCESSFUL, "canceled: holding the current state", canceled=True))
+
+        self._path.call(end)
+
+    def stop(self) -> None:
+        """Hold the current state, whatever was followed."""
+        def end() -> None:
+            self._loop.stop()
+            self.interrupt("preempted by an empty trajectory: holding the current state")
+
+        self._path.call(end)
+        self._node.get_logger().info("empty trajectory: holding the current state")
+
+    def _on_trajectory(self, message: JointTrajectoryMessage) -> None:
+        try:
+            if message.points:
+                self.follow(message)
+            else:
+                self.stop()
+        except RobodynError as error:
+            self._node.diagnostics.problem(REJECTED, f"rejected a trajectory: {error}")
+
+    def _check_complete(self, message: JointTrajectoryMessage) -> None:
+        missing = [name for name in self._joints.names if name not in message.joint_names]
+        if missing:
+            raise MessageError("missing joint", f"joint_names: expected all joints, as allow_partial_joints_goal is "
+                               f"false, received none of {', '.join(missing)}")
+
+    # On the control path's thread.
+
+    def watch(self, stamp: int, tick: Tick) -> None:
+        """Let the goal under way, which there is, look at a tick."""
+        assert self.goal is not None
+        outcome = self.goal.watch(stamp, tick)
+        if outcome is not None:
+            self._end(outcome)
+
+    def interrupt(self, reason: str) -> None:
+        """Tell the goal under way, if there is one, that its trajectory is not followed to the end."""
+        goal, self.goal = self.goal, None
+        if goal is not None:
+            goal.finish(Outcome(Result.INVALID_GOAL, reason))
+
+    def abort(self, reason: str) -> None:
+        """As `interrupt`, and hold the current state if there was a goal."""
+        if self.goal is not None:
+            self._end(Outcome(Result.INVALID_GOAL, reason))
+
+    def _end(self, outcome: Outcome) -> None:
+        goal: Any
+        goal, self.goal = self.goal, None
+        if outcome.canceled or outcome.code != Result.SUCCESSFUL:
+            self._loop.stop()
+        goal.finish(outcome)

@@ -1,0 +1,61 @@
+"""``measured_wrench``: what a force and torque sensor measures, for controllers that regulate forces."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import qos_profile_sensor_data
+
+from robodyn_ros.control.control_loop import ControlLoop
+from robodyn_ros.control.controller import UNMEASURED
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.poses import read_wrench
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.robot import Robot
+from robodyn_ros.textbook.statics import wrench_transform
+
+TOPIC = "measured_wrench"
+
+
+class WrenchSensor:
+    """Hands wrenches that the environment exerts on the robot, measured at a link, to the control loop.
+
+    Args:
+        node: The node that takes them.
+        robot: The robot.
+        loop: The control loop that is told.
+        timeout: Age at which a measurement does not count any more [s].
+    """
+
+    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, timeout: float) -> None:
+        self._node, self._robot, self._loop, self._timeout = node, robot, loop, timeout
+        self._forward_kinematics = robot.dynamics().forward_kinematics
+        self._last_arrival = -np.inf
+        node.create_subscription(WrenchStamped, TOPIC, self._on_wrench, qos_profile_sensor_data)
+        node.create_timer(timeout, self._look_for_silence, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            self._loop.wrench_tip = self._at_tip(message)
+            self._last_arrival = time.monotonic()
+        except InputError as error:
+            self._node.diagnostics.problem(f"rejected {TOPIC}", f"{TOPIC}: {error}")
+
+    def _at_tip(self, message: WrenchStamped) -> Array:
+        """(force, torque) about the tip link's origin in base axes, shape (6,), with the joints as they were last."""
+        link, wrench = message.header.frame_id, read_wrench(message.wrench, f"wrench at '{message.header.frame_id}'")
+        self._robot.model.frame(link)
+        last = self._loop.last
+        if last is None:
+            return UNMEASURED
+        sensor, tip = self._forward_kinematics(last.state.q, link), self._forward_kinematics(last.state.q)
+        at_tip: Array = wrench_transform(sensor[:3, :3], sensor[:3, 3] - tip[:3, 3]) @ wrench
+        return at_tip
+
+    def _look_for_silence(self) -> None:
+        if time.monotonic() - self._last_arrival > self._timeout:
+            self._loop.wrench_tip = UNMEASURED

@@ -1,0 +1,101 @@
+"""~/controller_state: what the controller wanted, saw and commanded, now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+from rclpy.node import Node
+from scipy.spatial.transform import Rotation
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from robodyn_interfaces.msg import CartesianState, ControllerState
+from robodyn_ros.control.control_loop import Plugin, Tick
+from robodyn_ros.control.controller import JointReference, Law
+from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.common.messages import NANOSECONDS, set_stamp, to_field
+from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
+from robodyn_ros.robot import Robot
+
+RELATIVE_SLACK = 1e-6  # of a period, against rounding
+
+
+class ControllerStatePublisher:
+    """Publishes some ticks, at a rate in the time of the joint states; nothing if nobody listens.
+
+    Args:
+        node: The node that publishes.
+        robot: The robot.
+        rate: Messages per second [Hz]; 0: none.
+        voltage: Gives the voltages that a tick commanded, shape (n,) [V]; None: efforts are commanded.
+    """
+
+    def __init__(self, node: Node, robot: Robot, rate: float, voltage: Callable[[Tick], Array] | None = None) -> None:
+        self._publisher = node.create_publisher(ControllerState, "~/controller_state", 10)
+        self._joint_names = list(robot.joint_names)
+        self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
+        self._voltage = voltage
+        self._last = 0
+        self.set_rate(rate)
+
+    def set_rate(self, rate: float) -> None:
+        """Change the rate [Hz]."""
+        self._period = NANOSECONDS / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
+
+    def publish(self, stamp: int, plugin: Plugin, tick: Tick) -> None:
+        """Publish a tick if it is due.
+
+        Args:
+            stamp: Stamp of the joint state [ns].
+            plugin: The controller that answered.
+            tick: What happened.
+        """
+        if self._last <= stamp < self._last + self._period or self._period == inf:
+            return
+        self._last = stamp
+        if not self._publisher.get_subscription_count():
+            return
+        state, reference = tick.state, tick.reference
+        message = ControllerState(
+            controller=plugin.name, joint_names=self._joint_names, output=to_field(tick.effort)
+        )
+        set_stamp(message.header.stamp, stamp)
+        if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):
+            message.memory_names, message.memory = names, to_field(plugin.controller.memory)
+        if self._voltage is not None:
+            message.voltage = to_field(self._voltage(tick))
+        message.feedback = state_point(state.q, state.v)
+        if isinstance(reference, JointReference):
+            message.reference = state_point(reference.q, reference.v, reference.a)
+            message.error = state_point(reference.q - state.q, reference.v - state.v)
+        elif reference is not None:
+            message.cartesian = [cartesian_state(self._forward_kinematics(state.q), reference)]
+        self._publisher.publish(message)
+
+
+def state_point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPoint:
+    """A point of a trajectory message: positions, velocities and, if there are any, accelerations, shape (n,)."""
+    point = JointTrajectoryPoint(positions=to_field(q), velocities=to_field(v))
+    if a is not None:
+        point.accelerations = to_field(a)
+    return point
+
+
+def cartesian_state(pose: Array, reference: CartesianReference | ForceReference) -> CartesianState:
+    """A message of what the tip link was to do and what it did.
+
+    Args:
+        pose: Of the tip link, shape (4, 4).
+        reference: What it was to do.
+    """
+    message = CartesianState(reference=from_arrays(reference.position, reference.quaternion), feedback=to_pose(pose))
+    set_vector(message.reference_twist.linear, reference.twist[:3])
+    set_vector(message.reference_twist.angular, reference.twist[3:])
+    set_vector(message.position_error, reference.position - pose[:3, 3])
+    missing = Rotation.from_quat(reference.quaternion) * Rotation.from_matrix(pose[:3, :3]).inv()
+    set_vector(message.orientation_error, np.asarray(missing.as_rotvec()))
+    if isinstance(reference, ForceReference):
+        message.reference_wrench = to_wrench(reference.wrench)
+    return message

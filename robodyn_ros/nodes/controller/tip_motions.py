@@ -1,0 +1,135 @@
+"""Motions of the tip link, and wrenches for it to exert, as messages ask for them, handed to the control loop.
+
+All of it is in the axes of the base link, which header.frame_id must name: the controller looks up no transforms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from std_msgs.msg import Header
+
+from robodyn_interfaces.msg import CartesianSegment
+from robodyn_interfaces.msg import CartesianTrajectory as CartesianTrajectoryMessage
+from robodyn_ros.control.control_loop import ControlLoop
+from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory, least_duration
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.messages import NANOSECONDS, to_nanoseconds
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.poses import read_wrench, to_arrays, to_vector
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.robot import Robot
+
+PARAMETERS = (
+    Parameter("cartesian.speed", 0.25, "Greatest speed of the tip link on lines without a duration [m/s].",
+              minimum=1e-4, maximum=100.0),
+    Parameter("cartesian.angular_speed", 0.5, "Greatest angular speed of the tip link on lines without a duration "
+              "[rad/s].", minimum=1e-4, maximum=100.0),
+)
+
+
+class CartesianReferences:
+    """Takes ~/pose, ~/cartesian_trajectory and ~/wrench; a new motion replaces the one under way, smoothly.
+
+    Args:
+        node: The node that takes them.
+        robot: The robot.
+        loop: The control loop that follows.
+        path: The control path that the loop runs on.
+        stop: Holds the current state.
+    """
+
+    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath,
+                 stop: Callable[[], None]) -> None:
+        node.parameters.declare(PARAMETERS)
+        self._node, self._loop, self._path, self._stop = node, loop, path, stop
+        self._base_link = robot.model.base_link
+        for message_type, name, accept in (
+            (PoseStamped, "pose", self._on_pose),
+            (CartesianTrajectoryMessage, "cartesian_trajectory", self._on_trajectory),
+            (WrenchStamped, "wrench", self._on_wrench),
+        ):
+            node.create_subscription(message_type, f"~/{name}", self._rejecting(name, accept), 10)
+
+    def _rejecting(self, name: str, accept: Callable[[Any], None]) -> Callable[[Any], None]:
+        def on_message(message: Any) -> None:
+            try:
+                self._check_frame(message.header)
+                accept(message)
+            except RobodynError as error:
+                self._node.diagnostics.problem(f"rejected {name}", f"rejected a message on ~/{name}: {error}")
+
+        return on_message
+
+    def _check_frame(self, header: Header) -> None:
+        if header.frame_id != self._base_link:
+            raise InputError(f"header.frame_id: expected the base link, '{self._base_link}', received "
+                             f"'{header.frame_id}'; transform it first")
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        position, quaternion = to_arrays(message.pose)
+        self._follow(message.header, [lambda start, time: self._line(start, time, 0.0, position, quaternion)])
+
+    def _on_trajectory(self, message: CartesianTrajectoryMessage) -> None:
+        if not message.segments:
+            self._stop()
+            return
+
+        def motion(segment: CartesianSegment) -> Callable[[CartesianReference, float], CartesianTrajectory]:
+            return lambda start, time: self._segment(start, time, segment)
+
+        self._follow(message.header, [motion(segment) for segment in message.segments])
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        wrench = read_wrench(message.wrench, "wrench")
+        self._path.call(lambda: self._loop.exert(wrench))
+
+    def _follow(self, header: Header, motions: list[Callable[[CartesianReference, float], CartesianTrajectory]]
+                ) -> None:
+        """Follow motions one after the other; each is made of the reference and the time at which it starts."""
+        stamp = to_nanoseconds(header.stamp) or None
+        begin = self._path.call(lambda: self._loop.beginning(stamp, CartesianReference))
+        at_once = stamp is None or begin.origin < begin.start_time  # whatever is late begins on arrival
+        planned: list[CartesianTrajectory] = []
+        start, time = begin.reference, begin.start_time
+        for index, motion in enumerate(motions):
+            try:
+                planned.append(motion(start, time))
+            except InputError as error:
+                raise InputError(f"segment {index}: {error}") if len(motions) > 1 else error from None
+            time = planned[-1].end_time
+            start = planned[-1].sample(time)
+
+        def put_in_force() -> None:
+            first = self._loop.follow(planned[0], on_arrival=at_once)
+            for later in planned[1:]:
+                self._loop.follow(later.delayed(first.end_time - planned[0].end_time), on_arrival=False)
+
+        self._path.call(put_in_force)
+        self._node.get_logger().info(f"following a Cartesian motion: {len(planned)} segments, "
+                                     f"{time - begin.start_time:.6g} s")
+
+    def _segment(self, start: CartesianReference, time: float, segment: CartesianSegment) -> CartesianTrajectory:
+        orientation = segment.orientation
+        quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w]) if segment.turn else None
+        duration = segment.duration.sec + segment.duration.nanosec / NANOSECONDS
+        if segment.shape == CartesianSegment.LINE:
+            return self._line(start, time, duration, to_vector(segment.position), quaternion)
+        if segment.shape == CartesianSegment.CIRCLE:
+            return CartesianTrajectory.circle(start, time, duration, to_vector(segment.center), to_vector(segment.axis),
+                                              segment.angle, quaternion)
+        raise InputError(f"shape: expected {CartesianSegment.LINE} for a line or "
+                         f"{CartesianSegment.CIRCLE} for a circle, received {segment.shape}")
+
+    def _line(self, start: CartesianReference, time: float, duration: float, position: Array,
+              quaternion: Array | None) -> CartesianTrajectory:
+        values = self._node.parameters
+        duration = duration or least_duration(start, position, quaternion, values["cartesian.speed"],
+                                              values["cartesian.angular_speed"])
+        return CartesianTrajectory.line(start, time, duration, position, quaternion)

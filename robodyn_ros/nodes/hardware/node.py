@@ -1,0 +1,162 @@
+"""Node ``hardware``: the simulated robot. Efforts or voltages in, joint states out; see docs/hardware.md."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_interfaces.msg import VoltageCommands
+from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.messages import NANOSECONDS, JointOrder, MessageError, set_stamp
+from robodyn_ros.nodes.common.parameters import Parameter, robot_source
+from robodyn_ros.nodes.common.qos import COMMAND_QOS
+from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.hardware.parameters import PARAMETERS, WORLD, control_period, live_settings, make_plant, sensing
+from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
+from robodyn_ros.nodes.hardware.plant_settings import TimeMode
+from robodyn_ros.nodes.hardware.plant_values import PlantValues
+from robodyn_ros.nodes.hardware.state_outputs import StateOutputs
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.sensing import Sensors
+
+_STALL_SECONDS = 2.0
+
+
+class HardwareNode(RobodynNode):
+    """Parameters, services and topics around a :class:`PlantLoop`.
+
+    Raises:
+        RobodynError: A parameter or the robot's description cannot be used.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("hardware")
+        parameters = self.parameters
+        parameters.declare(PARAMETERS)
+        self._robot = robot = Robot.from_urdf(robot_source(parameters))
+        self._period, steps = control_period(parameters["update_rate"], parameters["step"])
+        plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
+        time_mode = TimeMode(parameters["time_mode"])
+        outputs = StateOutputs(self, plant, self._period,
+                               0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"])
+
+        self._joints = JointOrder(plant.joint_names)
+        self._random = np.random.default_rng(parameters["seed"])
+        settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
+        self._loop = PlantLoop(plant, time_mode, self._period, settings, outputs, self.diagnostics)
+        parameters.on_change(self._on_change)
+        self.diagnostics.values = PlantValues(self._loop)
+        self._path = ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS, serialized=True)
+        self._path.listen(Float64MultiArray, "~/commands", self._loop.on_array, COMMAND_QOS)
+        if plant.model.actuators.is_motor.any():
+            self._path.listen(VoltageCommands, "voltage_commands", self._loop.on_voltages, COMMAND_QOS)
+        self.add_control_path(self._path)
+        self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, 10)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(Step, "~/step", self._on_step)
+        self.create_service(SetState, "~/set_state", self._on_set_state)
+        self.get_logger().info(f"'{robot.name}', {robot.n} joints, {time_mode}, {NANOSECONDS / self._period:g} Hz, "
+                               f"{steps} steps of {plant.step} s each")
+
+    def _initial_position(self, robot: Robot) -> Array:
+        """Positions at the start, from one parameter per joint, shape (n,)."""
+        names = [f"initial_position.{name}" for name in robot.joint_names]
+        self.parameters.declare(
+            Parameter(name, float(value), "Position at the start and after ~/reset [rad or m].", read_only=True,
+                      minimum=float(lower), maximum=float(upper))
+            for name, value, lower, upper in zip(names, default_position(robot), robot.model.position_lower,
+                                                 robot.model.position_upper, strict=True))
+        return np.array([self.parameters[name] for name in names])
+
+    def _sensors(self, value: Callable[[str], Any]) -> Sensors | None:
+        """What is seen of the joints; arguments as for :func:`live_settings`."""
+        how = sensing(value)
+        sensors = Sensors(how, len(self._joints), self._period / NANOSECONDS, self._random)
+        return None if how.exact else sensors
+
+    def _on_change(self, changed: Mapping[str, Any]) -> None:
+        def value(name: str) -> Any:
+            return changed.get(name, self.parameters[name])
+
+        sensed = any(name.startswith("sensing.") for name in changed)
+        sensors = self._sensors(value) if sensed else self._loop.settings.sensors
+        if not changed.keys().isdisjoint(WORLD):
+            plant = make_plant(self._robot, value, self._loop.plant.initial_position)
+            self._path.call(lambda: self._loop.replace_plant(plant))
+        self._loop.settings = live_settings(value, sensors)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            link, wrench = self._loop.wrenches.read(message)
+        except MessageError as error:
+            self.diagnostics.problem(f"rejected wrenches: {error.reason}", f"wrench rejected: {error}")
+        else:
+            self._path.call(lambda: self._loop.wrenches.put_in_force(link, wrench))
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._answer(response, lambda: self._path.call(self._loop.reset), "at the initial state")
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        action = self._loop.pause if request.data else self._loop.resume
+        return self._answer(response, lambda: self._path.call(action), "paused" if request.data else "running")
+
+    def _on_set_state(self, request: SetState.Request, response: SetState.Response) -> SetState.Response:
+        def read(position: Array) -> tuple[Array, Array]:
+            names, joints = request.joint_names, self._joints
+            return (joints.read(names, request.position, "set_state: position", position)
+                    if request.position else position,
+                    joints.read(names, request.velocity, "set_state: velocity", np.zeros(len(joints)))
+                    if request.velocity else np.zeros(len(joints)))
+
+        return self._answer(response, lambda: self._path.call(lambda: self._loop.set_state(read)), "state set")
+
+    def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
+        response = self._answer(response, lambda: self._step(request.steps), f"{request.steps} periods done")
+        set_stamp(response.stamp, self._loop.stamp)
+        return response
+
+    def _step(self, periods: int) -> None:
+        """Do control periods of a paused simulation; returns when they are done."""
+        loop = self._loop
+        if periods == 0:
+            raise InputError("step: expected at least 1 control period, received 0")
+        end = self._path.call(lambda: loop.step(periods))
+        done, since = loop.periods, time.monotonic()
+        while loop.periods < end and loop.budget:
+            if loop.periods > done:
+                done, since = loop.periods, time.monotonic()
+            stalled = time.monotonic() - since > _STALL_SECONDS + loop.timing.pace.interval / NANOSECONDS
+            if self.stop_requested.wait(0.001) or stalled:
+                self._path.call(loop.pause)
+                break
+        if loop.periods < end:
+            raise RobodynError(f"step: {periods - (end - loop.periods)} of {periods} control periods done, then none "
+                               f"for {_STALL_SECONDS} s or the simulation stopped; in lockstep a controller has to "
+                               "answer each")
+
+    def _answer(self, response: Any, action: Callable[[], Any], success: str) -> Any:
+        """Fill in success and message of a response from doing something."""
+        try:
+            action()
+            response.success, response.message = True, success
+        except RobodynError as error:
+            response.success, response.message = False, str(error)
+            self.diagnostics.problem("rejected requests", f"request rejected: {error}")
+        return response
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node; the entry point."""
+    return run_node(HardwareNode, args)

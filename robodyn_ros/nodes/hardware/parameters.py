@@ -1,0 +1,164 @@
+"""Parameters of the node ``hardware``, and what is made of them."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.messages import NANOSECONDS
+from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter
+from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
+from robodyn_ros.resources import actuators_file
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.commands import SafeBehaviour
+from robodyn_ros.simulation.model_perturbations import with_gravity, with_mass_error, with_payload
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant_model import Integrator
+from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
+
+_PER_JOINT = "one number for all joints, or one for each in the robot's order"
+
+PARAMETERS = (
+    *ROBOT_PARAMETERS,
+    Parameter("step", 0.001, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
+              minimum=1e-6, maximum=0.1),
+    Parameter("update_rate", 500, "Control periods, and so joint states, per simulated second [Hz]; a period is a "
+              "whole number of steps.", read_only=True, minimum=1, maximum=10000),
+    Parameter("integrator", str(Integrator.SEMI_IMPLICIT_EULER), "How the equations of motion become steps; see "
+              "docs/hardware.md.", read_only=True, choices=tuple(map(str, Integrator))),
+    Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
+              "empty: ideal sources of effort, and the friction of the robot's description.", read_only=True),
+    Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2]."),
+    Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", minimum=0.0),
+    Parameter("payload.center_of_mass", [0.0, 0.0, 0.0], "Where the payload's mass is, in the tip link's frame [m]."),
+    Parameter("model_error.mass", 0.0, "How much heavier the simulated links are than the robot's description says, "
+              "their inertias in proportion [%].", minimum=-99.0, maximum=1e4),
+    Parameter("model_error.friction", 0.0, "How much more the simulated joints rub than described [%].",
+              minimum=-100.0, maximum=1e4),
+    Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
+              "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
+              "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
+    Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period; 0: "
+              "another node keeps the time.", read_only=True, minimum=0),
+    Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
+              maximum=1e3),
+    Parameter("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not exceed; 0: "
+              "as fast as the machine goes.", minimum=0.0, maximum=1e3),
+    Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
+              minimum=0.0),
+    Parameter("safe_behaviour", "damping", "What a joint does whose command is too old. damping: passive viscous "
+              "damping; hold: brake, as strong as the effort limit; zero: no effort.",
+              choices=tuple(map(str, SafeBehaviour))),
+    Parameter("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
+              "speed [s].", minimum=1e-4),
+    Parameter("wrench_timeout", 0.0, "Age at which a wrench of ~/external_wrench ends, in simulated time [s]; 0: it "
+              "lasts until it is replaced.", minimum=0.0),
+    Parameter("actuator_state_rate", 50.0, "Messages on ~/actuator_states per simulated second [Hz], at most one per "
+              "control period; 0: none.", minimum=0.0, maximum=10000.0),
+    Parameter("seed", 0, "Seed of the sensors' noise.", read_only=True, minimum=0),
+    Parameter("sensing.position_resolution", [0.0], f"Step of the encoders [rad or m]; 0: none; {_PER_JOINT}.",
+              minimum=0.0),
+    Parameter("sensing.position_noise", [0.0], "Standard deviation of the positions' noise, before the encoders round "
+              f"[rad or m]; {_PER_JOINT}.", minimum=0.0),
+    Parameter("sensing.velocity_noise", [0.0], "Standard deviation of the noise of velocity sensors [rad/s or m/s]; "
+              f"{_PER_JOINT}.", minimum=0.0),
+    Parameter("sensing.velocity_source", "sensor", "sensor: velocities are measured; position: they are differences of "
+              "measured positions.", choices=tuple(map(str, VelocitySource))),
+    Parameter("sensing.velocity_filter", 0.0, "Time constant of the low-pass filter on velocities [s]; 0: none.",
+              minimum=0.0),
+    Parameter("sensing.delay", 0, "Control periods by which joints are seen late.", minimum=0, maximum=1000),
+)
+
+
+WORLD = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.friction")
+"""Parameters whose change makes another plant."""
+
+
+def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveSettings:
+    """Settings that may change while the node runs.
+
+    Args:
+        value: Gives the value of a parameter.
+        sensors: See :class:`LiveSettings`.
+    """
+    return LiveSettings(
+        command_timeout=value("command_timeout"),
+        safe_behaviour=SafeBehaviour(value("safe_behaviour")),
+        safe_time_constant=value("safe_time_constant"),
+        real_time_factor=value("real_time_factor"),
+        lockstep_speed_limit=value("lockstep_speed_limit"),
+        wrench_timeout=value("wrench_timeout"),
+        actuator_state_rate=value("actuator_state_rate"),
+        sensors=sensors,
+    )
+
+
+def sensing(value: Callable[[str], Any]) -> Sensing:
+    """How the joints are seen; arguments as for :func:`live_settings`."""
+    return Sensing(
+        position_resolution=np.array(value("sensing.position_resolution")),
+        position_noise=np.array(value("sensing.position_noise")),
+        velocity_noise=np.array(value("sensing.velocity_noise")),
+        velocity_source=VelocitySource(value("sensing.velocity_source")),
+        velocity_filter=value("sensing.velocity_filter"),
+        delay=value("sensing.delay"),
+    )
+
+
+def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Plant:
+    """The simulated robot.
+
+    Args:
+        robot: As it is described.
+        value: Gives the value of a parameter.
+        position: Positions at the start, shape (n,) [rad or m].
+
+    Raises:
+        InputError: A file or a value cannot be used.
+    """
+    model = with_gravity(with_mass_error(robot.model, value("model_error.mass")), value("gravity"))
+    if value("payload.mass"):
+        model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
+    file = value("actuators")
+    settings = HardwareSettings.from_yaml(actuators_file(file)) if file else HardwareSettings()
+    plant = Plant(
+        Robot(model), value("step"), position,
+        actuators=settings.joint_actuators(model),
+        friction=settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
+        integrator=value("integrator"),
+    )
+    _ = plant.joint_inertia(), plant.energy  # compiled now, not when the control path or the diagnostics need them
+    return plant
+
+
+def control_period(update_rate: int, step: float) -> tuple[int, int]:
+    """The control period and the steps in it.
+
+    Args:
+        update_rate: Control periods per second [Hz].
+        step: Time step of the plant [s].
+
+    Returns:
+        Period [ns], number of steps.
+
+    Raises:
+        InputError: The step is not a whole number of nanoseconds, or the period not one of steps.
+    """
+    step_nanoseconds = round(step * NANOSECONDS)
+    if abs(step * NANOSECONDS - step_nanoseconds) > 1e-3:
+        raise InputError(f"parameter 'step': expected a whole number of nanoseconds, received {step} s")
+    steps, rest = divmod(NANOSECONDS, update_rate * step_nanoseconds)
+    if rest or not steps:
+        possible = [rate for rate in range(1, 10001) if NANOSECONDS % (rate * step_nanoseconds) == 0]
+        near = [*possible[:bisect(possible, update_rate)][-1:], *possible[bisect(possible, update_rate):][:1]]
+        raise InputError(
+            f"parameter 'update_rate': expected a control period of a whole number of steps of {step} s, received "
+            f"{update_rate} Hz; " + (f"possible: {' or '.join(map(str, near))} Hz, or another step" if near else
+                                     "with this step no whole rate is possible: change the step"))
+    return steps * step_nanoseconds, steps

@@ -1,0 +1,298 @@
+"""The control path of the hardware node: commands in, control periods of the plant, joint states out.
+
+Everything here runs in the control path's thread, but for the attributes named as handed over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from std_msgs.msg import Float64MultiArray
+
+from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.messages import NANOSECONDS, JointOrder, to_nanoseconds
+from robodyn_ros.nodes.hardware.command_inputs import CommandInputs
+from robodyn_ros.nodes.hardware.external_wrenches import ExternalWrenches
+from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
+from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
+from robodyn_ros.nodes.hardware.state_outputs import REPEAT_SECONDS, StateOutputs
+from robodyn_ros.simulation.commands import JointCommands
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.sensing import Sensors
+
+_PATIENCE_SECONDS = 1.0
+
+
+class PlantLoop:
+    """Runs a plant in one of the time modes.
+
+    Args:
+        plant: The simulated robot.
+        time_mode: The mode.
+        period: Control period [ns].
+        settings: Settings at the start.
+        outputs: Where states go.
+        diagnostics: The node's diagnostics.
+
+    Attributes:
+        settings: Handed over: replaced by others at any time, taken over at the next period.
+        periods: Control periods done; handed over for reading.
+        budget: Control periods to do before the pause; None: no pause in sight.
+        stamp: Stamp of the last state published [ns].
+        timing: When periods begin, and the stamps of their ends.
+        wrenches: What pushes the links.
+        commands: What the joints are told.
+    """
+
+    def __init__(self, plant: Plant, time_mode: TimeMode, period: int, settings: LiveSettings,
+                 outputs: StateOutputs, diagnostics: Diagnostics) -> None:
+        self.plant = plant
+        self.time_mode = time_mode
+        self.period = period
+        self.settings = settings
+        self.periods = 0
+        self.budget: int | None = None
+        self.stamp = 0
+        self.timing = PlantTiming(time_mode, period)
+        self.wrenches = ExternalWrenches(plant)
+        self._steps = round(period / NANOSECONDS / plant.step)
+        self._outputs, self._diagnostics = outputs, diagnostics
+        self._joints = JointOrder(plant.joint_names)
+        self.commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
+        self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
+        self._sensors: Sensors | None = None
+        self._configure(settings)
+        self._answered = False
+        self._waiting_since: float | None = None
+        self._unsafe_text = ""
+        self._diverged = False
+
+    def run(self, path: ControlPath) -> None:
+        """The body of the control path's thread."""
+        self.timing.restart()
+        self._publish_state()
+        cycle = self._lockstep_cycle if self.time_mode is TimeMode.LOCKSTEP else self._paced_cycle
+        while path.active:
+            if self.settings is not self._settings:
+                self._configure(self.settings)
+            cycle(path)
+
+    # Requests: run in the path's thread with ControlPath.call.
+
+    def pause(self) -> None:
+        """Stand still after the current period."""
+        self.budget = 0
+
+    def resume(self) -> None:
+        """Go on.
+
+        Raises:
+            SimulationError: The plant has diverged and was not put into another state since.
+        """
+        if self._diverged:
+            raise SimulationError("the simulation has diverged: call ~/reset or ~/set_state first")
+        if self.budget is not None:
+            self.budget = None
+            self.timing.restart()
+
+    def step(self, periods: int) -> int:
+        """Do some control periods and stand still again.
+
+        Args:
+            periods: How many.
+
+        Returns:
+            The value of ``periods`` at which they are done.
+
+        Raises:
+            InputError: The simulation is not paused.
+            SimulationError: As for :meth:`resume`.
+        """
+        if self.budget is None:
+            raise InputError("the simulation is not paused: call ~/pause with data: true first")
+        if self._diverged:
+            raise SimulationError("the simulation has diverged: call ~/reset or ~/set_state first")
+        if self.budget == 0:
+            self.timing.restart()
+        self.budget += periods
+        return self.periods + self.budget
+
+    def reset(self) -> None:
+        """Go back to the initial state; time goes on."""
+        self.plant.reset()
+        self._begin_anew()
+
+    def set_state(self, read: Callable[[Array], tuple[Array, Array]]) -> None:
+        """Put the plant into another state; time goes on.
+
+        Args:
+            read: From the present positions to the new positions and velocities.
+        """
+        self.plant.set_state(*read(self.plant.q))
+        self._begin_anew()
+
+    def replace_plant(self, plant: Plant) -> None:
+        """Go on, in the same state, with a plant that differs in its payload or surroundings only."""
+        plant.continue_from(self.plant)
+        self.plant = self.wrenches.plant = self._outputs.plant = plant
+
+    # One round of each kind of loop.
+
+    def _paced_cycle(self, path: ControlPath) -> None:
+        if self.budget == 0:
+            path.sleep(REPEAT_SECONDS)
+            self._take_commands(path)
+            self._repeat_state()
+            return
+        now, pace = time.monotonic_ns(), self.timing.pace
+        periods = pace.due(now)
+        if periods == 0:
+            path.sleep((pace.next - now) / NANOSECONDS)
+            return
+        if self.timing.skip_what_was_dropped():
+            self._diagnostics.problem("times given up", "the simulation was held up too long and fell behind by "
+                                      f"{pace.dropped / NANOSECONDS:.3f} s in all: lower update_rate, or the load")
+        self._take_commands(path)
+        self._advance(periods if self.budget is None else min(periods, self.budget))
+
+    def _take_commands(self, path: ControlPath) -> None:
+        path.handle_further()
+        while (message := path.take()) is not None:
+            self._inputs.serialized_efforts(message)
+
+    def _lockstep_cycle(self, path: ControlPath) -> None:
+        if not self._answered or self.budget == 0:  # an answered state waits for nothing but its time
+            message = path.wait(REPEAT_SECONDS)
+            if message is not None:
+                self._note_answer(self._inputs.serialized_efforts(message), "joint_commands")
+        if not self._answered or self.budget == 0:
+            self._repeat_state()
+            return
+        if self._settings.lockstep_speed_limit:
+            now, pace = time.monotonic_ns(), self.timing.pace
+            if now < pace.next:
+                path.sleep((pace.next - now) / NANOSECONDS)
+                return
+            pace.begin(now)
+        self._answered = False
+        self._advance(1)
+        if self._waiting_since is not None:
+            self._waiting_since = None
+            self._diagnostics.clear_condition("lockstep", "lockstep: commands answer again")
+
+    # Commands on further topics: called by the path.
+
+    def on_voltages(self, message: VoltageCommands) -> None:
+        """Take a message of ``voltage_commands``."""
+        self._inputs.voltages(message)
+        self._note_answer(to_nanoseconds(message.header.stamp), "voltage_commands")
+
+    def on_array(self, message: Float64MultiArray) -> None:
+        """Take a message of ``~/commands``; having no stamp, it answers the last state."""
+        self._inputs.array(message)
+        self._answered = True
+
+    def _note_answer(self, stamp: int, topic: str) -> None:
+        """In lockstep, see which state a command with this stamp answers; one that is rejected is an answer too."""
+        if stamp == self.stamp:
+            self._answered = True
+        elif self.time_mode is TimeMode.LOCKSTEP:
+            if stamp == 0:
+                self._diagnostics.problem("commands without stamp", f"{topic}: stamp 0; in lockstep the plant waits "
+                                          "for a command with the stamp of the joint state that it answers")
+            else:
+                self._diagnostics.count("commands that answer an earlier state")
+
+    def _advance(self, periods: int) -> None:
+        """Do control periods under the present commands, and publish the state at their end."""
+        plant, commands = self.plant, self.commands
+        try:
+            for _ in range(periods):
+                if self.wrenches:
+                    self.wrenches.advance()
+                plant.advance(commands.drive(plant.joint_inertia), self._steps)
+                commands.advance()
+                if self._sensors is not None:
+                    self._seen = self._sensors.measure(plant.q, plant.v)
+        except SimulationError as error:
+            self._diverged = True
+            self.budget = 0
+            self._diagnostics.raise_condition("diverged", f"{error}; paused", error=True)
+            return
+        self.timing.tick += periods
+        self._publish_state()
+        self.periods += periods  # after the stamp, for who waits for a number of periods and then reads the stamp
+        if self.budget is not None:
+            self.budget -= periods
+        if not commands.fresh() or self._unsafe_text:
+            self._report_safety()
+
+    def _publish_state(self) -> None:
+        self.stamp = stamp = self.timing.stamp(standing_still=self.budget == 0)
+        plant = self.plant
+        position, velocity = (plant.q, plant.v) if self._sensors is None else self._seen
+        self._outputs.publish(self.timing.tick, stamp, position, velocity)
+
+    def _repeat_state(self) -> None:
+        """Publish the last state once more if it has been a while; in lockstep, say so if it is too long."""
+        if not self._outputs.repeat() or self.time_mode is not TimeMode.LOCKSTEP or self.budget == 0:
+            return
+        now = time.monotonic()
+        if self._waiting_since is None:
+            self._waiting_since = now
+        if now - self._waiting_since > _PATIENCE_SECONDS:
+            self._diagnostics.raise_condition(
+                "lockstep", f"lockstep: no command answers the joint state stamped {self.stamp / NANOSECONDS} s; "
+                "is a controller running?")
+
+    def _report_safety(self) -> None:
+        """Say once which joints are in the safe behaviour, and once that they are not any more."""
+        stale = self.commands.stale()
+        names = [name for name, old in zip(self._joints.names, stale, strict=True) if old]
+        text = "" if not names else (
+            f"no command for {self._settings.command_timeout} s or more for {', '.join(names)}: "
+            f"safe behaviour '{self._settings.safe_behaviour}'")
+        if text == self._unsafe_text:
+            return
+        if text:
+            self._diagnostics.count("stale commands")
+            self._diagnostics.raise_condition("stale", text)
+        else:
+            self._diagnostics.clear_condition("stale", "commands are back: safe behaviour left")
+        self._unsafe_text = text
+
+    def _begin_anew(self) -> None:
+        """After a jump of the state: nobody has commanded this state yet, and it gets a stamp of its own."""
+        self._diverged = False
+        self._diagnostics.clear_condition("diverged", "the simulation is in a finite state again")
+        self.commands.clear()
+        self._report_safety()
+        self._answered = False
+        self.timing.tick += 1
+        self._restart_sensors()
+        self._publish_state()
+
+    def _restart_sensors(self) -> None:
+        if self._sensors is not None:
+            self._seen = self._sensors.restart(self.plant.q, self.plant.v)
+
+    def _configure(self, settings: LiveSettings) -> None:
+        self._settings = settings
+        self.commands.configure(self._in_periods(settings.command_timeout), settings.safe_behaviour,
+                                 settings.safe_time_constant)
+        self.wrenches.timeout = self._in_periods(settings.wrench_timeout)
+        self._outputs.set_actuator_state_rate(settings.actuator_state_rate)
+        if settings.sensors is not self._sensors:
+            self._sensors = settings.sensors
+            self._restart_sensors()
+        self.timing.configure(settings)
+
+    def _in_periods(self, seconds: float) -> int:
+        """A time in control periods, rounded up."""
+        return int(np.ceil(seconds * NANOSECONDS / self.period))

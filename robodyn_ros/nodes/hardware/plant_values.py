@@ -1,0 +1,51 @@
+"""What the hardware node's diagnostics tell of its plant."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from robodyn_ros.nodes.common.messages import NANOSECONDS
+from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
+from robodyn_ros.simulation.plant import ActuatorState
+
+
+class PlantValues:
+    """Figures of a plant loop; read on the executor's thread, of one control period or the next.
+
+    Args:
+        loop: The loop.
+    """
+
+    def __init__(self, loop: PlantLoop) -> None:
+        self._loop = loop
+        self._last = time.monotonic(), loop.periods
+
+    def __call__(self) -> dict[str, Any]:
+        """The figures by name, with units; rates are since the last call."""
+        loop, plant, pace = self._loop, self._loop.plant, self._loop.timing.pace
+        now, periods = time.monotonic(), loop.periods
+        since, before = self._last
+        self._last = now, periods
+        return {
+            "time mode": str(loop.time_mode), "simulated time [s]": plant.time, "paused": loop.budget == 0,
+            "periods": periods, "rate [Hz]": round((periods - before) / (now - since), 1),
+            "worst jitter [s]": pace.worst / NANOSECONDS, "missed periods": pace.missed,
+            "time fallen behind [s]": pace.dropped / NANOSECONDS,
+            "periods without a new command": loop.commands.missed, "pushed links": len(loop.wrenches),
+            "saturated joints": ", ".join(saturated(plant.joint_names, plant.actuator_state)) or "none",
+            **{f"energy: {name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},
+        }
+
+
+def saturated(names: Sequence[str], state: ActuatorState) -> list[str]:
+    """Joints whose actuator is at a limit, each with the limit's kind.
+
+    Args:
+        names: Joint names, length n.
+        state: The actuators' state.
+    """
+    kinds = {"voltage": state.voltage_saturated, "current": state.current_saturated, "effort": state.effort_saturated}
+    return [f"{name} ({kind})" for kind, mask in kinds.items()
+            for name, at_limit in zip(names, mask, strict=True) if at_limit]

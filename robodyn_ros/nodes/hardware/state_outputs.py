@@ -1,0 +1,99 @@
+"""What the hardware node publishes while it runs: joint states, /clock, actuator states, all with the same stamp."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+from robodyn_interfaces.msg import ActuatorStates
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.common.joint_wire import JointWire
+from robodyn_ros.nodes.common.messages import NANOSECONDS, set_stamp, to_field
+from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.simulation.plant import Plant
+
+REPEAT_SECONDS = 0.1
+"""How often the last state is published again while it stands still: paused, or waiting in lockstep."""
+
+
+class StateOutputs:
+    """Publishes states of a plant.
+
+    Args:
+        node: The node that publishes.
+        plant: The simulated robot.
+        period: Control period [ns].
+        clock_rate: Messages on /clock per simulated second [Hz], at most one per control period; 0: no /clock.
+
+    Attributes:
+        plant: The simulated robot; may be replaced by another one with the same joints.
+    """
+
+    def __init__(self, node: Node, plant: Plant, period: int, clock_rate: float) -> None:
+        self.plant, self._period = plant, period
+        self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)
+        self._actuator_states = node.create_publisher(ActuatorStates, "~/actuator_states", 10)
+        self._clock = node.create_publisher(Clock, "/clock", CONTROL_QOS) if clock_rate else None
+        self._clock_periods = max(1, round(NANOSECONDS / period / clock_rate)) if clock_rate else 0
+        self._next_clock = 0
+        self._actuator_periods, self._next_actuators = inf, inf
+        self._repeat_at = 0.0
+        names = list(plant.joint_names)
+        self._wire, self._actuators, self._now = JointWire(names), ActuatorStates(name=names), Clock()
+        self._state = b""  # the last one published
+
+    def set_actuator_state_rate(self, rate: float) -> None:
+        """Change how often actuator states are published, per simulated second [Hz]; 0: never."""
+        self._actuator_periods = NANOSECONDS / rate / self._period if rate > 0.0 else inf
+        self._next_actuators = 0.0 if rate > 0.0 else inf
+
+    def publish(self, tick: int, stamp: int, position: Array, velocity: Array) -> None:
+        """Publish the plant's state.
+
+        Args:
+            tick: Simulated time [control periods].
+            stamp: Stamp of the state [ns].
+            position: Joint positions as the sensors see them, shape (n,) [rad or m].
+            velocity: Joint velocities likewise, shape (n,) [rad/s or m/s].
+        """
+        set_stamp(self._now.clock, stamp)
+        self._state = self._wire.encode(stamp, position, velocity, self.plant.effort)
+        self._joint_states.publish(self._state)
+        if self._clock is not None and tick >= self._next_clock:
+            self._next_clock = tick + self._clock_periods
+            self._clock.publish(self._now)
+        if tick >= self._next_actuators:
+            # Keeps to the rate on average where it is no whole number of periods.
+            self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
+            self._publish_actuators()
+        self._repeat_at = time.monotonic() + REPEAT_SECONDS
+
+    def repeat(self) -> bool:
+        """Publish the last state once more, with the same stamp, if it has been a while: for who came late.
+
+        Returns:
+            Whether it was published.
+        """
+        now = time.monotonic()
+        if now < self._repeat_at:
+            return False
+        self._repeat_at = now + REPEAT_SECONDS
+        self._joint_states.publish(self._state)
+        if self._clock is not None:
+            self._clock.publish(self._now)
+        if self._next_actuators < inf:
+            self._publish_actuators()
+        return True
+
+    def _publish_actuators(self) -> None:
+        if not self._actuator_states.get_subscription_count():
+            return
+        message = self._actuators
+        message.header.stamp = self._now.clock
+        for name, values in self.plant.actuator_state._asdict().items():
+            setattr(message, name, values.tolist() if values.dtype == bool else to_field(values))
+        self._actuator_states.publish(message)

@@ -1,0 +1,86 @@
+"""A motion that shows how well a robot is controlled, for any robot, and a start beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.quintic import PEAK_SPEED
+from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
+from robodyn_ros.simulation.plant import default_position
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+
+_TURN, _SLIDE = 0.5, 0.1  # [rad, m]
+_TURN_BESIDE, _SLIDE_BESIDE = 0.05, 0.01  # [rad, m]
+_SHARE = 0.4  # of the range between limits, of the way to one, and of a velocity limit
+_SHORTEST = 0.3  # [s]
+
+
+def excursion(robot: Robot) -> JointTrajectory:
+    """From the default position to one side, to the other, and back, all joints at once, neighbours against each other.
+
+    Joints go 0.5 rad (0.1 m) to either side, but no further than 0.4 of their range, about the default position or as
+    near to it as the limits allow; as fast as 0.4 of the velocity limits allows, in 0.3 s or more for each third.
+
+    Args:
+        robot: The robot.
+    """
+    model, start = robot.model, default_position(robot)
+    lower, upper = model.position_lower, model.position_upper
+    size = np.minimum(_by_kind(robot, _TURN, _SLIDE), _SHARE * (upper - lower))
+    middle = np.clip(start, lower + size, upper - size)
+    swing = size * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
+    goals = np.array([middle + swing, middle - swing, start])
+    distances = np.abs(np.diff(np.vstack([start, goals]), axis=0))
+    limits: Array = np.array([joint.limits.velocity for joint in model.leaders])
+    needed = PEAK_SPEED * (distances / (_SHARE * np.where(limits > 0.0, limits, np.inf))).max(axis=1)
+    rest = np.zeros(robot.n)
+    times = np.cumsum(np.maximum(_SHORTEST, needed))
+    return JointTrajectory(JointReference(start, rest, rest), 0.0, Points.checked(times, goals))
+
+
+def beside(robot: Robot, q: Array) -> Array:
+    """Positions 0.05 rad (0.01 m) beside others, each joint on the side where its limit is further away.
+
+    A robot that starts there shows how an error dies away, which one that follows a smooth motion from its very
+    beginning does not.
+
+    Args:
+        robot: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+    """
+    below, above = q - robot.model.position_lower, robot.model.position_upper - q
+    distance = np.minimum(_by_kind(robot, _TURN_BESIDE, _SLIDE_BESIDE), _SHARE * np.maximum(below, above))
+    alternating = np.arange(robot.n) % 2 == 0
+    return q + np.where((above > below) | ((above == below) & alternating), distance, -distance)
+
+
+def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> CartesianReference:
+    """What the tip link does in a motion of the joints: a reference for laws that follow poses, which can be followed.
+
+    Args:
+        robot: The robot.
+        motion: Of its joints.
+        times: Shape (K,) [s].
+
+    Returns:
+        Each array with an axis of K times before its own.
+    """
+    q, v, a = (np.stack(field) for field in zip(*(motion.sample(time) for time in times.tolist()), strict=True))
+    batch = robot.dynamics().batch
+    poses, jacobians, rates = batch.forward_kinematics(q), batch.jacobian(q), batch.jacobian_derivative(q, v)
+    twist = np.einsum("kij,kj->ki", jacobians, v)
+    acceleration = np.einsum("kij,kj->ki", jacobians, a) + np.einsum("kij,kj->ki", rates, v)
+    quaternions = np.array([quaternion_by_largest_element(pose[:3, :3]) for pose in poses])
+    return CartesianReference(poses[:, :3, 3], quaternions, twist, acceleration)
+
+
+def _by_kind(robot: Robot, turning: float, sliding: float) -> Array:
+    return np.array([sliding if joint.kind == "prismatic" else turning for joint in robot.model.leaders])

@@ -1,0 +1,1 @@
+"""The formulas as the textbooks have them, with their equation numbers, to read and to debug."""

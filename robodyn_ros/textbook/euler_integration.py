@@ -1,0 +1,65 @@
+"""The book's Euler integration of forward dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_floats
+
+
+class Motion(NamedTuple):
+    """A motion at the times 0, h, 2h, ..., N h.
+
+    Attributes:
+        positions: Shape (N + 1, n) [rad or m].
+        velocities: Shape (N + 1, n) [rad/s or m/s].
+    """
+
+    positions: Array
+    velocities: Array
+
+
+def euler_integration(
+    joint_acceleration: Callable[[Array, Array, Array], Array],
+    q_start: ArrayLike,
+    v_start: ArrayLike,
+    efforts: ArrayLike,
+    step: float,
+) -> Motion:
+    """Euler Integration Algorithm for Forward Dynamics, [LynchPark] 9.5: q += h v, v += h a, with a at the old state.
+
+    Its error over a given time is proportional to h, and a swinging robot gains energy by it: for simulation see
+    ``robodyn_ros.simulation``, for accuracy ``textbook.state_space.runge_kutta``. The book counts k from 1 to N, but
+    starts with k = 0.
+
+    Args:
+        joint_acceleration: GetJointAccel(q, v, tau), such as ``robot.dynamics().forward_dynamics``.
+        q_start: Joint positions at the beginning, shape (n,) [rad or m].
+        v_start: Joint velocities at the beginning, shape (n,) [rad/s or m/s].
+        efforts: Joint efforts at the times 0, h, ..., (N - 1) h, shape (N, n) [N m or N].
+        step: h [s].
+
+    Returns:
+        The motion.
+
+    Raises:
+        InputError: A shape differs, a number is not finite, or the step is not positive.
+    """
+    q = as_floats(q_start, (None,), "q_start")
+    v = as_floats(v_start, q.shape, "v_start")
+    efforts = as_floats(efforts, (None, len(q)), "efforts")
+    if not 0.0 < step < np.inf:
+        raise InputError(f"step: expected a positive time in seconds, received {step}")
+    positions, velocities = [q], [v]
+    for tau in efforts:
+        a = joint_acceleration(q, v, tau)
+        q, v = q + step * v, v + step * a
+        positions.append(q)
+        velocities.append(v)
+    return Motion(np.array(positions), np.array(velocities))

@@ -1,0 +1,153 @@
+"""Lagrange's equation by Jacobians of the links' centres of mass.
+
+[LagrangeNotes] (27)-(42), [Yamamoto] 3.3.6 and [ManipulatorNotes] 4.3 derive the same: M(q) is their B(q), h(q, v) is
+[ManipulatorNotes]' V(q, v). For trees, with mimic joints; all derivatives are exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivatives, link_jacobians
+
+
+def mass_matrix(model: RobotModel, q: Array) -> Array:
+    """M = sum of m J_P^T J_P + J_O^T R I R^T J_O over the links.
+
+    B(q) of [LagrangeNotes] (37), M of [Yamamoto] (3.36) to (3.40) and of [ManipulatorNotes] 4.3.4, 4.3.5. Twice the
+    kinetic energy is v^T M v, [LagrangeNotes] (36).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        Symmetric and positive definite, shape (n, n).
+
+    Raises:
+        InputError: q has another shape.
+    """
+    terms = [
+        link.mass * (link.linear.T @ link.linear) + link.angular.T @ link.inertia @ link.angular
+        for link in link_jacobians(model, q)
+    ]
+    return np.sum(terms, axis=0)
+
+
+def mass_matrix_derivatives(model: RobotModel, q: Array) -> Array:
+    """dM_ij/dq_k, the product rule applied to ``mass_matrix``.
+
+    What [Yamamoto] (3.47), [LagrangeNotes] (41) and (46), and [ManipulatorNotes] 4.3.7 (there m_ijk) start from.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        Shape (n, n, n), with indices i, j, k.
+
+    Raises:
+        InputError: q has another shape.
+    """
+    terms = []
+    for link, slope in zip(link_jacobians(model, q), link_jacobian_derivatives(model, q), strict=True):
+        momentum = np.concatenate([link.mass * link.linear, link.inertia @ link.angular])
+        bent = np.tensordot(momentum.T, np.concatenate([slope.linear, slope.angular]), 1)
+        turned = np.tensordot(link.angular.T, np.tensordot(link.angular, slope.inertia, axes=(0, 1)), axes=(1, 1))
+        terms.append(bent + bent.swapaxes(0, 1) + turned)
+    return np.sum(terms, axis=0)
+
+
+def mass_matrix_rate(model: RobotModel, q: Array, v: Array) -> Array:
+    """dM/dt = sum of dM/dq_k v_k, shape (n, n): [Yamamoto] (3.45), [LagrangeNotes] (39), [ManipulatorNotes] 4.3.6.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: q or v has another shape.
+    """
+    return mass_matrix_derivatives(model, q) @ as_array(v, (model.n,), "v")
+
+
+def kinetic_energy_gradient(model: RobotModel, q: Array, v: Array) -> Array:
+    """dK/dq_i = v^T (dM/dq_i) v / 2, shape (n,) [J/rad or J/m]: [Yamamoto] (3.45), [LagrangeNotes] (39).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: q or v has another shape.
+    """
+    v = as_array(v, (model.n,), "v")
+    return 0.5 * (v @ (v @ mass_matrix_derivatives(model, q)))
+
+
+def coriolis_centrifugal(model: RobotModel, q: Array, v: Array) -> Array:
+    """h(q, v) = dM/dt v - dK/dq, shape (n,) [N m or N].
+
+    [Yamamoto] (3.47); V of [ManipulatorNotes] 4.3.6; n(q, v) of [LagrangeNotes] (39) without gravity. By elements, with
+    [LagrangeNotes] (41) and (46), see ``christoffel``.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: q or v has another shape.
+    """
+    return mass_matrix_rate(model, q, v) @ v - kinetic_energy_gradient(model, q, v)
+
+
+def gravity(model: RobotModel, q: Array) -> Array:
+    """g(q) = dU/dq = -sum of J_P^T m g over the links, shape (n,) [N m or N].
+
+    [LagrangeNotes] (42), [ManipulatorNotes] 4.3.8, [Yamamoto] (3.46).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Raises:
+        InputError: q has another shape.
+    """
+    return -np.sum([link.linear.T @ (link.mass * model.gravity) for link in link_jacobians(model, q)], axis=0)
+
+
+def vector_form(model: RobotModel, q: Array, v: Array) -> Array:
+    """n(q, v) = dB/dt v - (d(v^T B v)/dq)^T / 2 + (dU/dq)^T of [LagrangeNotes] (39), shape (n,) [N m or N].
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: q or v has another shape.
+    """
+    return coriolis_centrifugal(model, q, v) + gravity(model, q)
+
+
+def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
+    """Joint efforts tau = M(q) a + h(q, v) + g(q), shape (n,) [N m or N].
+
+    [Yamamoto] (3.42) to (3.46), (5.1); [LagrangeNotes] (39), with the generalised force for tau; [ManipulatorNotes]
+    4.3.6.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    return mass_matrix(model, q) @ as_array(a, (model.n,), "a") + vector_form(model, q, v)

@@ -1,0 +1,189 @@
+"""Lagrange's equation by traces of 4×4 matrices, with the pseudo-inertia matrix H ([Yamamoto] 3.1 to 3.3.5).
+
+A link's kinetic energy is tr(T' H T'^T) / 2, T its pose and H the second moments of its mass; what follows by
+differentiation needs no angular velocity. The book's sums over the links k that come after the joints i and j are here
+sums over all links: the derivative of a pose by a joint that does not move it is 0. They hold for trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, Inertia, RobotModel
+from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.textbook.pose_derivatives import PoseDerivatives, pose_derivatives
+
+
+def pseudo_inertia_matrix(inertia: Inertia) -> Array:
+    """H of a link: integral of p p^T over its mass, p = (x, y, z, 1) in the link frame. [Yamamoto] (3.8) to (3.15).
+
+    Its upper left is the second moments, tr(I) / 2 - I with the inertia tensor I about the frame's origin, written out
+    in (3.11); I is tr(H) - H of them again, (3.17).
+
+    Args:
+        inertia: Of the link, in its frame.
+
+    Returns:
+        Symmetric, shape (4, 4).
+    """
+    tensor, first = inertia.rotational_about_origin, inertia.mass * inertia.com
+    second = 0.5 * np.trace(tensor) * np.eye(3) - tensor
+    return np.block([[second, first[:, None]], [first, inertia.mass]])
+
+
+def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Any:
+    """K = sum of tr(T_k' H_k T_k'^T) / 2 over the links, a number [J]. [Yamamoto] (3.16).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: q or v has another shape.
+    """
+    v = as_array(v, (model.n,), "v")
+    velocities = [(link.velocity(v), pseudo) for link, pseudo in _links(model, q)]
+    return 0.5 * np.sum([_traces(velocity @ pseudo, velocity) for velocity, pseudo in velocities])
+
+
+def mass_matrix(model: RobotModel, q: Array) -> Array:
+    """M_ij = sum over links of tr(dT_k/dq_i H_k (dT_k/dq_j)^T), shape (n, n). [Yamamoto] (3.28), (3.29).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Raises:
+        InputError: q has another shape.
+    """
+    return np.sum([_traces(link.first @ pseudo, link.first) for link, pseudo in _links(model, q)], axis=0)
+
+
+def mass_matrix_derivatives(model: RobotModel, q: Array) -> Array:
+    """dM_ij/dq_k, the derivative of [Yamamoto] (3.28) by the product rule, shape (n, n, n) with indices i, j, k.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Raises:
+        InputError: q has another shape.
+    """
+    half = np.sum([_traces(link.first @ pseudo, link.second) for link, pseudo in _links(model, q)], axis=0)
+    return half + np.swapaxes(half, 0, 1)
+
+
+def coriolis_centrifugal(model: RobotModel, q: Array, v: Array) -> Array:
+    """h_i = sum of tr(dT_k/dq_i H_k (d^2 T_k/dq_l dq_m)^T) v_l v_m, shape (n,) [N m or N]. [Yamamoto] (3.28), (3.29).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: q or v has another shape.
+    """
+    v = as_array(v, (model.n,), "v")
+    at_rest = np.zeros(model.n)
+    terms = [_traces(link.first @ pseudo, link.acceleration(v, at_rest)) for link, pseudo in _links(model, q)]
+    return np.sum(terms, axis=0)
+
+
+def gravity(model: RobotModel, q: Array) -> Array:
+    """g_i = dP/dq_i = -sum of m_k g^T (dT_k/dq_i s_k), shape (n,) [N m or N]. [Yamamoto] (3.27), (3.28).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Raises:
+        InputError: q has another shape.
+    """
+    # m s = m (com, 1) is the last column of H, and gravity has no fourth component.
+    moments = np.sum([link.first @ pseudo[:, 3] for link, pseudo in _links(model, q)], axis=0)
+    return -(moments[:, :3] @ model.gravity)
+
+
+def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
+    """Joint efforts tau = M(q) a + h(q, v) + g(q), shape (n,) [N m or N]. [Yamamoto] (3.29).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    a = as_array(a, (model.n,), "a")
+    return mass_matrix(model, q) @ a + coriolis_centrifugal(model, q, v) + gravity(model, q)
+
+
+def lagrange_equation(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
+    """tau_i = d/dt (dK/dv_i) - dK/dq_i + dP/dq_i, shape (n,) [N m or N]. [Yamamoto] (3.1), (3.2).
+
+    Also [LagrangeNotes] (27), (28). Term by term as [Yamamoto] derives it, before (3.28) gathers them.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    return momentum_rate(model, q, v, a) - kinetic_energy_gradient(model, q, v) + gravity(model, q)
+
+
+def momentum_rate(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
+    """d/dt (dK/dv_i) = sum of tr(dT_k'/dq_i H T_k'^T + dT_k/dq_i H T_k''^T), shape (n,). [Yamamoto] (3.18), (3.23).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    v, a = as_array(v, (model.n,), "v"), as_array(a, (model.n,), "a")
+    terms = [
+        _traces(link.velocity_gradient(v) @ pseudo, link.velocity(v))
+        + _traces(link.first @ pseudo, link.acceleration(v, a))
+        for link, pseudo in _links(model, q)
+    ]
+    return np.sum(terms, axis=0)
+
+
+def kinetic_energy_gradient(model: RobotModel, q: Array, v: Array) -> Array:
+    """dK/dq_i = sum of tr(dT_k'/dq_i H_k T_k'^T), shape (n,) [J/rad or J/m]. [Yamamoto] (3.25).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: q or v has another shape.
+    """
+    v = as_array(v, (model.n,), "v")
+    terms = [_traces(link.velocity_gradient(v) @ pseudo, link.velocity(v)) for link, pseudo in _links(model, q)]
+    return np.sum(terms, axis=0)
+
+
+def _links(model: RobotModel, q: Array) -> list[tuple[PoseDerivatives, Array]]:
+    """Every moving link's pose with its derivatives, and its H."""
+    derivatives = pose_derivatives(model, q)
+    return [(link, pseudo_inertia_matrix(joint.inertia)) for link, joint in zip(derivatives, model.joints, strict=True)]
+
+
+def _traces(first: Array, second: Array) -> Array:
+    """tr(A B^T) of every matrix A with every matrix B: arrays of 4×4 matrices, the result has both their axes."""
+    return np.tensordot(first, second, axes=((-2, -1), (-2, -1)))

@@ -1,0 +1,83 @@
+"""A motor with a load on its shaft as a linear system, and its exact solution over a time step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import expm
+
+from robodyn_ros.actuation.dc_motor import DCMotor
+from robodyn_ros.actuation.per_joint import per_actuator, require
+from robodyn_ros.errors import InputError
+
+
+class MotorStateSpace(NamedTuple):
+    """x' = A x + B u of motors on their own: x = (q_M, w, i_M) or, without inductance, (q_M, w); u = (v_M, tau).
+
+    [Yamamoto] (6.1) to (6.4), as a linear system.
+
+    tau is the torque that the load takes from the shaft beyond its inertia and viscous friction [N m].
+
+    Attributes:
+        A: Shape (n, s, s), s being the number of states.
+        B: Shape (n, s, 2).
+    """
+
+    A: NDArray[np.float64]
+    B: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, motor: DCMotor, load_inertia: ArrayLike = 0.0, load_damping: ArrayLike = 0.0) -> Self:
+        """From the figures of motors, all with inductance or all without: [Yamamoto] (6.1) to (6.4).
+
+        Args:
+            motor: The motors.
+            load_inertia: Of a rigid load, at the motor's shaft: that at the joint over the square of the gear ratio;
+                shape (n,) or a number [kg m^2].
+            load_damping: Viscous friction, likewise [N m s/rad].
+
+        Raises:
+            InputError: Some motors have an inductance and some do not; nothing at a shaft has any inertia; or a value
+                of the load is negative, not finite or of another shape.
+        """
+        load = {"load_inertia": load_inertia, "load_damping": load_damping}
+        values = per_actuator("MotorStateSpace", {"inductance": motor.inductance} | load)
+        for name in load:
+            require("MotorStateSpace", name, values[name], values[name] >= 0.0, "numbers that are not negative")
+        inertia = motor.rotor_inertia + values["load_inertia"]
+        require("MotorStateSpace", "inertia", inertia, inertia > 0.0, "inertia of the rotor or the load [kg m^2]")
+        if len(inertia) != motor.n:
+            raise InputError(f"MotorStateSpace: expected {motor.n} values of the load, received {len(inertia)}")
+        damping, zero, one = values["load_damping"], np.zeros(motor.n), np.ones(motor.n)
+        if motor.inductance.any():
+            motor.require_inductance()
+            a = [[zero, one, zero],
+                 [zero, -damping / inertia, motor.torque_constant / inertia],
+                 [zero, -motor.back_emf_constant / motor.inductance, -motor.resistance / motor.inductance]]
+            b = [[zero, zero], [zero, -one / inertia], [one / motor.inductance, zero]]
+        else:
+            per_voltage = motor.torque_constant / motor.resistance
+            a = [[zero, one], [zero, -(damping + per_voltage * motor.back_emf_constant) / inertia]]
+            b = [[zero, zero], [per_voltage / inertia, -one / inertia]]
+        return cls(np.moveaxis(np.array(a), -1, 0), np.moveaxis(np.array(b), -1, 0))
+
+    def discrete(self, step: float) -> Self:
+        """A and B of x(t + step) = A x(t) + B u, exact for u constant over the step.
+
+        By one matrix exponential: the states and the inputs, which stay, are one linear system.
+
+        Args:
+            step: Duration [s].
+
+        Raises:
+            InputError: The step is not positive.
+        """
+        if not 0.0 < step < np.inf:
+            raise InputError(f"MotorStateSpace.discrete: expected a positive step [s], received {step}")
+        n, states, inputs = self.B.shape
+        system = np.zeros((n, states + inputs, states + inputs))
+        system[:, :states, :states], system[:, :states, states:] = self.A, self.B
+        solution = expm(step * system)
+        return type(self)(solution[:, :states, :states], solution[:, :states, states:])

@@ -1,0 +1,51 @@
+"""Sections of YAML files: what they take, and what they say of the rest."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from robodyn_ros import InputError
+from robodyn_ros.actuation.yaml_fields import figure, read_yaml, section
+
+
+@dataclass(frozen=True)
+class Example:
+    name: str
+    mass: float = figure(above=True)
+    offset: float | None = figure(None, least=-1.0, most=1.0)
+    rigid: bool = True
+
+
+def test_numbers_may_be_written_as_yaml_reads_them_as_text():
+    assert section(Example, "here", {"name": "a", "mass": "2e-3"}) == Example("a", 0.002)
+    full = {"name": "a", "mass": 1, "offset": -1, "rigid": False}
+    assert section(Example, "here", full) == Example("a", 1.0, -1.0, False)
+    assert section(Example, "here", {"name": "a", "mass": 1, "offset": None}).offset is None
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    (None, "here: expected name, mass, offset, rigid; missing: name, mass"),
+    ([1], r"here: expected keys and values, received \[1\]"),
+    ({"name": "a", "mass": 1, "ridgid": True}, "here: unknown key 'ridgid', did you mean 'rigid'"),
+    ({"name": "a", "mass": 0}, "here: mass: expected a number above 0, received 0"),
+    ({"name": "a", "mass": None}, "here: mass: expected a number above 0, received None"),
+    ({"name": "a", "mass": True}, "here: mass: expected a number above 0, received True"),
+    ({"name": "a", "mass": [1]}, r"here: mass: expected a number above 0, received \[1\]"),
+    ({"name": "a", "mass": ".inf"}, "here: mass: expected a number above 0, received"),
+    ({"name": "a", "mass": 1, "offset": 1.5}, "here: offset: expected a number not below -1 and up to 1, received 1.5"),
+    ({"name": "a", "mass": 1, "rigid": "yes"}, "here: rigid: expected true or false, received 'yes'"),
+])
+def test_what_does_not_fit_is_named(values, message):
+    with pytest.raises(InputError, match=message):
+        section(Example, "here", values)
+
+
+def test_files_that_are_no_yaml_are_named(tmp_path):
+    good, bad, binary = tmp_path / "good.yaml", tmp_path / "bad.yaml", tmp_path / "binary.yaml"
+    good.write_text("a: [1, 2]")
+    bad.write_text("a: [1")
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert read_yaml(good) == {"a": [1, 2]}
+    for path in (bad, binary, tmp_path / "none.yaml", tmp_path):
+        with pytest.raises(InputError, match="expected a readable YAML file"):
+            read_yaml(path)

@@ -1,0 +1,88 @@
+"""The robodyn command, without ROS: robots, check, and what it says of mistakes."""
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.commands.simulation_setup import NODES, set_up
+from robodyn_ros.compile import cache
+from robodyn_ros.resources import config_file, shipped_robots
+
+ODD = """<robot name='odd'><link name='base'/><link name='arm'><inertial><mass value='2'/>
+<inertia ixx='1' iyy='1' izz='9' ixy='0' ixz='0' iyz='0'/></inertial></link>
+<joint name='turn' type='continuous'><parent link='base'/><child link='arm'/><axis xyz='0 0 1'/></joint></robot>"""
+
+
+def test_robots_lists_every_shipped_robot(capsys):
+    assert main(["robots"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(shipped_robots())
+
+
+def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
+    file = tmp_path / "odd.urdf"
+    file.write_text(ODD)
+    assert main(["check", str(file)]) == 0
+    out = capsys.readouterr().out
+    turn = next(line for line in out.splitlines() if line.startswith("turn"))
+    assert turn.split() == ["turn", "continuous", "none", "none", "none", "none", "2"]
+    assert "base link base, tip link arm" in out and "warning: " in out and "triangle" in out
+    assert main(["check", "--strict", str(file)]) == 2
+    assert "triangle" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["check", "nowhere.urdf"], ("nowhere.urdf",)),
+    (["check", "arm6", "--tip-link", "hand"], ("hand",)),
+    (["hardware", "robot:=arm6"], ("robot:=arm6", "--ros-args -p")),
+    (["simulate", "--robot", "arm66"], ("arm66", "arm6, arm7")),
+    (["simulate", "--params-file", "nowhere.yaml"], ("nowhere.yaml",)),
+    (["simulate", "--actuators", "nowhere.yaml"], ("actuators", "nowhere.yaml")),
+    (["simulate", "--time-mode", "scaled", "--real-time-factor", "-1"], ("real_time_factor", "-1")),
+], ids=lambda value: " ".join(value[:2]))
+def test_mistakes_get_one_clear_message_and_exit_code_2(arguments, words, capsys):
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("robodyn: error: ") and all(word in message for word in words), message
+
+
+@pytest.mark.parametrize("command", ["dynamics", "simulate"])
+def test_without_ros_it_says_what_is_missing(command):
+    without_ros = ("import sys; sys.modules['rclpy'] = None; from robodyn_ros.commands.command_line import main; "
+                   "sys.exit(main())")
+    result = subprocess.run([sys.executable, "-c", without_ros, command], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "rclpy" in result.stderr and "make setup" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_cache_is_counted_and_cleared(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    cache.store(cache.digest("code"), bytes(2**20))
+    assert main(["cache", "info"]) == 0
+    assert main(["cache", "clear"]) == 0
+    counted, removed = capsys.readouterr().out.splitlines()
+    assert counted == f"{tmp_path}: 1 entries, 1.0 MiB"
+    assert removed == f"{tmp_path}: removed 1 entries, 1.0 MiB"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_names_every_subcommand(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in (*NODES, "demo", "simulate", "robots", "check"))
+
+
+def test_set_up_leaves_what_is_not_given_to_the_parameter_file():
+    setup = set_up("planar_2r")
+    assert setup.values == {"robot": str(setup.robot_file)} and setup.robot_file.name == "planar_2r.urdf"
+    assert setup.files == (config_file("simulation.yaml"),)
+    everything = set_up("arm6", "computed_torque", "scaled", "2.5", actuators="hardware_dc_motors")
+    assert everything.values == {"robot": str(everything.robot_file), "controller": "computed_torque",
+                                 "time_mode": "scaled", "real_time_factor": 2.5,
+                                 "actuators": str(config_file("hardware_dc_motors.yaml"))}
+    # What the launch file and the command give to all nodes counts only if the file names no node.
+    assert list(yaml.safe_load(config_file("simulation.yaml").read_text())) == ["/**"]

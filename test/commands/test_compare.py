@@ -1,0 +1,99 @@
+"""Laws compared: the figures of each against a rollout of its own, the table, the picture, what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.commands.compare import Performance, comparable, perform, plot, table
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.model_perturbations import with_mass_error
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.test_motion import excursion
+
+ROBOT = Robot.from_urdf(robot_file("scara"))
+MOTION = excursion(ROBOT)
+
+
+def test_the_figures_are_those_of_a_rollout():
+    found = perform(ROBOT, "pd", MOTION, rest=0.0)
+    alone = ROBOT.rollout("pd", MOTION)
+    np.testing.assert_allclose(found.joint_error, alone.reference.q - alone.q, atol=1e-12)
+    np.testing.assert_allclose(found.effort_share, alone.effort / ROBOT.model.effort_limit)
+    assert found.work == pytest.approx(0.002 * np.abs(alone.effort * alone.v).sum())
+    pose = ROBOT.dynamics().forward_kinematics
+    k = len(alone.time) // 3
+    distance = np.linalg.norm((pose(alone.q[k]) - pose(alone.reference.q[k]))[:3, 3])
+    assert found.tip_error[k] == pytest.approx(distance) and distance > 0.0
+
+
+def test_laws_of_the_hand_follow_the_same_motion():
+    of_joints, of_hand = (perform(ROBOT, name, MOTION) for name in ("computed_torque", "resolved_acceleration"))
+    assert len(of_joints.time) == len(of_hand.time)
+    assert of_joints.tip_error.max() < 2e-3 and of_hand.tip_error.max() < 0.03  # from a singular start
+
+
+def test_a_wrong_model_makes_more_error_and_an_integral_less():
+    plant = PlantModel.of_description(with_mass_error(ROBOT.model, 20.0))
+    exact, wrong, integral = (np.sqrt(np.mean(perform(ROBOT, name, MOTION, which).tip_error ** 2))
+                              for name, which in (("computed_torque", None), ("computed_torque", plant),
+                                                  ("computed_torque_pid", plant)))
+    assert exact < 0.2 * wrong and integral < 0.7 * wrong
+
+
+def test_saturation_counts_ticks_not_joints():
+    share = np.zeros((4, 2))
+    share[1] = 1.0
+    share[2, 0] = -1.0
+    one = Performance("it", np.arange(4.0), np.zeros(4), np.zeros((4, 2)), share, 0.0)
+    assert one.saturated == 0.5
+
+
+def test_table_and_picture_name_every_law(tmp_path):
+    done = [perform(ROBOT, name, MOTION) for name in ("pd_gravity", "computed_torque")]
+    lines = table(done).splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["pd_gravity", "computed_torque"]
+    rms = 1e3 * np.sqrt(np.mean(done[0].tip_error ** 2))
+    assert float(lines[2].split()[1]) == pytest.approx(rms, abs=1e-3)
+    plot(done, tmp_path / "it.png", "two laws")
+    assert (tmp_path / "it.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_picture_shows_error_effort_work_and_saturation(tmp_path, monkeypatch):
+    done, figures = [perform(ROBOT, name, MOTION) for name in ("pd", "pd_gravity")], []
+    done[1] = replace(done[1], effort_share=done[1].effort_share / np.abs(done[1].effort_share).max())
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    plot(done, tmp_path / "it.png", "two laws")
+    bars = {axis.get_xlabel(): [bar.get_width() for bar in axis.patches] for axis in figures[0].axes if axis.patches}
+    assert bars == {
+        "RMS tip error [mm]": [1e3 * np.sqrt(np.mean(one.tip_error**2)) for one in done],
+        "RMS effort [% of limit]": [1e2 * np.sqrt(np.mean(one.effort_share**2)) for one in done],
+        "work [J]": [one.work for one in done],
+        "saturated [% of time]": [1e2 * one.saturated for one in done],
+    }
+    assert done[0].saturated == 0.0 < done[1].saturated
+
+
+def test_what_follows_nothing_or_wrenches_is_left_out_and_refused():
+    assert {"pd", "operational_space"} <= set(comparable())
+    assert not {"damping", "gravity_compensation", "force"} & set(comparable())
+    with pytest.raises(InputError, match="follow joints or poses, received 'damping'"):
+        perform(ROBOT, "damping", MOTION)
+
+
+def test_the_command_prints_the_table_and_writes_the_picture(tmp_path, capsys):
+    picture = tmp_path / "new" / "compare.png"
+    assert main(["compare", "pd", "computed_torque", "--robot", "planar_2r", "--output", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert "planar_2r" in out and "computed_torque" in out and str(picture) in out and picture.is_file()
+    assert main(["compare", "damping", "--robot", "planar_2r", "--output", str(picture)]) == 2
+    assert "received 'damping'" in capsys.readouterr().err
+    assert main(["compare", "pd", "--robot", "planar_2r", "--output", str(picture.with_suffix(""))]) == 0
+    assert f"written: {picture}" in capsys.readouterr().out
+    assert main(["compare", "pd", "--robot", "planar_2r", "--output", str(picture.with_suffix(".doc"))]) == 2
+    assert "compare: output: Format 'doc' is not supported" in capsys.readouterr().err
+    assert main(["compare", "no_such_law", "--robot", "planar_2r"]) == 2
+    assert "unknown controller 'no_such_law'" in capsys.readouterr().err

@@ -1,0 +1,22 @@
+import sys
+
+from robodyn_ros.commands.progress import Progress
+
+
+def test_lines_where_there_is_no_terminal(capsys):
+    progress = Progress(4, "rounds")
+    for done in range(5):
+        progress.show(done, "fine")
+    progress.show(5, "over")
+    progress.end()
+    first, last = capsys.readouterr().out.splitlines()  # the others came within two seconds
+    assert first == f"[{'':30}]   0 of 4 rounds  {'fine':<16}"
+    assert last == f"[{'#' * 30}]   4 of 4 rounds  {'fine':<16}"
+
+
+def test_a_bar_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    progress = Progress(2.0, "s", decimals=1)
+    progress.show(1.0, "pd")
+    progress.end()
+    assert capsys.readouterr().out == f"\r[{'#' * 15:<30}] 1.0 of 2 s  {'pd':<16}\n"

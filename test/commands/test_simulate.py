@@ -1,0 +1,84 @@
+"""The whole graph in one process, as `robodyn simulate` starts it."""
+
+import signal
+
+import yaml
+from rcl_interfaces.srv import ListParameters
+from ros_process import RosProcess, RosTest
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
+from robodyn_interfaces.srv import Gravity
+from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES
+from robodyn_ros.nodes.hardware.plant_settings import TimeMode
+from robodyn_ros.resources import config_file
+
+
+def simulate(*options):
+    return RosProcess("simulate", command=("-m", "robodyn_ros", "simulate", *options))
+
+
+def stamp(message):
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+def flat(values, prefix=""):
+    """Names of parameters in groups, as ROS has them: with dots."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def test_all_nodes_work_in_one_process():
+    options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep")
+    with simulate(*options, "--namespace", "cell") as process, RosTest(namespace="cell") as ros:
+        states, clock = ros.record(JointState, "joint_states"), ros.record(Clock, "/clock")
+        control, transforms = ros.record(ControllerState, "controller/controller_state"), ros.record(TFMessage, "/tf")
+        gravity = ros.record(JointState, "dynamics/gravity_effort")
+        ros.wait_for(lambda: control and clock and transforms and gravity and stamp(states[-1]) > 1.0,
+                     "a simulated second of the whole graph")
+        assert control[-1].controller == "computed_torque"
+        answer = ros.call(Gravity, "dynamics/gravity", position=[0.0, 0.0])
+        assert answer.success, answer.message
+        process.stop()
+
+
+def test_dc_motors_are_driven_by_voltage_as_docs_hardware_shows():
+    options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep",
+               "--actuators", "hardware_dc_motors", "--namespace", "volts")
+    with simulate(*options, "--ros-args", "-p", "output:=voltage") as process, RosTest(namespace="volts") as ros:
+        states = ros.record(JointState, "joint_states")
+        actuators = ros.record(ActuatorStates, "hardware/actuator_states")
+        commands = ros.record(VoltageCommands, "voltage_commands", 100)
+        ros.wait_for(lambda: states and stamp(states[-1]) > 1.0 and actuators, "a simulated second")
+        assert ros.node.count_publishers("joint_commands") == 0
+        assert max(abs(value) for value in states[-1].position) < 0.05  # held against gravity, with gears that rub
+        commanded = {tuple(message.voltage) for message in commands}
+        last = ros.wait_for(lambda: next((state for state in actuators if tuple(state.voltage) in commanded), None),
+                            "a commanded voltage at the motors' terminals")
+        assert min(last.voltage) > 0.1
+        assert min(last.temperature) > 25.0
+        process.stop()
+
+
+def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win_over_it():
+    given = flat(yaml.safe_load(config_file("simulation.yaml").read_text())["/**"]["ros__parameters"])
+    with simulate("--robot", "scara", "--ros-args", "-p", "update_rate:=250") as process, RosTest() as ros:
+        names = {node: set(ros.call(ListParameters, f"/{node}/list_parameters").result.names) for node in NODES}
+        assert set(given) <= set.union(*names.values())
+        process.wait_for_output("4 joints, real_time, 250 Hz")
+        process.stop(signal.SIGTERM)
+
+
+def test_a_controller_that_is_not_there_ends_the_process_with_the_reason():
+    with simulate("--controller", "nonesuch") as process:
+        assert process.wait() == 2
+        assert "nonesuch" in process.output() and "Traceback" not in process.output()
+
+
+def test_time_modes_on_the_command_line_are_the_hardwares():
+    assert TIME_MODES == tuple(TimeMode)

@@ -1,0 +1,154 @@
+"""The search for gains: what it searches, that it finds what is better, and what `robodyn tune` writes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.commands.tune import GAINS, searched_fields, tune
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.test_motion import beside, excursion
+
+
+@pytest.fixture(scope="module")
+def arm():
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    loop = ClosedLoop(make_controller("pd", robot))
+    motion = excursion(robot)
+    return loop, loop.scenario([motion], motion.end_time, q=beside(robot, motion.sample(0.0).q), velocity_noise=0.01)
+
+
+def total(score):
+    return np.sqrt(np.mean(score.rms_error**2))
+
+
+def test_what_is_found_tracks_better(arm):
+    loop, scenario = arm
+    seen = []
+    found = tune(loop, scenario, generations=6, population=16, smoothness=0.0, on_generation=seen.append)
+    assert found.cost_before == pytest.approx(total(loop.run(scenario).score))
+    assert found.cost_after == pytest.approx(total(loop.run(scenario, found.after).score))
+    assert found.cost_after < 0.5 * found.cost_before
+    assert found.rollouts == 6 * 16
+    assert [generation.number for generation in seen] == [1, 2, 3, 4, 5, 6]
+    assert list(found.costs) == [generation.best for generation in seen] == sorted(found.costs, reverse=True)
+    assert found.costs[-1] == pytest.approx(found.cost_after, rel=1e-3)  # but for the rounding to four digits
+    for name in ("p", "d"):
+        ratio = getattr(found.after, name) / getattr(found.before, name)
+        assert (ratio > 0.0999).all() and (ratio < 10.001).all()
+        assert [float(f"{value:.4g}") for value in getattr(found.after, name)] == getattr(found.after, name).tolist()
+
+
+def test_the_same_seed_finds_the_same(arm):
+    loop, scenario = arm
+    one, same, other = (tune(loop, scenario, generations=2, population=8, seed=seed, threads=threads)
+                        for seed, threads in ((3, 1), (3, 2), (4, 1)))
+    assert one.costs == same.costs != other.costs
+    np.testing.assert_array_equal(one.after.p, same.after.p)
+
+
+def test_smooth_efforts_have_their_price(arm):
+    loop, scenario = arm
+    scores = [loop.run(scenario, tune(loop, scenario, generations=6, population=16, smoothness=weight).after).score
+              for weight in (0.0, 10.0)]
+    assert (scores[1].rms_effort_change < 0.5 * scores[0].rms_effort_change).all()
+    assert total(scores[1]) > total(scores[0])
+
+
+def test_it_never_gets_worse(arm):
+    loop, scenario = arm
+    best = tune(loop, scenario, generations=12, population=16).after
+    loop = ClosedLoop(make_controller("pd", loop.robot, best))
+    again = tune(loop, scenario, generations=1, population=5, span=1000.0)
+    assert again.cost_after <= again.cost_before
+
+
+def test_gains_that_diverge_are_no_obstacle():
+    """A hundred times the default damping is more than a sampled controller can give."""
+    robot = Robot.from_urdf(robot_file("arm6"))
+    loop = ClosedLoop(make_controller("pd", robot))
+    found = tune(loop, loop.scenario([], 0.2, v=np.full(6, 0.1)), ["d"], generations=2, population=8, span=1e6)
+    assert np.isfinite(found.costs).all()
+    assert found.cost_after <= found.cost_before
+
+
+@pytest.mark.parametrize(("controller", "fields"), [
+    ("pd", ("p", "d")), ("pid", ("p", "d", "i")), ("computed_torque", ("p", "d")), ("damping", ("d",)),
+    ("workspace_pd", ("d", "translation", "rotation")),
+])
+def test_what_is_searched_by_default(controller, fields):
+    parameters = make_controller(controller, Robot.from_urdf(robot_file("arm6"))).parameters
+    assert searched_fields(parameters) == fields
+    assert set(fields) <= set(GAINS)
+    assert searched_fields(parameters, ["d"]) == ("d",)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"fields": ["k"]}, "gains of PDParameters: expected some of d, p, which are positive, received 'k'"),
+    ({"population": 4}, "population: expected 5 or more, received 4"),
+    ({"generations": 0}, "generations: expected 1 or more, received 0"),
+    ({"threads": 0}, "threads: expected 1 or more, received 0"),
+    ({"seed": -1}, "seed: expected 0 or more, received -1"),
+    ({"smoothness": float("nan")}, "smoothness: expected 0 or more, received nan"),
+    ({"span": 1.0}, "span: expected a factor above 1, received 1.0"),
+])
+def test_what_makes_no_sense_is_said(arm, options, message):
+    with pytest.raises(InputError, match=message):
+        tune(*arm, **options)
+
+
+def test_gains_of_zero_cannot_be_searched(arm):
+    loop, _ = arm
+    with pytest.raises(InputError, match="PDParameters has no positive gain for each joint to search"):
+        searched_fields(replace(loop.law.parameters, p=np.zeros(2), d=np.array([0.0, 1.0])))
+
+
+def test_the_command_writes_parameters_and_pictures(tmp_path, capsys):
+    folder = tmp_path / "new" / "folder"
+    arguments = ["tune", "--robot", "planar_2r", "--controller", "pd", "--generations", "3", "--population", "8",
+                 "--threads", "1", "--output", str(folder)]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    names = [row.name for row in make_controller("pd", robot).parameters.flat(robot)]
+    assert all(name in out for name in (*names, "3 of 3 generations", "before", "after", str(folder)))
+    for picture in ("search.png", "tracking.png"):
+        assert (folder / picture).read_bytes().startswith(b"\x89PNG")
+    written = yaml.safe_load((folder / "parameters.yaml").read_text())["/**"]["ros__parameters"]
+    assert written["controller"] == "pd"
+    gains = {f"gains.{joint}.{field}": value for joint, fields in written["pd"]["gains"].items()
+             for field, value in fields.items()}
+    assert sorted(gains) == sorted(names)
+    found = make_controller("pd", robot).parameters.with_flat_values(robot, gains)
+    for row in found.flat(robot):
+        assert f"{row.value:.6g}" in out
+
+
+def test_the_command_serves_laws_that_follow_poses(tmp_path, capsys):
+    arguments = ["tune", "--robot", "arm6", "--controller", "resolved_acceleration", "--generations", "2",
+                 "--population", "8", "--output", str(tmp_path)]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "tool0 z" in out and "resolved_acceleration on 'arm6': cost" in out
+    written = yaml.safe_load((tmp_path / "parameters.yaml").read_text())["/**"]["ros__parameters"]
+    assert set(written["resolved_acceleration"]) == {"p", "d"}
+
+
+def test_what_the_command_cannot_use(tmp_path, capsys):
+    file = tmp_path / "file"
+    file.touch()
+    for arguments, words in (
+        (["--robot", "arm66"], "arm66"),
+        (["--controller", "unheard_of"], "unknown controller 'unheard_of'"),
+        (["--controller", "damping"], "expected a controller that follows joints or poses, received 'damping'"),
+        (["--gains", "friction"], "expected some of"),
+        (["--period", "0.0015"], "whole number of steps"),
+        (["--output", str(file)], "tune: "),
+    ):
+        assert main(["tune", "--robot", "planar_2r", "--output", str(tmp_path), *arguments]) == 2
+        assert words in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""Axes that robots have, and pose errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plant_motion import BENT
+from scipy.spatial.transform import Rotation
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.control import CartesianReference
+from robodyn_ros.control.laws.task_space import (
+    WorkspaceParameters,
+    axis_rows,
+    by_part,
+    pose_error,
+    singular_manipulability,
+    task_axes,
+)
+from robodyn_ros.resources import robot_file
+
+ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
+REST = np.zeros(6)
+
+
+def pose(rotation, position=(0.0, 0.0, 0.0)):
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation.as_matrix(), position
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("name", "axes"),
+    [("planar_2r", "x z"), ("scara", "x y z rz"), ("arm6", "x y z rx ry rz"), ("arm7", "x y z rx ry rz")],
+)
+def test_each_robot_has_the_axes_along_which_it_can_move(name, axes):
+    robot = ROBOTS[name]
+    assert task_axes(robot) == axes and WorkspaceParameters().for_robot(robot).axes == axes
+    jacobian = robot.dynamics().jacobian(np.array(BENT[name]))[axis_rows(axes)]
+    assert np.linalg.svd(jacobian, compute_uv=False)[-1] > 0.01
+    assert np.sqrt(np.linalg.det(jacobian @ jacobian.T)) > 3.0 * singular_manipulability(robot)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10**6), st.floats(0.0, np.pi - 1e-3))
+def test_the_rotation_error_is_the_slope_of_a_spring(seed, angle):
+    """Of 4 (1 - |w|), by differences as the hand turns; towards the reference by the shorter way."""
+    rng = np.random.default_rng(seed)
+    hand = Rotation.from_rotvec(rng.normal(size=3))
+    axis = rng.normal(size=3)
+    turn = Rotation.from_rotvec(angle * axis / np.linalg.norm(axis))
+    reference = CartesianReference(rng.normal(size=3), (turn * hand).as_quat() * rng.choice([-1, 1]), REST, REST)
+    error = pose_error(pose(hand, [1.0, 2.0, 3.0]), reference)
+    np.testing.assert_allclose(error[:3], reference.position - [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(error[3:], 2.0 * np.sin(angle / 2) * axis / np.linalg.norm(axis), atol=1e-9)
+
+    def spring(small):
+        return 4.0 * (1.0 - np.cos((turn * Rotation.from_rotvec(small).inv()).magnitude() / 2.0))
+
+    slope = [(spring(h) - spring(-h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(error[3:], -np.array(slope), atol=1e-7)
+
+
+def test_small_rotation_errors_are_rotation_vectors():
+    vector = np.array([1e-4, -2e-4, 3e-4])
+    reference = CartesianReference(np.zeros(3), Rotation.from_rotvec(vector).as_quat(), REST, REST)
+    np.testing.assert_allclose(pose_error(np.eye(4), reference)[3:], vector, rtol=1e-6)
+
+
+def test_gains_go_to_their_axes():
+    np.testing.assert_array_equal(by_part(axis_rows("rz x z"), 2.0, 7.0), [2.0, 2.0, 7.0])
+
+
+@pytest.mark.parametrize("axes", ["", "x x", "w", "x,y", "rx ry rotation"])
+def test_unknown_axes_are_refused(axes):
+    with pytest.raises(InputError, match="axes: expected some of x y z rx ry rz"):
+        WorkspaceParameters(axes=axes).for_robot(ROBOTS["arm6"])
+
+
+def test_more_axes_than_joints_are_refused():
+    with pytest.raises(InputError, match="at most 2, the number of joints"):
+        WorkspaceParameters(axes="x y z").for_robot(ROBOTS["planar_2r"])

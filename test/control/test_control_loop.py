@@ -1,0 +1,372 @@
+"""The control loop: first setpoints, swaps, trajectories, controllers that fail, states that jump."""
+
+import numpy as np
+import pytest
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.control import CartesianReference, Controller, ForceReference, State
+from robodyn_ros.control.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.laws.computed_torque import ComputedTorque
+from robodyn_ros.control.laws.damping import Damping
+from robodyn_ros.control.laws.pd import PD, PDParameters
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
+from robodyn_ros.resources import robot_file
+
+ROBOT = Robot.from_urdf(robot_file("planar_2r"))
+N = ROBOT.n
+PERIOD = 2_000_000  # [ns]
+Q, V = np.array([0.3, -0.4]), np.array([0.1, 0.2])
+EPOCH = 1_795_000_000 * 10**9  # of system time
+
+
+class Recorder(Controller):
+    """Does nothing but remember what it was told; raises or returns nonsense on demand."""
+
+    def __init__(self, robot=ROBOT, parameters=None):
+        super().__init__(robot, parameters)
+        self.activations, self.updates, self.answer, self.fails_to_activate = [], [], np.zeros(N), False
+
+    def activate(self, state):
+        self.activations.append(state)
+        if self.fails_to_activate:
+            raise RuntimeError("no")
+
+    def update(self, state, reference):
+        self.updates.append((state, reference))
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+class Rig:
+    """A loop with a clock."""
+
+    def __init__(self, controller, safe=None, stamp=EPOCH):
+        self.failures, self.starts, self.stamp = [], [], stamp
+        self.safe = Plugin("damping", safe or Damping(ROBOT))
+        self.loop = ControlLoop(
+            ROBOT, Plugin("first", controller), self.safe, 0.5,
+            lambda *failure: self.failures.append(failure), self.starts.append,
+        )
+
+    def tick(self, q=Q, v=V, periods=1):
+        self.stamp += periods * PERIOD
+        return self.loop.tick(self.stamp, np.array(q), np.array(v))
+
+    def follow(self, times, positions, stamp=None, ticks_between=0):
+        begin = self.loop.beginning(stamp)
+        points = Points.checked(times, np.repeat(np.array(positions)[:, None], N, axis=1))
+        trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
+        for _ in range(ticks_between):
+            self.tick()
+        self.loop.follow(trajectory, on_arrival=stamp is None)
+
+
+def test_first_setpoint_is_the_current_state():
+    recorder = Recorder()
+    tick = Rig(recorder).tick()
+    np.testing.assert_array_equal(tick.reference.q, Q)
+    assert not tick.reference.v.any() and not tick.reference.a.any()
+    (activation,) = recorder.activations
+    assert (activation.time, activation.period) == (0.0, 0.0)
+    np.testing.assert_array_equal(activation.q, Q)
+
+
+def test_time_counts_from_the_first_state_and_is_exact_late_in_the_epoch():
+    recorder = Recorder()
+    rig = Rig(recorder)
+    for _ in range(3):
+        rig.tick()
+    times = [(state.time, state.period) for state, _ in recorder.updates]
+    assert times == [(0.0, 0.0), (pytest.approx(0.002, abs=1e-15),) * 2, (0.004, 0.002)]
+
+
+def test_a_state_seen_again_gets_the_same_answer_without_an_update():
+    recorder = Recorder()
+    rig = Rig(recorder)
+    first = rig.tick()
+    again = rig.tick(q=Q + 1, periods=0)
+    assert again is first and len(recorder.updates) == 1
+
+
+def test_efforts_are_cut_to_the_limits_and_that_is_said():
+    recorder = Recorder()
+    rig = Rig(recorder)
+    recorder.answer = np.array([1e9, -5.0])
+    tick = rig.tick()
+    np.testing.assert_array_equal(tick.effort, [ROBOT.model.effort_limit[0], -5.0])
+    assert tick.saturated
+    recorder.answer = np.array([1.0, -5.0])
+    assert not rig.tick().saturated
+
+
+def test_swap_while_holding_holds_the_current_state():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    moved = Q + 0.03
+    rig.tick(q=moved)
+    recorder = Recorder()
+    rig.loop.swap(Plugin("second", recorder))
+    tick = rig.tick(q=moved)
+    np.testing.assert_array_equal(tick.reference.q, moved)
+    assert rig.loop.active.name == "second" and len(recorder.activations) == 1
+
+
+def test_swap_under_way_leaves_the_reference_smooth():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    references = []
+    for k in range(500):
+        if k == 200:
+            rig.loop.swap(Plugin("computed_torque", ComputedTorque(ROBOT)))
+        references.append(rig.tick().reference)
+    step = PERIOD * 1e-9
+    q, v, a = (np.array([reference[part] for reference in references]) for part in range(3))
+    np.testing.assert_allclose(np.diff(q, axis=0), step * (v[1:] + v[:-1]) / 2, atol=1e-7)
+    np.testing.assert_allclose(np.diff(v, axis=0), step * (a[1:] + a[:-1]) / 2, atol=1e-5)
+    np.testing.assert_allclose(q[-1], 1.0)
+
+
+def test_command_does_not_jump_at_a_swap_beyond_what_the_new_law_asks_for():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    for _ in range(100):
+        reference = rig.tick().reference
+    swapped = ComputedTorque(ROBOT)
+    rig.loop.swap(Plugin("computed_torque", swapped))
+    tick = rig.tick()
+    np.testing.assert_array_equal(tick.effort, np.clip(swapped.update(tick.state, tick.reference), -60, 60))
+    assert np.abs(tick.reference.q - reference.q).max() < 0.01
+
+
+def test_swap_to_a_controller_without_reference_drops_the_trajectory():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    rig.tick()
+    rig.loop.swap(Plugin("damping", Damping(ROBOT)))
+    assert rig.tick().reference is None and not rig.loop.moving()
+    with pytest.raises(InputError, match="'damping' follows none"):
+        rig.loop.beginning(None)
+    rig.loop.swap(Plugin("pd", PD(ROBOT)))
+    np.testing.assert_array_equal(rig.tick().reference.q, Q)
+
+
+def test_swap_before_the_first_state():
+    rig = Rig(PD(ROBOT))
+    recorder = Recorder()
+    rig.loop.swap(Plugin("second", recorder))
+    rig.tick()
+    assert len(recorder.activations) == 1 and len(recorder.updates) == 1
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("lost"), SystemExit(3), None, np.array([np.nan, 0.0]), np.ones(3)])
+def test_a_controller_that_fails_is_replaced_at_the_same_tick(answer):
+    recorder = Recorder()
+    rig = Rig(recorder)
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    recorder.answer = answer
+    tick = rig.tick()
+    np.testing.assert_allclose(tick.effort, Damping(ROBOT).update(State(0.0, 0.0, Q, V), None))
+    ((name, reason),) = rig.failures
+    assert name == "first" and reason
+    assert rig.loop.active is rig.safe and not rig.loop.moving()
+    recorder.answer = np.zeros(N)
+    rig.loop.swap(Plugin("first", recorder))
+    np.testing.assert_array_equal(rig.tick().reference.q, Q)
+    assert rig.loop.active.name == "first" and len(rig.failures) == 1
+
+
+def test_a_controller_that_fails_to_activate_is_replaced():
+    recorder = Recorder()
+    recorder.fails_to_activate = True
+    rig = Rig(recorder)
+    rig.tick()
+    assert rig.loop.active is rig.safe and rig.failures[0][0] == "first"
+    rig.loop.swap(Plugin("again", recorder))
+    rig.tick()
+    assert rig.loop.active is rig.safe and rig.failures[1][0] == "again"
+
+
+def test_without_any_sound_controller_the_effort_is_zero():
+    first, safe = Recorder(), Recorder()
+    first.answer = safe.answer = RuntimeError("both")
+    rig = Rig(first, safe)
+    for _ in range(2):
+        assert not rig.tick().effort.any()
+    assert [name for name, _ in rig.failures] == ["first", "damping", "damping"]
+
+
+def test_gains_are_replaced_for_controllers_that_have_them():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.loop.configure("first", PDParameters(p=0.0, d=0.0).for_robot(ROBOT))
+    assert not rig.tick().effort.any()
+    rig.loop.configure("another", PDParameters(p=1.0, d=1.0).for_robot(ROBOT))
+    assert not rig.tick().effort.any()
+
+
+@pytest.mark.parametrize(
+    ("stamp", "q", "words"),
+    [
+        (EPOCH // 2, Q, "time went back"),
+        (EPOCH + 10**9, Q, "time went on by"),
+        (EPOCH + 2 * PERIOD, Q + [0.0, 0.2], "joint 'joint2' jumped by 0.2"),
+    ],
+)
+def test_a_state_that_no_motion_explains_is_a_new_start(stamp, q, words):
+    recorder = Recorder()
+    rig = Rig(recorder)
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    rig.loop.tick(stamp, q, V)
+    (reason,) = rig.starts
+    assert words in reason
+    assert len(recorder.activations) == 2 and not rig.loop.moving()
+    state, reference = recorder.updates[-1]
+    np.testing.assert_array_equal(reference.q, q)
+    assert (state.time, state.period) == (0.0, 0.0)
+
+
+def test_fast_motion_is_no_jump():
+    rig = Rig(Recorder())
+    v = np.array([50.0, 0.0])
+    rig.tick(v=v)
+    rig.tick(q=Q + v * PERIOD * 1e-9, v=v)
+    assert not rig.starts
+
+
+def test_a_trajectory_in_the_future_waits_and_one_from_the_past_is_joined():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0], stamp=rig.stamp + 50 * PERIOD)
+    for _ in range(50):
+        reference = rig.tick().reference
+    np.testing.assert_array_equal(reference.q, Q)
+    for _ in range(500):
+        reference = rig.tick().reference
+    np.testing.assert_array_equal(reference.q, 1.0)
+    rig.follow([0.1, 0.2, 1.2], [5.0, 5.0, 2.0], stamp=rig.stamp - 200_000_000)
+    assert np.abs(rig.tick().reference.q - 1.0).max() < 1e-3
+    for _ in range(500):
+        reference = rig.tick().reference
+    np.testing.assert_array_equal(reference.q, 2.0)
+
+
+@pytest.mark.parametrize("ticks_between", [1, 5, 600])
+def test_the_time_that_planning_takes_puts_a_trajectory_off(ticks_between):
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0], ticks_between=ticks_between)
+    references = [rig.tick().reference.q[0] for _ in range(501)]
+    assert abs(references[0] - Q[0]) < 1e-4 and references[498] < 1.0 == references[499]
+
+
+def test_the_time_that_planning_takes_puts_no_stamped_trajectory_off():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([0.1, 1.0], [0.5, 1.0], stamp=rig.stamp, ticks_between=100)
+    references = [rig.tick().reference.q[0] for _ in range(400)]
+    assert abs(references[0] - Q[0]) < 1e-3 and references[-2] < 1.0 == references[-1]
+
+
+def test_trajectories_that_cannot_be_followed_are_refused():
+    rig = Rig(PD(ROBOT))
+    with pytest.raises(InputError, match="no joint state"):
+        rig.loop.beginning(None)
+    rig.tick()
+    with pytest.raises(InputError, match="another|joint states' stamps"):
+        rig.loop.beginning(rig.stamp + 7200 * 10**9)
+    with pytest.raises(InputError, match="ended"):
+        rig.follow([1.0], [1.0], stamp=rig.stamp - 2 * 10**9)
+
+
+def test_stop_holds_the_current_state():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    rig.tick()
+    rig.loop.stop()
+    np.testing.assert_array_equal(rig.tick().reference.q, Q)
+
+
+class FollowsPoses(Recorder):
+    follows = CartesianReference
+
+
+class Pushes(Recorder):
+    follows = ForceReference
+
+
+def line(rig, goal, duration=1.0):
+    begin = rig.loop.beginning(None, CartesianReference)
+    return CartesianTrajectory.line(begin.reference, begin.start_time, duration, goal)
+
+
+def test_a_controller_gets_the_references_that_it_follows():
+    pose = ROBOT.dynamics().forward_kinematics(Q)
+    for controller in (FollowsPoses(), Pushes()):
+        rig = Rig(controller)
+        reference = rig.tick().reference
+        assert type(reference) is controller.follows
+        np.testing.assert_allclose(reference.position, pose[:3, 3])
+        goal = reference.position + 0.1
+        rig.loop.follow(line(rig, goal), on_arrival=True)
+        assert rig.loop.moving()
+        rig.tick(periods=200)
+        np.testing.assert_allclose(rig.tick(periods=200).reference.position, goal - 0.1 + 0.1 * 0.94208)  # at 0.8 s
+        assert not rig.failures and not rig.starts
+
+
+def test_a_swap_between_kinds_of_references_holds_the_current_state():
+    rig = Rig(PD(ROBOT))
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    rig.loop.swap(Plugin("poses", FollowsPoses()))
+    assert not rig.loop.moving()
+    np.testing.assert_allclose(rig.tick().reference.position, ROBOT.dynamics().forward_kinematics(Q)[:3, 3])
+    rig.loop.follow(line(rig, np.zeros(3)), on_arrival=True)
+    rig.loop.swap(Plugin("other poses", FollowsPoses()))
+    assert rig.loop.moving()
+    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    assert not rig.loop.moving()
+    np.testing.assert_array_equal(rig.tick().reference.q, Q)
+
+
+def test_a_trajectory_of_another_kind_is_refused():
+    rig = Rig(FollowsPoses())
+    rig.tick()
+    with pytest.raises(InputError, match="follows a CartesianReference, not a JointReference"):
+        rig.loop.beginning(None)
+    trajectory = line(rig, np.zeros(3))
+    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    with pytest.raises(InputError, match="follows a JointReference, not a CartesianReference"):
+        rig.loop.follow(trajectory, on_arrival=True)
+
+
+def test_a_failing_controller_of_poses_falls_back_to_one_of_joints():
+    failing = FollowsPoses()
+    rig = Rig(failing, safe=PD(ROBOT))
+    rig.tick()
+    rig.loop.follow(line(rig, np.zeros(3)), on_arrival=True)
+    failing.answer = ValueError("odd")
+    np.testing.assert_array_equal(rig.tick().reference.q, Q)
+    assert not rig.loop.moving() and rig.loop.active.name == "damping" and len(rig.failures) == 1
+
+
+def test_wrenches_go_to_controllers_that_follow_them():
+    rig = Rig(Pushes())
+    rig.tick()
+    rig.loop.exert(np.arange(6.0))
+    np.testing.assert_array_equal(rig.tick().reference.wrench, np.arange(6.0))
+    rig.loop.stop()
+    assert not rig.tick().reference.wrench.any()
+    with pytest.raises(InputError, match="wrench"):
+        rig.loop.exert(np.zeros(3))
+    rig.loop.swap(Plugin("first", PD(ROBOT)))
+    with pytest.raises(InputError, match="'first' follows none"):
+        rig.loop.exert(np.zeros(6))

@@ -1,0 +1,260 @@
+"""Axes, limits, friction, reductions and inertias: read, and judged."""
+
+import warnings
+
+import numpy as np
+import pytest
+from urdf_parts import INERTIA, LIMIT, joint, link, one_joint, robot
+
+from robodyn_ros.description.joint_and_link_elements import snap, snap_pose
+from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.errors import DescriptionError
+
+
+def load_with_warnings(xml: str):
+    """The model, and the messages of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = load_urdf(xml)
+    messages = [str(warning.message) for warning in caught]
+    if messages:
+        with pytest.raises(DescriptionError):
+            load_urdf(xml, strict=True)
+    return model, messages
+
+
+def only(messages: list[str]) -> str:
+    assert len(messages) == 1, messages
+    return messages[0]
+
+
+def refusal(xml: str) -> str:
+    with pytest.raises(DescriptionError) as caught:
+        load_urdf(xml)
+    return str(caught.value)
+
+
+def inertial(mass: float | str = 2, inertia: str = INERTIA, origin: str = "") -> str:
+    return f'<inertial>{origin}<mass value="{mass}"/>{inertia}</inertial>'
+
+
+def diagonal(ixx: float, iyy: float, izz: float) -> str:
+    return f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}"/>'
+
+
+def test_snap_removes_rounding_noise_relative_to_the_scale_and_nothing_else():
+    values = np.array([1e-16, -1e-16, 1e-14, 0.5])
+    np.testing.assert_array_equal(snap(values, 1.0), [0.0, 0.0, 1e-14, 0.5])
+    np.testing.assert_array_equal(snap(values, 1e-3), values)
+
+
+def test_a_quarter_turn_is_exact_and_a_short_hand_one_is_left_alone():
+    pose = np.eye(4)
+    for angle, exact in ((np.pi / 2, True), (1.57079632679, False)):
+        pose[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        assert np.array_equal(snap_pose(pose, 0.0), np.round(pose)) is exact
+        np.testing.assert_allclose(snap_pose(pose, 0.0), pose, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(("given", "unit"), [("0 0 1", [0, 0, 1]), ("0.707 0.707 0", [np.sqrt(0.5), np.sqrt(0.5), 0])])
+def test_a_unit_axis_as_files_write_it(given, unit):
+    model, messages = load_with_warnings(one_joint(axis=given))
+    assert not messages
+    np.testing.assert_allclose(model.joints[0].axis, unit, rtol=1e-15)
+
+
+def test_an_axis_is_x_where_there_is_none():
+    model = load_urdf(one_joint().replace('<axis xyz="0 0 1"/>', ""), strict=True)
+    np.testing.assert_array_equal(model.joints[0].axis, [1, 0, 0])
+
+
+def test_an_axis_of_another_length_is_normalised_with_a_warning():
+    model, messages = load_with_warnings(one_joint(axis="0 3 4"))
+    np.testing.assert_allclose(model.joints[0].axis, [0, 0.6, 0.8], rtol=1e-15)
+    assert "line 3, <joint name='j'>: the axis has length 5 instead of 1; it is normalised" in only(messages)
+
+
+def test_a_zero_axis_is_an_error_where_the_joint_moves():
+    assert "line 3, <joint name='j'>: the axis is zero" in refusal(one_joint(axis="0 0 0"))
+    assert "give a unit vector" in refusal(one_joint(axis="0 0 0"))
+    fixed = joint("f", "b", "c", "fixed", axis="0 0 0", limit="")
+    load_urdf(one_joint().replace("</robot>", link("c") + fixed + "</robot>"), strict=True)
+
+
+def test_limits_as_given():
+    limits = load_urdf(one_joint(), strict=True).joints[0].limits
+    assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-1, 2, 3, 4)
+
+
+def test_a_continuous_joint_has_no_position_limits_and_needs_no_others():
+    model = load_urdf(one_joint(kind="continuous"), strict=True)
+    limits = model.joints[0].limits
+    assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-np.inf, np.inf, 3, 4)
+    bare = load_urdf(one_joint(kind="continuous", limit=""), strict=True).joints[0].limits
+    assert (bare.velocity, bare.effort) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize(
+    ("limit", "missing"),
+    [
+        ("", "lower, upper, velocity, effort"),
+        ('<limit velocity="3" effort="4"/>', "lower, upper"),
+        ('<limit lower="-1" upper="2"/>', "velocity, effort"),
+    ],
+)
+def test_missing_limits_are_unlimited_with_a_warning(kind, limit, missing):
+    model, messages = load_with_warnings(one_joint(kind=kind, limit=limit))
+    assert f"line 3, <joint name='j'>: limits missing: {missing}; taken as unlimited" in only(messages)
+    for name in missing.split(", "):
+        assert np.isinf(getattr(model.joints[0].limits, name))
+
+
+@pytest.mark.parametrize("name", ["velocity", "effort"])
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_a_velocity_or_effort_limit_of_zero_or_less_counts_as_unset(name, value):
+    given = {"velocity": 'velocity="3"', "effort": 'effort="4"'}[name]
+    model, messages = load_with_warnings(one_joint(limit=LIMIT.replace(given, f'{name}="{value}"')))
+    assert f"the {name} limit is {value}" in only(messages) and "taken as unlimited" in only(messages)
+    assert getattr(model.joints[0].limits, name) == np.inf
+
+
+def test_equal_position_limits_count_as_unset():
+    model, messages = load_with_warnings(one_joint(limit='<limit lower="0" upper="0" velocity="3" effort="4"/>'))
+    assert "the position limits are both 0" in only(messages) and "make the joint fixed" in only(messages)
+    assert (model.joints[0].limits.lower, model.joints[0].limits.upper) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize(("kind", "limits", "odd"), [
+    ("revolute", "-180 180", True), ("revolute", "0 90", True), ("revolute", "-12.6 12.6", False),
+    ("revolute", "-1e9 1e9", False), ("prismatic", "0 90", False),
+])
+def test_limits_that_look_like_degrees(kind, limits, odd):
+    lower, upper = limits.split()
+    model, messages = load_with_warnings(
+        one_joint(kind=kind, limit=f'<limit lower="{lower}" upper="{upper}" velocity="1" effort="1"/>'))
+    assert ("look like degrees" in "".join(messages)) is odd
+    assert (model.joints[0].limits.lower, model.joints[0].limits.upper) == (float(lower), float(upper))
+
+
+def test_crossed_position_limits_are_an_error():
+    message = refusal(one_joint(limit='<limit lower="2" upper="-1" velocity="3" effort="4"/>'))
+    assert "<joint name='j'>: the lower limit 2 is above the upper limit -1; swap them" in message
+
+
+def test_friction_is_read_and_zero_where_there_is_none():
+    model = load_urdf(one_joint(extra='<dynamics damping="0.5" friction="0.25"/>'), strict=True)
+    assert (model.joints[0].damping, model.joints[0].friction) == (0.5, 0.25)
+    model = load_urdf(one_joint(extra='<dynamics damping="0.5"/>'), strict=True)
+    assert (model.joints[0].damping, model.joints[0].friction) == (0.5, 0.0)
+    assert load_urdf(one_joint(), strict=True).joints[0].damping == 0.0
+
+
+def test_negative_friction_is_a_warning():
+    model, messages = load_with_warnings(one_joint(extra='<dynamics damping="-0.5"/>'))
+    assert model.joints[0].damping == -0.5
+    assert "<joint name='j'>: the damping -0.5 is negative: it would feed energy in" in only(messages)
+
+
+def with_transmission(content: str) -> str:
+    return one_joint().replace("</robot>", f'<transmission name="t">{content}</transmission></robot>')
+
+
+@pytest.mark.parametrize(
+    ("content", "reduction"),
+    [
+        ('<joint name="j"/><actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>', 50),
+        ('<joint name="j"/><actuator name="m"/><mechanicalReduction> -61.5 </mechanicalReduction>', -61.5),
+        ('<joint name="j"><mechanical_reduction>2</mechanical_reduction></joint>'
+         '<actuator name="m"><mechanical_reduction>3</mechanical_reduction></actuator>', 6),
+        ('<joint name="j"/><actuator name="m"/>', 1),
+    ],
+)  # fmt: skip
+def test_the_reduction_of_a_transmission(content, reduction):
+    assert load_urdf(with_transmission(content), strict=True).joints[0].reduction == reduction
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('<joint name="k"/><mechanicalReduction>5</mechanicalReduction>', "its joint 'k' does not exist"),
+        ('<joint name="j"/><joint name="k"/><mechanicalReduction>5</mechanicalReduction>', "it couples 2 joints"),
+        ('<joint name="j"/><mechanicalReduction>0</mechanicalReduction>', "'0' is not a finite number other than 0"),
+        ('<joint name="j"/><mechanicalReduction>r</mechanicalReduction>', "'r' is not a finite number other than 0"),
+        ('<joint name="j"/><mechanicalReduction/>', "None is not a finite number other than 0"),
+    ],
+)
+def test_a_transmission_that_cannot_be_used_is_a_warning(content, problem):
+    model, messages = load_with_warnings(with_transmission(content))
+    assert "line 5, <transmission name='t'>" in only(messages) and problem in only(messages)
+    assert model.joints[0].reduction == 1.0
+
+
+def test_an_inertia_given_in_turned_axes():
+    origin = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>'
+    inertia = load_urdf(one_joint(inertial(origin=origin)), strict=True).joints[0].inertia
+    assert inertia.mass == 2.0
+    np.testing.assert_array_equal(inertia.com, [1, 2, 3])
+    np.testing.assert_array_equal(inertia.rotational, np.diag([0.03, 0.02, 0.04]))
+
+
+def test_off_diagonal_elements_keep_their_places():
+    figures = '<inertia ixx="4" ixy="0.1" ixz="0.2" iyy="5" iyz="0.3" izz="6"/>'
+    inertia = load_urdf(one_joint(inertial(inertia=figures)), strict=True).joints[0].inertia
+    np.testing.assert_array_equal(inertia.rotational, [[4, 0.1, 0.2], [0.1, 5, 0.3], [0.2, 0.3, 6]])
+
+
+def test_negative_mass():
+    message = refusal(one_joint(inertial(-2)))
+    assert "line 4, <link name='b'>: the mass -2 kg is negative" in message
+
+
+@pytest.mark.parametrize(
+    ("inertia", "moments"),
+    [
+        (diagonal(-0.1, 0.2, 0.2), "-0.1, 0.2, 0.2"),
+        ('<inertia ixx="1" ixy="2" iyy="1" izz="1"/>', "-1, 1, 3"),
+        (diagonal(-1, -2, -3), "-3, -2, -1"),
+    ],
+)
+def test_an_inertia_with_a_negative_principal_moment(inertia, moments):
+    message = refusal(one_joint(inertial(inertia=inertia)))
+    assert "line 4, <link name='b'>: the inertia has a negative principal moment" in message
+    assert f"(principal moments {moments} kg m^2)" in message
+    assert "check the signs" in message
+
+
+def test_rounding_noise_is_no_negative_moment():
+    load_urdf(one_joint(inertial(inertia=diagonal(0.02, 0.02, -1e-17))), strict=True)
+    load_urdf(one_joint(inertial(inertia=diagonal(0.5, 0.5, -4e-7))), strict=True)
+
+
+def test_an_impossible_inertia_fixed_to_the_base_has_no_effect_and_is_a_warning():
+    xml = one_joint().replace('<link name="a">', '<link name="a">' + inertial(inertia=diagonal(-1, 1, 1)))
+    assert "line 2, <link name='a'>: the inertia has a negative principal" in only(load_with_warnings(xml)[1])
+
+
+def test_the_triangle_inequality():
+    message = only(load_with_warnings(one_joint(inertial(inertia=diagonal(0.1, 0.2, 0.5))))[1])
+    assert "line 4, <link name='b'>: the inertia breaks the triangle inequality" in message
+    assert "(principal moments 0.1, 0.2, 0.5 kg m^2)" in message and "centre of mass" in message
+    load_urdf(one_joint(inertial(inertia=diagonal(0.1, 0.2, 0.3))), strict=True)
+
+
+@pytest.mark.parametrize("inertia", ["", diagonal(0, 0, 0)])
+def test_mass_without_inertia(inertia):
+    model, messages = load_with_warnings(one_joint(inertial(2, inertia)))
+    assert "line 4, <link name='b'>: mass 2 kg without rotational inertia" in only(messages)
+    np.testing.assert_array_equal(model.joints[0].inertia.rotational, np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("content", [inertial(0), f"<inertial>{INERTIA}</inertial>"])
+def test_inertia_without_mass(content):
+    model, messages = load_with_warnings(one_joint(content))
+    assert "line 4, <link name='b'>: rotational inertia without mass; give <mass>" in only(messages)
+    assert model.joints[0].inertia.mass == 0.0
+
+
+def test_a_massless_link_is_fine_where_something_heavier_follows():
+    massless = robot(link("a"), link("b", ""), link("c"), joint("j", "a", "b"), joint("k", "b", "c", axis="1 0 0"))
+    assert load_urdf(massless, strict=True).joints[0].inertia.mass == 0.0

@@ -1,0 +1,48 @@
+import numpy as np
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
+
+from robodyn_ros.compile import trace
+from robodyn_ros.dynamics.mass_matrix import mass_matrix, mass_matrix_from_jacobians
+from robodyn_ros.textbook.newton_euler import bias, inverse_dynamics
+
+
+def check(reference, seed):
+    robot = reference.robot
+    (q,) = random_state(robot, seed, 1)
+    expected = reference.mass_matrix(q)
+    matrix = mass_matrix(robot, q)
+    assert relative_error(matrix, expected) < 1e-9
+    assert relative_error(mass_matrix_from_jacobians(robot, q), expected) < 1e-9
+    np.testing.assert_array_equal(matrix, matrix.T)
+    assert np.linalg.eigvalsh(matrix)[0] > 0.0
+
+
+@SHIPPED
+def test_shipped_robots_against_pinocchio(name):
+    check(PinReference(name), 1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(urdf_robots(), SEEDS)
+def test_random_trees_against_pinocchio(urdf, seed):
+    check(PinReference(urdf), seed)
+
+
+@settings(deadline=None, max_examples=10)
+@given(urdf_robots(), SEEDS)
+def test_columns_are_inverse_dynamics_of_unit_accelerations(urdf, seed):
+    robot = PinReference(urdf).robot
+    q, v = random_state(robot, seed, 2)
+    columns = [inverse_dynamics(robot, q, v, unit) - bias(robot, q, v) for unit in np.eye(robot.n)]
+    matrix = mass_matrix(robot, q)
+    np.testing.assert_allclose(np.transpose(columns), matrix, rtol=1e-9, atol=1e-11 * np.max(matrix) + 1e-10)
+
+
+def test_the_lower_triangle_costs_nothing():
+    """What is computed is one triangle: no entry of the matrix is on the tape twice."""
+    robot = PinReference("arm7").robot
+    tape = trace(lambda q: mass_matrix(robot, q), {"q": (7,)})
+    entries = tape.outputs.reshape(7, 7)
+    np.testing.assert_array_equal(entries, entries.T)

@@ -1,0 +1,315 @@
+"""``Dynamics`` and its batch form, and so functions.py, the abstract class that both are."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
+
+from robodyn_ros.dynamics import function_table as kernels
+from robodyn_ros.dynamics import functions
+from robodyn_ros.dynamics.functions import DynamicsFunctions
+from robodyn_ros.dynamics.robot_dynamics import BatchDynamics, Dynamics
+from robodyn_ros.errors import InputError
+
+FUNCTIONS = {
+    "inverse_dynamics": 3,
+    "forward_dynamics": 3,
+    "mass_matrix": 1,
+    "coriolis_matrix": 2,
+    "gravity": 1,
+    "bias": 2,
+    "kinetic_energy": 2,
+    "potential_energy": 1,
+    "center_of_mass": 1,
+    "forward_kinematics": 1,
+    "jacobian": 1,
+    "jacobian_derivative": 2,
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_derivatives": 3,
+    "regressor": 3,
+}
+"""Names, and how many arrays of shape (n,) each takes."""
+
+TASK_SPACE = {"task_space_inertia": 1, "task_space_bias": 2, "dynamically_consistent_inverse": 1}
+"""The same of functions that not every robot has."""
+
+WITH_WRENCH = {"inverse_dynamics", "forward_dynamics"}
+SOLVING = {"forward_dynamics", "forward_dynamics_derivatives"}
+"""They lose as many digits as the mass matrix's condition number has."""
+
+
+def all_public(cls):
+    return {name for name in vars(cls) if not name.startswith("_")}
+
+
+def test_the_tests_below_know_every_function():
+    assert all_public(DynamicsFunctions) == {*FUNCTIONS, *TASK_SPACE, "linearization"}
+
+
+def check_forms_agree(robot, seed, samples=3):
+    compiled, textbook = Dynamics(robot), Dynamics(robot, compiled=False)
+    shared = BatchDynamics(compiled._kernels, threads=2)
+    arrays = np.random.default_rng(seed).uniform(-3, 3, (3, samples, robot.n))
+    wrenches = np.random.default_rng(seed).normal(size=(samples, 6))
+    size = np.max(np.abs(textbook.batch.mass_matrix(arrays[0])))
+    condition = max(np.linalg.cond(textbook.mass_matrix(q)) for q in arrays[0])
+    for name, count in FUNCTIONS.items():
+        tolerance = max(1e-12, 1e-15 * condition) if name in SOLVING else 1e-12
+        extras = [(), (wrenches,)] if name in WITH_WRENCH else [()]
+        for extra in extras:
+            batched = (*arrays[:count], *extra)
+            expected = getattr(textbook.batch, name)(*batched)
+            result = getattr(compiled.batch, name)(*batched)
+            assert relative_error(result, expected, size) < tolerance, name
+            np.testing.assert_array_equal(getattr(shared, name)(*batched), result)
+            for index, sample in enumerate(zip(*(array[:2] for array in batched), strict=True)):
+                assert relative_error(getattr(compiled, name)(*sample), expected[index], size) < tolerance, name
+                np.testing.assert_array_equal(getattr(textbook, name)(*sample), expected[index])
+
+
+@SHIPPED
+def test_compiled_textbook_and_batch_agree_on_shipped_robots(name):
+    check_forms_agree(PinReference(name).robot, 1, samples=9)
+
+
+@settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow])
+@given(urdf_robots(max_joints=6), SEEDS)
+def test_compiled_textbook_and_batch_agree_on_random_trees(urdf, seed):
+    check_forms_agree(PinReference(urdf).robot, seed)
+
+
+@SHIPPED
+def test_compiled_functions_against_pinocchio(name):
+    reference = PinReference(name)
+    dyn = Dynamics(reference.robot)
+    q, v, a = random_state(reference.robot, 2)
+    tip = reference.robot.tip_link
+    for function, arguments in {
+        "inverse_dynamics": (q, v, a),
+        "forward_dynamics": (q, v, a),
+        "mass_matrix": (q,),
+        "coriolis_matrix": (q, v),
+        "gravity": (q,),
+        "bias": (q, v),
+        "kinetic_energy": (q, v),
+        "potential_energy": (q,),
+        "center_of_mass": (q,),
+        "forward_kinematics": (q, tip),
+        "jacobian": (q, tip),
+        "jacobian_derivative": (q, v, tip),
+        "inverse_dynamics_derivatives": (q, v, a),
+        "forward_dynamics_derivatives": (q, v, a),
+        "regressor": (q, v, a),
+    }.items():
+        expected = getattr(reference, function)(*arguments)
+        assert relative_error(getattr(dyn, function)(*arguments), expected, at_least=1e-3) < 1e-9, function
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["compiled", "textbook"])
+def dyn(request):
+    return Dynamics(PinReference("arm7").robot, compiled=request.param)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_wrong_shapes_and_kinds_are_named(dyn, name):
+    good = [np.zeros(7)] * (FUNCTIONS[name] - 1)
+    function = getattr(dyn, name)
+    for _ in range(2):  # the first call compiles, the second finds it compiled
+        with pytest.raises(InputError, match=rf"{name}.*q.*\(7,\).*\(6,\)"):
+            function(np.zeros(6), *good)
+        with pytest.raises(InputError, match=rf"{name}.*q"):
+            function("seven numbers", *good)
+        function(np.zeros(7), *good)
+    with pytest.raises(InputError, match=rf"{name}.*q.*\(7,\)|{name}.*q.*\(N, 7\)"):
+        getattr(dyn.batch, name)(np.zeros((2, 6)), *[np.zeros((2, 7))] * (FUNCTIONS[name] - 1))
+
+
+def test_wrong_wrench_is_named(dyn):
+    zero = np.zeros(7)
+    for function in (dyn.inverse_dynamics, dyn.forward_dynamics):
+        with pytest.raises(InputError, match=r"wrench_tip.*\(6,\).*\(3,\)"):
+            function(zero, zero, zero, np.zeros(3))
+
+
+def test_wrenches_on_several_links_add_up(dyn):
+    q, v, a = random_state(PinReference("arm7").robot, 5)
+    first, second = np.random.default_rng(5).normal(size=(2, 6))
+    tau = dyn.inverse_dynamics(q, v, a)
+    push = dyn.jacobian(q, "link3").T @ first + dyn.jacobian(q).T @ second
+    on_both = {"link3": first, "tool0": second}
+    for wrenches in (on_both, dict(reversed(on_both.items()))):
+        np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a, wrenches=wrenches), tau - push, atol=1e-12)
+    np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a, second, {"link3": first}), tau - push, atol=1e-12)
+    np.testing.assert_allclose(
+        dyn.inverse_dynamics(q, v, a, second, {"tool0": second}), tau - 2 * dyn.jacobian(q).T @ second, atol=1e-12
+    )
+    np.testing.assert_allclose(dyn.forward_dynamics(q, v, tau - push, wrenches=on_both), a, atol=1e-10)
+    np.testing.assert_array_equal(dyn.inverse_dynamics(q, v, a, wrenches={}), tau)
+    batched = dyn.batch.inverse_dynamics(*[np.array([x, x]) for x in (q, v, a)], wrenches={"link3": [first, -first]})
+    np.testing.assert_allclose(batched.sum(axis=0), 2 * tau, atol=1e-12)
+
+
+def test_wrong_wrenches_are_named(dyn):
+    zero = np.zeros(7)
+    with pytest.raises(InputError, match=r"wrenches\['link3'\].*\(6,\).*\(3,\)"):
+        dyn.inverse_dynamics(zero, zero, zero, wrenches={"link3": np.zeros(3)})
+    with pytest.raises(InputError, match="link33.*link3"):
+        dyn.inverse_dynamics(zero, zero, zero, wrenches={"link33": np.zeros(6)})
+    with pytest.raises(InputError, match="wrenches.*mapping.*list"):
+        dyn.inverse_dynamics(zero, zero, zero, wrenches=[np.zeros(6)])
+
+
+def test_it_says_what_it_is(dyn):
+    assert repr(dyn) in ("<Dynamics of 'arm7', compiled>", "<Dynamics of 'arm7', textbook>")
+
+
+def test_linearization_is_made_of_the_derivatives(dyn):
+    arrays = np.random.default_rng(6).normal(size=(3, 2, 7))
+    wrench = np.arange(6.0)
+    batched = dyn.batch.linearization(*arrays)
+    for index, sample in enumerate(zip(*arrays, strict=True)):
+        state_matrix, effort_matrix = dyn.linearization(*sample)
+        by_q, by_v, by_tau = dyn.forward_dynamics_derivatives(*sample)
+        np.testing.assert_array_equal(state_matrix, np.block([[np.zeros((7, 7)), np.eye(7)], [by_q, by_v]]))
+        np.testing.assert_array_equal(effort_matrix, np.vstack([np.zeros((7, 7)), by_tau]))
+        np.testing.assert_allclose(batched.A[index], state_matrix, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(batched.B[index], effort_matrix, rtol=1e-9, atol=1e-9)
+        pushed = dyn.forward_dynamics_derivatives(*sample, wrench)
+        np.testing.assert_array_equal(dyn.linearization(*sample, wrench).A[7:, :7], pushed[0])
+
+
+def test_task_space_in_all_forms():
+    robot = PinReference("arm7").robot
+    compiled, textbook = Dynamics(robot), Dynamics(robot, compiled=False)
+    arrays = np.random.default_rng(7).normal(size=(2, 3, 7))
+    rows = [True, False, True, True, False, False]
+    for name, count in TASK_SPACE.items():
+        for options in ({}, {"link": "link6"}, {"rows": rows}, {"link": "link5", "rows": tuple(rows)}):
+            expected = getattr(textbook.batch, name)(*arrays[:count], **options)
+            assert relative_error(getattr(compiled.batch, name)(*arrays[:count], **options), expected) < 1e-9
+            single = getattr(compiled, name)(*arrays[:count, 0], **options)
+            assert relative_error(single, expected[0]) < 1e-9
+
+
+def test_wrong_rows_are_named(dyn):
+    with pytest.raises(InputError, match=r"rows.*six.*received \[True\]"):
+        dyn.task_space_inertia(np.zeros(7), rows=[True])
+    with pytest.raises(InputError, match="rows.*one or more true"):
+        dyn.task_space_inertia(np.zeros(7), rows=[False] * 6)
+    with pytest.raises(InputError, match=r"rows.*received \(0, 1, 2\)"):
+        dyn.task_space_inertia(np.zeros(7), rows=(0, 1, 2))
+
+
+def test_unknown_link_is_named_with_the_nearest(dyn):
+    for function in (dyn.forward_kinematics, dyn.jacobian, dyn.batch.jacobian):
+        with pytest.raises(InputError, match="tool1.*tool0"):
+            function(np.zeros((1, 7)), "tool1")
+        with pytest.raises(InputError, match="link: expected the name of a link, received int 7"):
+            function(np.zeros((1, 7)), 7)
+
+
+def test_arguments_have_names(dyn):
+    q, v, a = random_state(PinReference("arm7").robot, 3)
+    wrench_tip = np.arange(6.0)
+    for _ in range(2):  # so too once compiled
+        np.testing.assert_array_equal(dyn.gravity(q=q), dyn.gravity(q))
+        np.testing.assert_array_equal(
+            dyn.inverse_dynamics(a=a, v=v, q=q, wrench_tip=wrench_tip), dyn.inverse_dynamics(q, v, a, wrench_tip)
+        )
+        np.testing.assert_array_equal(dyn.jacobian(q, link="tool0"), dyn.jacobian(q))
+
+
+def test_results_are_new_arrays_and_arguments_stay(dyn):
+    q = np.full(7, 0.3)
+    first = dyn.mass_matrix(q)
+    kept = first.copy()
+    dyn.mass_matrix(np.zeros(7))
+    np.testing.assert_array_equal(first, kept)
+    np.testing.assert_array_equal(q, np.full(7, 0.3))
+
+
+def test_nan_stays_nan(dyn):
+    assert np.isnan(dyn.inverse_dynamics(np.full(7, np.nan), np.zeros(7), np.zeros(7))).all()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nan_in_gives_nan_out_in_all_forms(name):
+    compiled, textbook = (Dynamics(PinReference("arm7").robot, compiled=compiled) for compiled in (True, False))
+    shared = BatchDynamics(compiled._kernels, threads=2)
+    function, state = getattr(compiled, name), np.random.default_rng(3).uniform(-1.0, 1.0, (FUNCTIONS[name], 7))
+    for number, joint in np.ndindex(state.shape):
+        moved, unknown = state.copy(), state.copy()
+        moved[number, joint] += 0.7
+        unknown[number, joint] = np.nan
+        depends = function(*moved) != function(*state)
+        result = np.isnan(function(*unknown))
+        assert np.all(result[depends]), (number, joint)
+        assert not np.any(result & ~np.isnan(getattr(textbook, name)(*unknown))), (number, joint)
+        many = np.repeat(state[:, None], 19, axis=1)
+        many[:, 11] = unknown
+        for batch in (compiled.batch, shared):
+            found = np.isnan(getattr(batch, name)(*many))
+            np.testing.assert_array_equal(found[11], result)
+            assert not found[[10, 12]].any()
+
+
+def test_many_threads_compile_once(monkeypatch):
+    made = []
+    compile_function = kernels.compile_function
+
+    def counted(function, inputs, name):
+        made.append(name)
+        return compile_function(function, inputs, name)
+
+    monkeypatch.setattr(kernels, "compile_function", counted)
+    dyn = Dynamics(PinReference("planar_2r").robot)
+    together = threading.Barrier(8)
+
+    def call(_):
+        together.wait(timeout=10)
+        return dyn.bias(np.ones(2), np.ones(2))
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(call, range(8)))
+    assert made == ["bias"]
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+
+
+def test_batch_is_a_door_of_its_own():
+    dyn = Dynamics(PinReference("planar_2r").robot)
+    assert isinstance(dyn.batch, BatchDynamics)
+    assert dyn.batch.gravity(np.zeros((0, 2))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_threads_share_a_batch(compiled):
+    batch = Dynamics(PinReference("planar_2r").robot, compiled=compiled).batch
+    q = np.random.default_rng(1).normal(size=(101, 2))
+    alone = batch.mass_matrix(q)
+    batch.threads = 3
+    np.testing.assert_array_equal(batch.mass_matrix(q), alone)
+
+
+def test_results_go_into_an_array_of_the_callers(dyn):
+    arrays = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 7))
+    for name, count in FUNCTIONS.items():
+        expected = getattr(dyn.batch, name)(*arrays[:count])
+        out = np.full_like(expected, np.nan)
+        assert getattr(dyn.batch.into(out), name)(*arrays[:count]) is out
+        np.testing.assert_array_equal(out, expected)
+    with pytest.raises(InputError, match=r"gravity.*out.*\(5, 7\).*\(5, 6\)"):
+        dyn.batch.into(np.empty((5, 6))).gravity(arrays[0])
+
+
+def test_large_robots_derivatives_go_into_an_array_of_the_callers(monkeypatch):
+    batch = Dynamics(PinReference("planar_2r").robot).batch
+    arrays = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 2))
+    monkeypatch.setattr(functions, "solution_is_short", lambda model: False)
+    out = np.full((5, 3, 2, 2), np.nan)
+    assert batch.into(out).forward_dynamics_derivatives(*arrays) is out
+    np.testing.assert_array_equal(out, batch.forward_dynamics_derivatives(*arrays))

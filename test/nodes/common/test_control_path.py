@@ -1,0 +1,68 @@
+"""The control path, seen from outside on a node in a process of its own."""
+
+import ctypes
+import threading
+
+import pytest
+from probe_rig import echo, start
+from rclpy.qos import qos_profile_sensor_data
+from ros_process import RosTest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+from std_srvs.srv import Trigger
+
+from robodyn_ros.nodes.common import control_path
+from robodyn_ros.nodes.common.qos import CONTROL_QOS
+
+pytestmark = pytest.mark.usefixtures("probe")
+
+
+def test_control_path_answers_and_runs_calls_between_messages(ros):
+    assert echo(ros, [1.0, 2.5]) == [2.0, 5.0]
+    seen = ros.call(Trigger, "/probe/seen")
+    assert seen.success
+    assert int(seen.message) >= 1
+
+
+def test_control_path_serves_further_topics_in_its_own_thread(ros):
+    replies = ros.record(JointState, "out", CONTROL_QOS)
+    gains = ros.publisher(Float64, "further_gain")
+    ros.wait_for(lambda: ros.node.count_publishers("out"), "the probe's publisher")
+
+    def answered():
+        gains.publish(Float64(data=3.0))
+        return replies
+
+    assert list(ros.wait_for(answered, "an answer")[0].name) == ["control path of in"]
+    assert echo(ros, [1.0, 2.5]) == [3.0, 7.5]
+    assert ros.set_parameters("/probe", {"gain": 2.0}).successful
+
+
+@pytest.mark.parametrize(("message_type", "topic"), [(JointState, "in"), (Float64, "further_gain")])
+def test_publisher_that_is_not_heard_is_named(ros, probe, message_type, topic):
+    publisher = ros.node.create_publisher(message_type, topic, qos_profile_sensor_data)
+    probe.wait_for_output(f"'tester' publishes /{topic}, but is not heard: ERROR: Best effort publisher and reliable")
+    ros.node.destroy_publisher(publisher)
+    probe.wait_for_output("all publishers are heard")
+
+
+def test_failing_control_path_ends_the_process_with_a_report():
+    with start(namespace="alone") as process, RosTest(namespace="alone") as ros:
+        publisher = ros.publisher(JointState, "in", CONTROL_QOS)
+        publisher.publish(JointState(name=["crash"]))
+        assert process.wait() == 1
+        assert "the control path failed" in process.output()
+        assert "asked to crash" in process.output()
+
+
+def test_waits_of_a_thread_end_on_time():
+    slack = []
+
+    def run():
+        control_path._wake_on_time()
+        slack.append(ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))  # PR_GET_TIMERSLACK
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert slack == [1]

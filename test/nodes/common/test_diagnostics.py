@@ -1,0 +1,101 @@
+"""Counters, conditions and warnings of a node that only writes down what it is told; a real one's: test_runtime."""
+
+from types import SimpleNamespace
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.clock import Clock
+
+from robodyn_ros.nodes.common import diagnostics as module
+from robodyn_ros.nodes.common.diagnostics import WARN_EVERY, Diagnostics
+
+
+class Node:
+    """What a node logs, and its diagnostics' timer and publisher."""
+
+    def __init__(self):
+        self.log, self.published, self.timers = [], [], []
+        self.logger = SimpleNamespace(**{
+            level: lambda text, level=level: self.log.append((level, text)) for level in ("info", "warning", "error")})
+
+    def get_logger(self):
+        return self.logger
+
+    def create_publisher(self, *_):
+        return SimpleNamespace(publish=self.published.append)
+
+    def create_timer(self, period, callback, **__):
+        self.timers.append((period, callback))
+
+    def get_clock(self):
+        return Clock()
+
+    def get_name(self):
+        return "arm"
+
+    def get_fully_qualified_name(self):
+        return "/cell/arm"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+def test_each_kind_of_problem_is_counted_always_and_logged_now_and_then(clock):
+    node = Node()
+    diagnostics = Diagnostics(node)
+    for _ in range(4):
+        diagnostics.problem("late", "too late")
+    diagnostics.problem("wrong", "not at all", error=True)
+    clock.now += WARN_EVERY
+    diagnostics.problem("late", "late again")
+    diagnostics.count("swaps")
+    assert node.log == [("warning", "too late"), ("error", "not at all"),
+                        ("warning", "late again (3 more like this since the last warning)")]
+    assert diagnostics.counters == {"late": 5, "wrong": 1, "swaps": 1}
+
+
+def test_a_condition_is_logged_when_it_begins_changes_and_ends():
+    node = Node()
+    diagnostics = Diagnostics(node)
+    diagnostics.clear_condition("stale", "was none")
+    for text in ("joint1", "joint1", "joint1, joint2"):
+        diagnostics.raise_condition("stale", text)
+    diagnostics.raise_condition("stale", "joint1, joint2", error=True)
+    for _ in range(2):
+        diagnostics.clear_condition("stale", "back")
+    assert node.log == [("warning", "joint1"), ("warning", "joint1, joint2"), ("error", "joint1, joint2"),
+                        ("info", "back")]
+
+
+def test_the_status_is_as_bad_as_the_worst_and_problems_are_news_once(clock):
+    diagnostics = Diagnostics(Node())
+    diagnostics.values = lambda: {"time [s]": 1.5}
+    status = diagnostics.status()
+    assert (status.level, status.message, status.name, status.hardware_id) == (
+        DiagnosticStatus.OK, "running", "/cell/arm", "arm")
+    for _ in range(2):
+        diagnostics.problem("late", "too late")
+    status = diagnostics.status()
+    assert (status.level, status.message) == (DiagnosticStatus.WARN, "2 problems in the last second")
+    assert {value.key: value.value for value in status.values} == {"time [s]": "1.5", "late": "2"}
+    assert diagnostics.status().level == DiagnosticStatus.OK
+    diagnostics.raise_condition("stale", "no command")
+    assert (diagnostics.status().level, diagnostics.status().message) == (DiagnosticStatus.WARN, "no command")
+    diagnostics.raise_condition("diverged", "not finite", error=True)
+    status = diagnostics.status()
+    assert (status.level, status.message) == (DiagnosticStatus.ERROR, "no command; not finite")
+
+
+def test_checks_come_before_each_publication():
+    node = Node()
+    diagnostics = Diagnostics(node)
+    ((period, tick),) = node.timers
+    assert period == 1.0
+    diagnostics.checks.append(lambda: diagnostics.raise_condition("deaf", "nobody is heard"))
+    tick()
+    (message,) = node.published
+    assert message.status[0].message == "nobody is heard"

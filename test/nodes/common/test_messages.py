@@ -1,0 +1,60 @@
+"""Joint values by name: any order, complete or not, and what is rejected."""
+
+from array import array
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, set_stamp, to_field, to_nanoseconds
+
+JOINTS = JointOrder(("a", "b", "c"))
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(("names", "values", "expected"), [
+    (["a", "b", "c"], [1.0, 2.0, 3.0], [1, 2, 3]),
+    (["c", "a", "b"], [3.0, 1.0, 2.0], [1, 2, 3]),
+    ([], [1.0, 2.0, 3.0], [1, 2, 3]),
+    (["a", "b", "c"], [1e308, 1e308, 1e308], [1e308, 1e308, 1e308]),
+])
+def test_complete(names, values, expected):
+    result = JOINTS.read(names, array("d", values), "topic: field")
+    assert result.tolist() == expected
+    assert result.dtype == np.float64
+
+
+def test_partial_keeps_the_fill_and_does_not_alter_it():
+    fill = np.array([7.0, 8.0, 9.0])
+    assert JOINTS.read(["b"], [2.0], "topic", fill).tolist() == [7, 2, 9]
+    assert fill.tolist() == [7, 8, 9]
+
+
+def test_joints_of_others_are_ignored_where_asked():
+    assert JOINTS.read(["x", "c", "b", "a"], [NAN, 3.0, 2.0, 1.0], "topic", others=True).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("names", "values", "reason", "message"), [
+    (["a", "b", "x"], [1.0, 2.0, 3.0], "unknown joint", "t: f: unknown joint 'x'; the robot has 'a', 'b', 'c'"),
+    (["a", "b", "b"], [1.0, 2.0, 3.0], "repeated joint", "t: f: joint 'b' is named more than once"),
+    (["a", "b"], [1.0, 2.0], "missing joint", "t: f: no value for 'c'; every joint of the robot must be named"),
+    (["a", "b", "c"], [1.0, 2.0], "wrong length", "t: f: expected one value per joint, 3, received 2"),
+    ([], [1.0], "wrong length", "t: f: expected one value per joint, 3, received 1"),
+    (["a", "b", "c"], [], "wrong length", "t: f: expected one value per joint, 3, received 0"),
+    (["a", "b", "c"], [1.0, NAN, 3.0], "not finite", "t: f: expected finite numbers, received nan for joint 'b'"),
+    (["c", "b", "a"], [INF, 1.0, 3.0], "not finite", "t: f: expected finite numbers, received inf for joint 'c'"),
+    (["a", "b", "c"], [INF, -INF, 3.0], "not finite", "t: f: expected finite numbers, received inf for joint 'a'"),
+])
+def test_rejected(names, values, reason, message):
+    with pytest.raises(MessageError) as caught:
+        JOINTS.read(names, values, "t: f")
+    assert caught.value.reason == reason
+    assert str(caught.value) == message
+
+
+def test_fields_and_stamps_go_there_and_back():
+    assert to_field(np.array([[1.0, 2.0], [3.0, 4.0]])[1]) == array("d", [3.0, 4.0])
+    stamp = Time()
+    set_stamp(stamp, 1_234_567_890_123_456_789)
+    assert (stamp.sec, stamp.nanosec) == (1_234_567_890, 123_456_789)
+    assert to_nanoseconds(stamp) == 1_234_567_890_123_456_789

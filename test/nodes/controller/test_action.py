@@ -1,0 +1,305 @@
+"""The action ~/follow_joint_trajectory over DDS: how goals end, and what their senders hear."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from controller_rig import NAMES, Rig, trajectory
+from rclpy.action import ActionClient, get_action_names_and_types
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
+
+from robodyn_interfaces.msg import CartesianTrajectory
+from robodyn_ros import Robot
+from robodyn_ros.nodes.common.messages import set_stamp, to_nanoseconds
+from robodyn_ros.resources import robot_file
+
+Result = FollowJointTrajectory.Result
+Feedback = FollowJointTrajectory.Feedback
+SUCCEEDED, CANCELED, ABORTED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED
+NAN = float("nan")
+
+
+class Goal:
+    """A goal that was sent, and what its sender heard of it."""
+
+    def __init__(self, rig, client, goal):
+        self.rig, self.feedback = rig, []
+        sent = client.send_goal_async(goal, lambda message: self.feedback.append(message.feedback))
+        rig.ros.wait_for(sent.done, "the answer to a goal")
+        self.handle = sent.result()
+        assert self.handle.accepted
+        self._result = self.handle.get_result_async()
+
+    def done(self):
+        return self._result.done()
+
+    def end(self, status, code):
+        """Wait for the end, check how it ended, and return the words for it."""
+        self.rig.ros.wait_for(self.done, "the result of a goal")
+        answer = self._result.result()
+        assert (answer.status, answer.result.error_code) == (status, code), answer.result.error_string
+        return answer.result.error_string
+
+    def under_way(self):
+        self.rig.ros.wait_for(lambda: any(np.abs(f.desired.velocities).max() > 0.01 for f in self.feedback), "motion")
+        return self
+
+    def cancel(self):
+        answer = self.handle.cancel_goal_async()
+        self.rig.ros.wait_for(answer.done, "the answer to a cancellation")
+        return answer.result()
+
+
+class ActionRig(Rig):
+    """A rig with a client of the action."""
+
+    def __enter__(self):
+        super().__enter__()
+        self.client = ActionClient(self.ros.node, FollowJointTrajectory,
+                                   f"{self.namespace}/controller/follow_joint_trajectory")
+        self.ros.wait_for(self.client.server_is_ready, "the action server")
+        return self
+
+    def __exit__(self, *arguments):
+        self.client.destroy()
+        super().__exit__(*arguments)
+
+    def send(self, times, positions, names=NAMES, stamp=0, **fields):
+        motion = trajectory(times, positions, names)
+        set_stamp(motion.header.stamp, stamp)
+        return Goal(self, self.client, FollowJointTrajectory.Goal(trajectory=motion, **fields))
+
+    def far(self):
+        """A goal that is under way and takes long."""
+        return self.send([60.0], [[2.0, -1.0]]).under_way()
+
+    def expect_rest(self):
+        state = self.next("rest", lambda s: not any(s.reference.velocities))
+        np.testing.assert_allclose(state.reference.positions, state.feedback.positions, atol=0.1)
+        return state
+
+
+def tolerance(name=NAMES[0], **fields):
+    return JointTolerance(name=name, **fields)
+
+
+@pytest.fixture(scope="module")
+def rig(ros):
+    with ActionRig(ros, "planar_2r", "/action") as rig:
+        yield rig
+
+
+@pytest.fixture(autouse=True)
+def at_rest(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+
+
+def test_goal_is_reached_and_feedback_comes_at_its_rate(rig):
+    goal = rig.send([1.0, 2.0], [[0.4, -0.5], [1.2, 0.3]], NAMES)
+    assert "after the end of the trajectory" in goal.end(SUCCEEDED, Result.SUCCESSFUL)
+    state = rig.next()
+    np.testing.assert_allclose(state.feedback.positions, [1.2, 0.3], atol=0.01)
+    np.testing.assert_array_equal(state.reference.positions, [1.2, 0.3])
+    assert len(goal.feedback) > 20
+    stamps = np.array([to_nanoseconds(f.header.stamp) for f in goal.feedback])
+    assert (np.diff(stamps) >= 50_000_000).all(), "20 Hz in the time of the joint states"
+    assert sorted({f.index for f in goal.feedback}) == [0, 1]
+    since_start = np.array([to_nanoseconds(f.desired.time_from_start) for f in goal.feedback])
+    np.testing.assert_allclose(np.diff(since_start), np.diff(stamps), atol=10)
+    assert [f.index for f in goal.feedback] == [int(t >= 1e9) for t in since_start]
+    for f in goal.feedback:
+        assert list(f.joint_names) == NAMES
+        np.testing.assert_allclose(f.error.positions, np.subtract(f.desired.positions, f.actual.positions))
+        np.testing.assert_allclose(f.error.velocities, np.subtract(f.desired.velocities, f.actual.velocities))
+    assert max(np.abs(f.error.positions).max() for f in goal.feedback) < 0.02
+
+
+def test_goal_waits_for_its_start(rig):
+    now = to_nanoseconds(rig.next().header.stamp)
+    goal = rig.send([1.0], [[0.5, 0.5]], stamp=now + 10 * 10**9)
+    goal.end(SUCCEEDED, Result.SUCCESSFUL)
+    assert to_nanoseconds(rig.next().header.stamp) >= now + 11 * 10**9
+    np.testing.assert_allclose(rig.next().feedback.positions, [0.5, 0.5], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "arguments"),
+    [
+        ("INVALID_JOINTS", "unknown joint 'elbow'", {"names": ["joint1", "elbow"]}),
+        ("INVALID_JOINTS", "more than once", {"names": ["joint1", "joint1"]}),
+        ("INVALID_JOINTS", "expected joint_names", {"names": []}),
+        ("INVALID_JOINTS", "goal_tolerance: unknown joint 'wrist'", {"goal_tolerance": [tolerance("wrist")]}),
+        ("INVALID_GOAL", "nan for joint 'joint2'", {"positions": [[0.1, NAN], [0.2, 0.2]]}),
+        ("INVALID_GOAL", "positions of point 1", {"positions": [[0.1, 0.1], [0.1]]}),
+        ("INVALID_GOAL", "increasing times", {"times": [2.0, 2.0]}),
+        ("INVALID_GOAL", "at least one point", {"times": [], "positions": []}),
+        ("INVALID_GOAL", "one degree of freedom", {"multi_dof_trajectory": MultiDOFJointTrajectory(joint_names=["j"])}),
+        ("INVALID_GOAL", "position of joint 'joint1'", {"path_tolerance": [tolerance(position=-2.0)]}),
+        ("INVALID_GOAL", "goal_time_tolerance", {"goal_time_tolerance": Duration(sec=-3)}),
+        ("OLD_HEADER_TIMESTAMP", "before it could begin", {"stamp": 1}),
+    ],
+)
+def test_goals_that_cannot_be_followed_end_at_once_and_leave_the_one_under_way_alone(rig, code, words, arguments):
+    goal = rig.far()
+    bad = rig.send(**{"times": [1.0, 2.0], "positions": [[0.1, 0.1], [0.2, 0.2]], **arguments})
+    assert words in bad.end(ABORTED, getattr(Result, code))
+    heard = len(goal.feedback)
+    rig.ros.wait_for(lambda: len(goal.feedback) > heard + 2, "further feedback")
+    assert not goal.done()
+    goal.cancel()
+    goal.end(CANCELED, Result.SUCCESSFUL)
+
+
+def test_path_tolerance_of_a_goal(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    goal = rig.send([60.0], [[1.0, 1.0]], path_tolerance=[tolerance(position=1e-4)])
+    text = goal.end(ABORTED, Result.PATH_TOLERANCE_VIOLATED)
+    assert "joint 'joint1': the error of its position is" in text and "tolerance 0.0001" in text
+    rig.expect_rest()
+
+
+def test_goal_tolerance_of_a_goal(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    fields = {"goal_tolerance": [tolerance(position=1e-4, velocity=-1.0)], "goal_time_tolerance": Duration(sec=1)}
+    text = rig.send([1.0], [[0.5, 0.5]], **fields).end(ABORTED, Result.GOAL_TOLERANCE_VIOLATED)
+    assert "joint 'joint1'" in text and "1 s after the end" in text
+    rig.expect_rest()
+
+
+def test_tolerances_by_parameters_and_goals_that_lift_them(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    rig.set(**{"constraints.joint1.goal": 1e-4, "constraints.goal_time": 0.5})
+    try:
+        rig.send([1.0], [[0.5, 0.5]]).end(ABORTED, Result.GOAL_TOLERANCE_VIOLATED)
+        rig.send([1.0], [[0.2, 0.2]], goal_tolerance=[tolerance(position=-1.0)]).end(SUCCEEDED, Result.SUCCESSFUL)
+        rig.set(**{"constraints.joint1.goal": 0, "constraints.joint1.trajectory": 1e-4})
+        rig.send([1.0], [[0.5, 0.5]]).end(ABORTED, Result.PATH_TOLERANCE_VIOLATED)
+        rig.send([1.0], [[0.2, 0.2]], path_tolerance=[tolerance(position=-1.0)]).end(SUCCEEDED, Result.SUCCESSFUL)
+        assert "constraints.goal_time" in rig.refuse(**{"constraints.goal_time": -1.0})
+    finally:
+        rig.set(**{"constraints.joint1.goal": 0.0, "constraints.joint1.trajectory": 0.0, "constraints.goal_time": 0.0})
+
+
+def test_partial_goals_are_a_choice(rig):
+    rig.send([1.0], [[0.7]], names=["joint2"]).end(SUCCEEDED, Result.SUCCESSFUL)
+    np.testing.assert_allclose(rig.next().feedback.positions, [0.0, 0.7], atol=0.01)
+    rig.set(allow_partial_joints_goal=False)
+    try:
+        text = rig.send([1.0], [[0.1]], names=["joint2"]).end(ABORTED, Result.INVALID_JOINTS)
+        assert "joint1" in text
+    finally:
+        rig.set(allow_partial_joints_goal=True)
+
+
+def test_cancel_holds_the_current_state(rig):
+    goal = rig.far()
+    assert goal.cancel().goals_canceling
+    assert "holding the current state" in goal.end(CANCELED, Result.SUCCESSFUL)
+    held = rig.expect_rest()
+    assert 0.0 < held.reference.positions[0] < 2.0
+    assert not goal.cancel().goals_canceling, "it has ended"
+
+
+def test_a_new_goal_preempts_the_one_before(rig):
+    first = rig.far()
+    second = rig.send([1.0], [[-0.3, 0.3]])
+    assert "preempted" in first.end(ABORTED, Result.INVALID_GOAL)
+    second.end(SUCCEEDED, Result.SUCCESSFUL)
+    np.testing.assert_allclose(rig.next().feedback.positions, [-0.3, 0.3], atol=0.01)
+
+
+def test_a_trajectory_on_the_topic_preempts_a_goal(rig):
+    goal = rig.far()
+    rig.publisher.publish(trajectory([1.0], [[0.1, 0.2]]))
+    assert "preempted by a new trajectory" in goal.end(ABORTED, Result.INVALID_GOAL)
+    rig.next("the end", lambda s: np.allclose(s.reference.positions, [0.1, 0.2], atol=1e-12))
+    goal = rig.far()
+    rig.publisher.publish(JointTrajectory())
+    assert "empty trajectory" in goal.end(ABORTED, Result.INVALID_GOAL)
+    rig.expect_rest()
+    goal = rig.far()
+    stop = CartesianTrajectory()
+    stop.header.frame_id = Robot.from_urdf(robot_file("planar_2r")).model.base_link
+    rig.ros.publisher(CartesianTrajectory, f"{rig.namespace}/controller/cartesian_trajectory").publish(stop)
+    assert "empty trajectory" in goal.end(ABORTED, Result.INVALID_GOAL)
+
+
+def test_a_swap_under_way_to_a_controller_that_follows_goes_on_with_the_goal(rig):
+    goal = rig.send([20.0], [[1.5, -1.0]]).under_way()
+    rig.set(controller="pd_gravity")
+    goal.end(SUCCEEDED, Result.SUCCESSFUL)
+    state = rig.next()
+    assert state.controller == "pd_gravity"
+    np.testing.assert_allclose(state.feedback.positions, [1.5, -1.0], atol=0.02)
+
+
+def test_a_swap_to_a_controller_without_trajectory_ends_the_goal(rig):
+    goal = rig.far()
+    rig.set(controller="damping")
+    assert "'damping'" in goal.end(ABORTED, Result.INVALID_GOAL)
+    assert "follows none" in rig.send([1.0], [[0.1, 0.1]]).end(ABORTED, Result.INVALID_GOAL)
+
+
+def test_a_swap_after_the_end_holds_the_current_state_and_ends_the_goal(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    goal = rig.send([0.5], [[0.5, 0.5]], goal_tolerance=[tolerance(position=1e-4)])  # without end: gravity's offset
+    rig.next("the end", lambda s: list(s.reference.positions) == [0.5, 0.5])
+    rig.set(controller="computed_torque")
+    assert "holds the current state" in goal.end(ABORTED, Result.INVALID_GOAL)
+
+
+def test_a_reset_of_the_simulation_ends_the_goal(rig):
+    rig.hold_at("computed_torque", [1.0, 0.5])
+    goal = rig.far()
+    assert rig.ros.call(Trigger, f"{rig.namespace}/hardware/reset").success
+    assert "new start" in goal.end(ABORTED, Result.INVALID_GOAL)
+
+
+def test_a_pause_of_the_simulation_leaves_the_goal_alone(rig):
+    goal = rig.send([5.0], [[0.5, 0.5]]).under_way()
+    assert rig.ros.call(SetBool, f"{rig.namespace}/hardware/pause", data=True).success
+    rig.ros.spin(1.0)  # longer than state_timeout
+    assert not goal.done()
+    assert rig.ros.call(SetBool, f"{rig.namespace}/hardware/pause", data=False).success
+    goal.end(SUCCEEDED, Result.SUCCESSFUL)
+
+
+def test_hardware_that_dies_ends_the_goal(rig):
+    goal = rig.far()
+    rig.nodes["hardware"].kill()
+    assert "no joint states for 0.5 s" in goal.end(ABORTED, Result.INVALID_GOAL)
+    rig.start("hardware")
+    rig.next("joint states")
+
+
+def test_the_documented_configuration_of_moveit_finds_the_action(rig):
+    text = (Path(__file__).parents[3] / "docs" / "trajectories.md").read_text()
+    (section,) = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+    manager = section["moveit_simple_controller_manager"]
+    (name,) = manager["controller_names"]
+    entry = manager[name]
+    assert tuple(entry["joints"]) == Robot.from_urdf(robot_file("arm6")).joint_names
+    actions = dict(get_action_names_and_types(rig.ros.node))
+    assert actions[f"{rig.namespace}/{name}/{entry['action_ns']}"] == [f"control_msgs/action/{entry['type']}"]
+
+
+def test_counts_are_in_the_diagnostics(rig):
+    _, values = rig.status(lambda *_: True)
+    before = int(values.get("goals reached", 0))
+    rig.send([0.5], [[0.1, 0.1]]).end(SUCCEEDED, Result.SUCCESSFUL)
+    rig.status(lambda _, values: int(values["goals reached"]) == before + 1)
+
+
+def test_a_stopping_node_tells_the_goals_sender(rig):
+    goal = rig.far()
+    rig.nodes["controller"].stop()
+    assert "stopped" in goal.end(ABORTED, Result.INVALID_GOAL)
+    rig.start("controller")
+    rig.ros.wait_for(lambda: rig.client.server_is_ready() and rig.publisher.get_subscription_count(), "the controller")

@@ -1,0 +1,64 @@
+"""Controllers that command voltages instead of efforts, with a robot that has motors."""
+
+import numpy as np
+import pytest
+from controller_rig import NAMES, Rig, trajectory
+from ros_process import RosProcess, RosTest
+
+from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros.actuation.motor_catalogue import load_motor
+from robodyn_ros.nodes.common.messages import to_nanoseconds
+
+FILE = "hardware_dc_motors"
+RATIOS = np.array([51.0, 43.0])
+MOTORS = [load_motor(name) for name in ("maxon_re65_353297", "maxon_re40_148877")]
+RESISTANCE, CONSTANT = (np.array([getattr(m, name) for m in MOTORS]) for name in ("resistance", "torque_constant"))
+LIMITS = np.array([48.0, MOTORS[1].nominal_voltage])
+
+
+def test_voltages_move_the_arm_as_the_law_asks():
+    both = {"actuators": FILE}
+    with RosTest() as ros, Rig(ros, "planar_2r", "/volts", hardware=both,
+                               controller=both | {"output": "voltage", "state_publish_rate": 500.0}) as rig:
+        commands = ros.record(VoltageCommands, "/volts/voltage_commands", 5000)
+        ros.wait_for(lambda: commands, "voltages")
+        rig.publisher.publish(trajectory([1.5], [[0.6, -0.5]]))
+        end = rig.next("the end", lambda s: np.allclose(s.reference.positions, [0.6, -0.5], atol=1e-12)
+                       and np.abs(s.feedback.velocities).max() < 1e-3)
+        np.testing.assert_allclose(end.feedback.positions, [0.6, -0.5], atol=0.1)
+        assert not ros.node.count_publishers("/volts/joint_commands")
+        ros.wait_for(lambda: to_nanoseconds(commands[-1].header.stamp) >= to_nanoseconds(end.header.stamp), "voltages")
+        sent = {to_nanoseconds(c.header.stamp): c for c in commands}
+        moving = [s for s in rig.states if s.feedback.velocities and abs(s.feedback.velocities[0]) > 0.1]
+        assert len(moving) > 20
+        for state in moving:
+            current = np.array(state.output) / (RATIOS * CONSTANT)
+            volts = RESISTANCE * current + CONSTANT * RATIOS * np.array(state.feedback.velocities)
+            np.testing.assert_allclose(state.voltage, np.clip(volts, -LIMITS, LIMITS), rtol=1e-9)
+        both_seen = [s for s in moving if to_nanoseconds(s.header.stamp) in sent]
+        assert len(both_seen) > 10
+        for state in both_seen:
+            command = sent[to_nanoseconds(state.header.stamp)]
+            assert list(command.name) == NAMES and command.voltage == state.voltage
+        for node in rig.nodes.values():
+            node.stop()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, "set the parameter 'actuators'"),
+        ({"actuators": "no_such_file"}, "no_such_file"),
+        ({"actuators": FILE, "robot": "arm6"}, "joint1"),
+        ({"actuators": "one_motor"}, "expected a motor for every joint, as 'output' is voltage; received none for "
+                                     "'joint2'"),
+    ],
+)
+def test_voltages_need_a_motor_at_every_joint(parameters, words, tmp_path):
+    if parameters.get("actuators") == "one_motor":
+        file = tmp_path / "one_motor.yaml"
+        file.write_text("joints: {joint1: {actuator: {motor: maxon_re65_353297, gear_ratio: 51}}}\n")
+        parameters = {"actuators": str(file)}
+    with RosProcess("controller", {"robot": "planar_2r", "output": "voltage", **parameters}) as node:
+        assert node.wait() == 2
+        assert words in node.output() and "Traceback" not in node.output()

@@ -1,0 +1,327 @@
+"""The hardware node over DDS, in processes of its own: commands, bad input, safety, services, time modes."""
+
+import math
+import signal
+import time
+
+import numpy as np
+import pytest
+from hardware_peer import NAMES, PERIOD, Peer, hardware, hardware_for_a_file, run_lockstep, stamp
+from rcl_interfaces.srv import DescribeParameters, ListParameters
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros.nodes.common.messages import to_nanoseconds
+from robodyn_ros.resources import robot_file
+
+NAN = math.nan
+
+# --- real time: commands, what is rejected, the safe behaviour
+
+
+@pytest.fixture(scope="module")
+def real_time_process():
+    with hardware_for_a_file("real", signal.SIGTERM) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def real(real_time_process):
+    with Peer("real") as peer:
+        yield peer
+
+
+def test_joint_states_are_complete_and_stamped_with_system_time(real):
+    state = real.next_state()
+    assert list(state.name) == NAMES
+    assert len(state.position) == len(state.velocity) == len(state.effort) == 2
+    assert abs(to_nanoseconds(state.header.stamp) / 1e9 - time.time()) < 0.5
+    real.wait_for(lambda: len(real.states) > 20, "more states")
+    steps = np.diff([to_nanoseconds(state.header.stamp) for state in real.states[-20:]])
+    assert (steps > 0).all()
+
+
+def test_joints_are_held_until_they_are_commanded_partly_and_in_any_order(real):
+    at_start = real.next_state()
+    assert list(at_start.velocity) == [0.0, 0.0]
+    assert real.set_parameters("/real/hardware", {"command_timeout": 0.0}).successful
+    real.command(["joint1"], [4.0])
+    released = real.next_state(lambda state: state.effort[0] == 4.0, "the effort on joint1")
+    assert released.velocity[1] == 0.0
+    real.command(["joint2", "joint1"], [2.0, 1.0])
+    real.next_state(lambda state: list(state.effort) == [1.0, 2.0], "both efforts")
+    real.command([], [3.0, 4.0])
+    real.next_state(lambda state: list(state.effort) == [3.0, 4.0], "efforts in the robot's order")
+    real.command(NAMES, [1e6, -1e6])
+    real.next_state(lambda state: list(state.effort) == [60.0, -30.0], "efforts at their limits")
+
+
+@pytest.mark.parametrize(("names", "effort", "reason", "text"), [
+    (["joint1", "elbow"], [9.0, 9.0], "unknown joint",
+     "joint_commands: unknown joint 'elbow'; the robot has 'joint1', 'joint2'"),
+    (["joint1", "joint2"], [9.0], "wrong length",
+     "joint_commands: effort: expected one value per joint, 2, received 1"),
+    (["joint1", "joint2"], [], "wrong length", ""),
+    (["joint1", "joint2"], [NAN, 9.0], "not finite",
+     "joint_commands: effort: expected finite numbers, received nan for joint 'joint1'"),
+    (["joint2"], [math.inf], "not finite", ""),
+    (["joint2", "joint2"], [9.0, 9.0], "repeated joint", "joint_commands: joint 'joint2' is named more than once"),
+])
+def test_bad_command_is_rejected_and_the_last_good_one_stays(real, real_time_process, names, effort, reason, text):
+    real.set_parameters("/real/hardware", {"command_timeout": 0.0})
+    real.command(NAMES, [1.5, 2.5])
+    real.next_state(lambda state: list(state.effort) == [1.5, 2.5], "the good command")
+    before = int(real.counter(f"rejected commands: {reason}") or 0)
+    real.command(names, effort)
+    real.wait_for(lambda: int(real.counter(f"rejected commands: {reason}") or 0) > before, "the counter")
+    assert list(real.next_state().effort) == [1.5, 2.5]
+    assert text in real_time_process.output()  # the second warning of a kind is throttled: none is expected
+
+
+def test_stale_commands_lead_to_the_safe_behaviour_and_back(real, real_time_process):
+    real.set_parameters("/real/hardware", {"command_timeout": 0.1, "safe_behaviour": "damping"})
+    real.service(Trigger, "reset")
+    real.command(NAMES, [1.0, 1.0])
+    real.next_state(lambda state: list(state.effort) == [1.0, 1.0], "the command")
+    real_time_process.wait_for_output("no command for 0.1 s or more for joint1, joint2: safe behaviour 'damping'")
+    sinking = real.next_state(lambda state: state.effort[0] != 1.0, "damping")
+    assert np.sign(sinking.effort[0]) == -np.sign(sinking.velocity[0])
+
+    def commanding():
+        real.command(NAMES, [0.5, 0.25])
+        return "commands are back" in real_time_process.output()
+
+    real.wait_for(commanding, "the recovery")
+    real.next_state(lambda state: list(state.effort) == [0.5, 0.25], "the new command")
+    assert int(real.wait_for(lambda: real.counter("stale commands"), "the counter")) >= 1
+
+
+@pytest.mark.parametrize(("values", "reason"), [
+    ({"command_timeout": -1.0}, "command_timeout"),
+    ({"command_timeout": NAN}, "command_timeout"),
+    ({"safe_behaviour": "panic"}, "expected one of 'damping', 'hold', 'zero', received 'panic'"),
+    ({"step": 0.01}, "read-only"),
+    ({"robot": "arm6"}, "read-only"),
+    ({"initial_position.joint1": 0.0}, "read-only"),
+])
+def test_bad_parameters_are_refused(real, values, reason):
+    result = real.set_parameters("/real/hardware", values)
+    assert not result.successful
+    assert reason in result.reason
+
+
+def test_all_parameters_are_described(real):
+    names = real.call(ListParameters, "/real/hardware/list_parameters").result.names
+    own = [name for name in names if not name.startswith(("use_sim_time", "start_type_description_service"))]
+    assert {"robot", "step", "initial_position.joint2"} <= set(own)
+    described = real.call(DescribeParameters, "/real/hardware/describe_parameters", names=own).descriptors
+    assert all(descriptor.description for descriptor in described)
+
+
+# --- scaled: simulated time, services
+
+
+@pytest.fixture(scope="module")
+def scaled_process():
+    with hardware_for_a_file("scaled", robot="scara", time_mode="scaled", real_time_factor=2.0, clock_rate=50,
+                             **{"initial_position.joint2": 0.25}) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def scaled(scaled_process):
+    with Peer("scaled") as peer:
+        yield peer
+
+
+@pytest.fixture
+def paused(scaled):
+    assert scaled.service(SetBool, "pause", data=True).success
+    yield scaled
+    scaled.service(Trigger, "reset")
+    assert scaled.service(SetBool, "pause", data=False).success
+
+
+def test_simulated_time_runs_from_zero_at_its_factor_and_on_clock(scaled):
+    clocks = scaled.record(Clock, "/clock")
+    scaled.wait_for(lambda: len(clocks) > 3, "/clock")
+    ticks = np.array([to_nanoseconds(message.clock) for message in clocks])
+    assert (np.diff(ticks) >= 20_000_000).all()
+    first, begin = stamp(scaled.next_state()), time.monotonic()
+    assert first < 120e9
+    scaled.wait_for(lambda: time.monotonic() - begin > 0.5, "half a second")
+    last = stamp(scaled.next_state())
+    assert (last - first) / 1e9 / (time.monotonic() - begin) == pytest.approx(2.0, rel=0.2)
+    assert first % PERIOD == 0
+
+
+def test_pause_repeats_the_state_and_step_advances_by_periods(paused):
+    before = paused.next_state()
+    paused.wait_for(lambda: len(paused.states) > 2, "repetitions")
+    assert {stamp(state) for state in paused.states} == {stamp(before)}
+    answer = paused.service(Step, "step", steps=5)
+    assert answer.success, answer.message
+    assert to_nanoseconds(answer.stamp) == stamp(before) + 5 * PERIOD
+    paused.next_state(lambda state: stamp(state) == stamp(before) + 5 * PERIOD, "the state after the steps")
+
+
+def test_step_is_refused_while_running_and_for_nothing(scaled, paused):
+    assert "expected at least 1 control period, received 0" in paused.service(Step, "step", steps=0).message
+    scaled.service(SetBool, "pause", data=False)
+    answer = scaled.service(Step, "step", steps=1)
+    assert not answer.success
+    assert "not paused" in answer.message
+
+
+def test_set_state_and_reset(paused):
+    answer = paused.service(SetState, "set_state", joint_names=["joint3", "joint1"], position=[0.05, 0.5],
+                            velocity=[0.01, 0.02])
+    assert answer.success, answer.message
+    state = paused.next_state(lambda state: state.position[0] == 0.5, "the new state")
+    assert list(state.position) == [0.5, 0.25, 0.05, 0.0]
+    assert list(state.velocity) == [0.02, 0.0, 0.01, 0.0]
+    assert paused.service(Trigger, "reset").success
+    state = paused.next_state(lambda state: state.position[0] == 0.0, "the initial state")
+    assert list(state.position) == [0.0, 0.25, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("request_", "text"), [
+    ({"joint_names": ["elbow"], "position": [0.0]}, "set_state: position: unknown joint 'elbow'"),
+    ({"joint_names": ["joint1"], "position": [NAN]}, "expected finite numbers, received nan for joint 'joint1'"),
+    ({"joint_names": ["joint1"], "velocity": [0.0, 1.0]}, "set_state: velocity: expected one value per joint, 1"),
+    ({"joint_names": ["joint1"], "position": [9.0]}, "position of joint 'joint1': expected -2.6 to 2.6, its limits"),
+])
+def test_bad_states_are_refused_and_the_state_kept(paused, request_, text):
+    before = paused.next_state()
+    answer = paused.service(SetState, "set_state", **request_)
+    assert not answer.success
+    assert text in answer.message
+    assert list(paused.next_state().position) == list(before.position)
+
+
+def test_divergence_pauses_loudly_and_reset_recovers(scaled, scaled_process):
+    scaled.service(SetState, "set_state", joint_names=["joint1", "joint2"], velocity=[1e200, 1e200])
+    scaled.command([], [0.0] * 4)
+    scaled_process.wait_for_output("diverged")
+    assert "diverged" in scaled.service(SetBool, "pause", data=False).message
+    assert all(math.isfinite(value) for value in scaled.next_state().position)
+    assert scaled.service(Trigger, "reset").success
+    assert scaled.service(SetBool, "pause", data=False).success
+    before = stamp(scaled.next_state())
+    scaled.next_state(lambda state: stamp(state) > before, "time going on")
+
+
+# --- lockstep
+
+
+def test_lockstep_is_deterministic_to_the_bit():
+    first, second = run_lockstep("lock1", 150), run_lockstep("lock2", 150, lockstep_speed_limit=0.5)
+    assert np.abs(first[-1] - first[0]).max() > 1e-3
+    assert first.tobytes() == second.tobytes()
+
+
+def test_lockstep_keeps_to_its_speed_limit_and_lives_with_pauses():
+    with hardware("limit", time_mode="lockstep", lockstep_speed_limit=0.1) as process, Peer("limit") as peer:
+        def answer(stop):
+            begin = time.monotonic()
+            for tick in range(peer.ticks, stop):
+                state = peer.next_stamped((tick + 1) * PERIOD)
+                peer.states.clear()
+                peer.command(NAMES, [0.0, 0.0], state.header.stamp)
+            peer.ticks = stop
+            return time.monotonic() - begin
+
+        peer.ticks = 0
+        answer(12)  # the first answers may be late, and the period after a late one begins sooner
+        assert answer(32) >= 19 * 1e-9 * PERIOD / 0.1  # a lower bound: never faster, however busy the machine
+        assert peer.service(SetBool, "pause", data=True).success
+        assert peer.service(SetBool, "pause", data=False).success
+        assert peer.set_parameters("/limit/hardware", {"lockstep_speed_limit": 0.0}).successful
+        answer(50)
+        process.stop()
+
+
+def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(request):
+    with hardware("lock", time_mode="lockstep") as process, Peer("lock") as peer:
+        peer.wait_for(lambda: len(peer.states) > 3, "repetitions")
+        assert {stamp(state) for state in peer.states} == {PERIOD}
+        peer.command(NAMES, [1.0, 1.0])
+        peer.wait_for(lambda: peer.counter("commands without stamp") == "1", "the counter")
+        process.wait_for_output("is a controller running?")
+        assert stamp(peer.next_state()) == PERIOD
+
+        # A rejected answer is an answer: the plant goes on under the last good command.
+        peer.command(NAMES, [NAN, 1.0], peer.states[-1].header.stamp)
+        peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
+        process.wait_for_output("commands answer again")
+
+        # Parameters are served while the plant waits; a step that nobody answers is given up.
+        assert peer.set_parameters("/lock/hardware", {"command_timeout": 0.2}).successful
+        assert peer.service(SetBool, "pause", data=True).success
+        answer = peer.service(Step, "step", steps=3)
+        assert not answer.success
+        assert "0 of 3 control periods done" in answer.message
+
+        process.kill()
+        peer.states.clear()
+        with hardware("lock", time_mode="lockstep") as again:
+            state = peer.wait_for(lambda: peer.states and peer.states[-1], "the restarted node")
+            assert stamp(state) == PERIOD
+            peer.command(NAMES, [1.0, 1.0], state.header.stamp)
+            peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
+            again.stop()
+
+
+# --- several robots
+
+
+def test_robots_in_namespaces_do_not_hear_each_other():
+    settings = {"command_timeout": 0.0, "time_mode": "scaled"}
+    with hardware("left", **settings) as left, hardware("right", robot="scara", clock_rate=0, **settings) as right, \
+            Peer("left") as left_peer, Peer("right") as right_peer:
+        timekeepers = {info.node_namespace for info in left_peer.node.get_publishers_info_by_topic("/clock")}
+        assert timekeepers >= {"/left"}
+        assert "/right" not in timekeepers
+        left_peer.command(NAMES, [1.5, 2.5])
+        left_peer.next_state(lambda state: list(state.effort) == [1.5, 2.5], "the command on the left")
+        state = right_peer.next_state()
+        assert list(state.name) == ["joint1", "joint2", "joint3", "joint4"]
+        assert list(state.velocity) == [0.0] * 4
+        right_peer.command([], [0.25, 0.0, 0.0, 0.0])
+        right_peer.next_state(lambda state: state.effort[0] == 0.25, "the command on the right")
+        assert left_peer.service(SetBool, "pause", data=True).success
+        before = stamp(right_peer.next_state())
+        right_peer.next_state(lambda state: stamp(state) > before + 5 * PERIOD, "time going on, on the right")
+        assert list(left_peer.next_state().effort) == [1.5, 2.5]
+        left.stop()
+        right_peer.next_state()
+        right.stop()
+
+
+# --- start
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"robot": "nobody"}, "no robot 'nobody'"),
+    ({"robot": ""}, "no robot given: set the parameter 'robot'"),
+    ({"update_rate": 300}, "possible: 250 or 500 Hz, or another step"),
+    ({"time_mode": "warp"}, "parameter 'time_mode': expected one of 'real_time', 'scaled', 'lockstep'"),
+    ({"initial_position.joint1": NAN}, "parameter 'initial_position.joint1': expected a finite number"),
+])
+def test_what_cannot_start_says_why_in_one_line(parameters, message):
+    with hardware("none", **parameters) as process:
+        assert process.wait() == 2
+        output = process.output()
+        assert output.startswith("robodyn: error: ")
+        assert message in output
+        assert "Traceback" not in output
+
+
+def test_robot_description_is_taken_and_its_oddities_are_warned_of():
+    urdf = robot_file("planar_2r").read_text().replace('iyy="', 'iyy="9')
+    with hardware("odd", robot="", robot_description=urdf) as process:
+        process.wait_for_output("500 Hz")
+        assert "[WARN]" in process.output()
+        assert "triangle" in process.output()
+        process.stop()

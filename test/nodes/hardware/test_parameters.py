@@ -1,0 +1,104 @@
+"""What the hardware node makes of its parameters."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robodyn_ros import Robot
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.hardware.parameters import PARAMETERS, control_period, make_plant, sensing
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.sensing import Sensing, VelocitySource
+
+DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
+
+
+def test_by_default_joints_are_seen_as_they_are():
+    assert sensing(DEFAULTS.get).exact
+
+
+def test_sensing_is_read_from_its_parameters():
+    values = DEFAULTS | {"sensing.position_resolution": [0.1, 0.2], "sensing.position_noise": [0.3],
+                         "sensing.velocity_noise": [0.4], "sensing.velocity_source": "position",
+                         "sensing.velocity_filter": 0.5, "sensing.delay": 6}
+    read = sensing(values.get)
+    assert read.position_resolution.tolist() == [0.1, 0.2]
+    assert (read.position_noise.tolist(), read.velocity_noise.tolist()) == ([0.3], [0.4])
+    assert (read.velocity_source, read.velocity_filter, read.delay) == (VelocitySource.POSITION, 0.5, 6)
+    assert isinstance(read, Sensing)
+
+
+@pytest.mark.parametrize(("rate", "step", "expected"), [
+    (1000, 0.001, (1_000_000, 1)), (500, 0.001, (2_000_000, 2)), (250, 0.0005, (4_000_000, 8)),
+])
+def test_control_period(rate, step, expected):
+    assert control_period(rate, step) == expected
+
+
+@pytest.mark.parametrize(("rate", "step", "message"), [
+    (2000, 0.001, "received 2000 Hz; possible: 1000 Hz"),
+    (500, 1 / 3000, "parameter 'step': expected a whole number of nanoseconds"),
+    (500, 0.0007, "with this step no whole rate is possible"),
+])
+def test_impossible_control_period(rate, step, message):
+    with pytest.raises(InputError, match=message):
+        control_period(rate, step)
+
+
+def plant(**values):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    return robot, make_plant(robot, (DEFAULTS | values).get, np.zeros(2))
+
+
+def test_by_default_the_plant_is_the_robot_as_described():
+    robot, made = plant()
+    q, v = np.array([0.3, -0.4]), np.array([1.0, 2.0])
+    assert made.robot.dynamics().bias(q, v).tolist() == robot.dynamics().bias(q, v).tolist()
+    assert not made.model.actuators.is_motor.any()
+    assert made.model.integrator == "semi_implicit_euler"
+
+
+def test_gravity_payload_and_errors_reach_the_plant():
+    q = np.array([0.3, -0.4])
+    robot, made = plant(**{"gravity": [0.0, 0.0, -1.62], "payload.mass": 2.0, "payload.center_of_mass": [0.1, 0.0, 0.0],
+                           "model_error.mass": 20.0})
+    dynamics = robot.dynamics()
+    pose = dynamics.forward_kinematics(q)
+    arm = (pose[:3, 3] + pose[:3, :3] @ [0.1, 0.0, 0.0]) - pose[:3, 3]
+    lift = 2.0 * 1.62 * np.array([0.0, 0.0, 1.0])
+    wrench = np.concatenate([lift, np.cross(arm, lift)])
+    expected = 1.2 * 1.62 / 9.81 * dynamics.gravity(q) + dynamics.jacobian(q).T @ wrench
+    assert made.robot.dynamics().gravity(q) == pytest.approx(expected, rel=1e-9)
+
+
+def test_friction_error_scales_friction_of_the_actuators_file():
+    _, as_described = plant(actuators="hardware_dc_motors")
+    _, wrong = plant(**{"actuators": "hardware_dc_motors", "model_error.friction": -25.0})
+    assert as_described.model.actuators.is_motor.all()
+    assert as_described.model.friction.coulomb.min() > 0.0
+    for name in ("viscous", "coulomb", "static"):
+        assert getattr(wrong.model.friction, name) == pytest.approx(0.75 * getattr(as_described.model.friction, name))
+
+
+def test_actuators_file_may_be_a_path(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("joints: {joint2: {friction: {coulomb: 0.5}}}")
+    _, made = plant(actuators=str(path))
+    assert made.model.friction.coulomb.tolist() == [0.0, 0.5]
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"actuators": "nothing"}, "no file 'nothing.yaml' in"),
+    ({"actuators": "nothing.yaml"}, "actuators: there is no file"),
+    ({"gravity": [0.0, -9.81]}, r"gravity: expected an array of shape \(3,\)"),
+    ({"payload.mass": 1.0, "payload.center_of_mass": [0.1]}, r"payload: centre of mass: expected an array of shape"),
+])
+def test_a_plant_that_cannot_be_says_why(values, message):
+    with pytest.raises(InputError, match=message):
+        plant(**values)
+
+
+def test_docs_hardware_tells_of_every_parameter():
+    page = (Path(__file__).parents[3] / "docs" / "hardware.md").read_text()
+    assert [name for name in DEFAULTS if f"`{name}`" not in page] == []
