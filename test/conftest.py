@@ -1,5 +1,6 @@
-"""For every test: a ROS domain and a cache of compiled code of this run's own, and how hypothesis searches."""
+"""For every test: a ROS domain and a cache of compiled code of this run, the search of hypothesis, and fixtures."""
 
+import gc
 import importlib.util
 import os
 import socket
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-ROS_FOLDERS = ("nodes", "launch")
+NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py")
+"""Folders and files of tests that start ROS nodes."""
 HAS_ROS = importlib.util.find_spec("rclpy") is not None
-collect_ignore = [] if HAS_ROS else list(ROS_FOLDERS)
+collect_ignore = [] if HAS_ROS else list(NEED_ROS)
 
 # A deadline would make slow machines fail; in CI, chance would.
 settings.register_profile("robodyn", deadline=None, derandomize="CI" in os.environ, print_blob=True)
@@ -51,13 +53,35 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_report_header() -> str:
     """Say what is tested against, and what is left out."""
     if not HAS_ROS:
-        return f"ROS 2: rclpy does not import, so test/{', test/'.join(ROS_FOLDERS)} are left out (see 'make setup')"
+        return f"ROS 2: rclpy does not import, so test/{', test/'.join(NEED_ROS)} are left out (see 'make setup')"
     return f"ROS 2: {os.environ.get('ROS_DISTRO', 'wheels')}, domain {os.environ['ROS_DOMAIN_ID']}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts nodes, so that -m 'not ros' leaves it out."""
+def needs_ros(path: Path) -> bool:
+    """Whether the tests of a file start ROS nodes."""
     here = Path(__file__).parent
+    return any(path.is_relative_to(here / name) for name in NEED_ROS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that start nodes, so that -m 'not ros' leaves them out."""
     for item in items:
-        if item.path.relative_to(here).parts[0] in ROS_FOLDERS:
+        if needs_ros(item.path):
             item.add_marker("ros")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_collections(request: pytest.FixtureRequest) -> None:
+    """Keep the objects of earlier tests out of garbage collections: a long collection delays a test's messages."""
+    if needs_ros(request.path):
+        gc.collect()
+        gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def ros():
+    """A node of the test file's own. Imported late: rclpy need not be there."""
+    from ros_process import RosTest
+
+    with RosTest() as ros:
+        yield ros

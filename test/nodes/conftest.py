@@ -1,23 +1,6 @@
-"""For the tests of one file: a node of the test's own, and the probe. Imported late: rclpy need not be there."""
-
-import gc
+"""The probe, for the tests of a file. Imported late: rclpy need not be there."""
 
 import pytest
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_collections():
-    """Let no look at what thousands of tests before left behind keep a test from the messages that it waits for."""
-    gc.collect()
-    gc.freeze()
-
-
-@pytest.fixture(scope="module")
-def ros():
-    from ros_process import RosTest
-
-    with RosTest() as ros:
-        yield ros
 
 
 @pytest.fixture(scope="module")
