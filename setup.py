@@ -50,7 +50,7 @@ setup(
             f"fuzzy = {NAME}.control.laws.fuzzy:Fuzzy",
             f"neural = {NAME}.control.laws.neural:Neural",
             f"adaptive = {NAME}.control.laws.adaptive:Adaptive",
-            f"workspace_pd = {NAME}.control.laws.task_space_pd:WorkspacePD",
+            f"task_space_pd = {NAME}.control.laws.task_space_pd:TaskSpacePD",
             f"resolved_acceleration = {NAME}.control.laws.resolved_acceleration:ResolvedAcceleration",
             f"operational_space = {NAME}.control.laws.operational_space:OperationalSpace",
             f"impedance = {NAME}.control.laws.impedance:Impedance",

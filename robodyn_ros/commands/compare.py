@@ -12,7 +12,7 @@ import numpy as np
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -52,7 +52,7 @@ class Performance:
 def comparable() -> tuple[str, ...]:
     """Names of the installed controllers that follow joints or poses."""
     return tuple(name for name in controller_names()
-                 if load_controller(name).follows in (JointReference, CartesianReference))
+                 if load_controller(name).follows in (JointReference, TipReference))
 
 
 def perform(
@@ -78,7 +78,7 @@ def perform(
         SimulationError: The state became infinite or NaN.
     """
     law = make_controller(controller, robot)
-    if law.follows not in (JointReference, CartesianReference):
+    if law.follows not in (JointReference, TipReference):
         raise InputError(f"compare: expected controllers that follow joints or poses, received '{controller}'")
     loop = ClosedLoop(law, plant, period)
     start = motion.sample(motion.start_time).q
@@ -86,7 +86,7 @@ def perform(
                              position_noise=position_noise, velocity_noise=velocity_noise, seed=seed)
     times = scenario.clocks[:, 0]
     poses = tip_references(robot, motion, times)
-    if law.follows is CartesianReference:
+    if law.follows is TipReference:
         scenario = replace(scenario, references=poses)
     done = loop.run(scenario)
     tip = robot.dynamics().batch.forward_kinematics(done.q)[:, :3, 3]

@@ -11,7 +11,7 @@ from robodyn_ros.commands.tune import Generation, tune
 from robodyn_ros.commands.tune_report import gains_table, parameter_file, plot_search, tracking_before_and_after
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import load_controller, make_controller
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -40,7 +40,7 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
         OSError: The output cannot be written.
     """
     follows = load_controller(options.controller).follows
-    if follows not in (JointReference, CartesianReference):
+    if follows not in (JointReference, TipReference):
         raise InputError(f"tune: expected a controller that follows joints or poses, received '{options.controller}'")
     options.output.mkdir(parents=True, exist_ok=True)
     loop = ClosedLoop(make_controller(options.controller, robot),
@@ -49,7 +49,7 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
     scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + _REST,
                              q=beside(robot, motion.sample(0.0).q), position_noise=options.position_noise,
                              velocity_noise=options.velocity_noise, seed=options.seed)
-    if follows is CartesianReference:
+    if follows is TipReference:
         scenario = replace(scenario, references=tip_references(robot, motion, scenario.clocks[:, 0]))
     progress = Progress(options.generations, "generations")
 

@@ -13,7 +13,7 @@ from robodyn_ros.control.parameters import (
     per_joint,
     scalar,
 )
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 
 __all__ = [
     "DAMPING",
@@ -21,7 +21,7 @@ __all__ = [
     "POSITION",
     "STIFFNESS",
     "VELOCITY",
-    "CartesianReference",
+    "TipReference",
     "Controller",
     "ForceReference",
     "JointReference",

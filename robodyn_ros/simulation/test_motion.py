@@ -9,7 +9,7 @@ import numpy as np
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.quintic import PEAK_SPEED
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.simulation.plant import default_position
@@ -62,7 +62,7 @@ def beside(robot: Robot, q: Array) -> Array:
     return q + np.where((above > below) | ((above == below) & alternating), distance, -distance)
 
 
-def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> CartesianReference:
+def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> TipReference:
     """What the tip link does in a motion of the joints: a reference for laws that follow poses, which can be followed.
 
     Args:
@@ -79,7 +79,7 @@ def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> Carte
     twist = np.einsum("kij,kj->ki", jacobians, v)
     acceleration = np.einsum("kij,kj->ki", jacobians, a) + np.einsum("kij,kj->ki", rates, v)
     quaternions = np.array([quaternion_by_largest_element(pose[:3, :3]) for pose in poses])
-    return CartesianReference(poses[:, :3, 3], quaternions, twist, acceleration)
+    return TipReference(poses[:, :3, 3], quaternions, twist, acceleration)
 
 
 def _by_kind(robot: Robot, turning: float, sliding: float) -> Array:

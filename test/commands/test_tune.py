@@ -79,7 +79,7 @@ def test_gains_that_diverge_are_no_obstacle():
 
 @pytest.mark.parametrize(("controller", "fields"), [
     ("pd", ("p", "d")), ("pid", ("p", "d", "i")), ("computed_torque", ("p", "d")), ("damping", ("d",)),
-    ("workspace_pd", ("d", "translation", "rotation")),
+    ("task_space_pd", ("d", "translation", "rotation")),
 ])
 def test_what_is_searched_by_default(controller, fields):
     parameters = make_controller(controller, Robot.from_urdf(robot_file("arm6"))).parameters

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.control import CartesianReference, ForceReference, JointReference, State
+from robodyn_ros.control import ForceReference, JointReference, State, TipReference
 from robodyn_ros.control.trajectories.reference import SOURCES
 
 
@@ -21,10 +21,10 @@ def random_reference(robot, kind, state, seed=0):
         return None
     if kind is JointReference:
         return JointReference(state.q + rng.normal(size=robot.n), *rng.normal(size=(2, robot.n)))
-    held = SOURCES[CartesianReference](robot, state.q).sample(0.0)
+    held = SOURCES[TipReference](robot, state.q).sample(0.0)
     turn = Rotation.from_rotvec(rng.normal(size=3)) * Rotation.from_quat(held.quaternion)
     pose = (held.position + 0.3 * rng.normal(size=3), turn.as_quat(), *rng.normal(size=(2, 6)))
-    return CartesianReference(*pose) if kind is CartesianReference else ForceReference(*pose, rng.normal(size=6))
+    return TipReference(*pose) if kind is TipReference else ForceReference(*pose, rng.normal(size=6))
 
 
 def as_written(controller, state, reference, memory):

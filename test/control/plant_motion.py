@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros import Robot
-from robodyn_ros.control import CartesianReference, JointReference, State
+from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.laws.task_space import axis_rows, pose_error, task_axes
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.dynamics.regressor import inertial_parameters, with_inertial_parameters
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
@@ -100,14 +100,14 @@ BENT = {"planar_2r": (0.4, 1.4), "scara": (0.3, 1.2, 0.2, 0.1), "arm6": (0.3, -1
 """Joint positions of the shipped robots from which the tip link can move in all directions."""
 
 
-def hand_circle(robot, q, radius=0.08, duration=2.0):
+def tip_circle(robot, q, radius=0.08, duration=2.0):
     """A circle of the tip link from joint positions and back to them, in a plane that the robot can move in."""
-    start = SOURCES[CartesianReference](robot, q).sample(0.0)
+    start = SOURCES[TipReference](robot, q).sample(0.0)
     axis, toward = (np.eye(3)[1], np.eye(3)[2]) if "y" not in task_axes(robot) else (np.eye(3)[2], np.eye(3)[1])
-    return CartesianTrajectory.circle(start, 0.0, duration, start.position - radius * toward, axis)
+    return TipTrajectory.circle(start, 0.0, duration, start.position - radius * toward, axis)
 
 
-def hand_errors(robot, motion):
+def tip_errors(robot, motion):
     """Pose errors along the robot's axes, shape (ticks, m) [m, rad]."""
     rows, pose = axis_rows(task_axes(robot)), robot.dynamics().forward_kinematics
     return np.array([pose_error(pose(q), reference)[rows]

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control import CartesianReference, Controller, ForceReference, State
+from robodyn_ros.control import Controller, ForceReference, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
@@ -295,7 +295,7 @@ def test_stop_holds_the_current_state():
 
 
 class FollowsPoses(Recorder):
-    follows = CartesianReference
+    follows = TipReference
 
 
 class Pushes(Recorder):
@@ -303,8 +303,8 @@ class Pushes(Recorder):
 
 
 def line(rig, goal, duration=1.0):
-    begin = rig.loop.beginning(None, CartesianReference)
-    return CartesianTrajectory.line(begin.reference, begin.start_time, duration, goal)
+    begin = rig.loop.beginning(None, TipReference)
+    return TipTrajectory.line(begin.reference, begin.start_time, duration, goal)
 
 
 def test_a_controller_gets_the_references_that_it_follows():
@@ -340,11 +340,11 @@ def test_a_swap_between_kinds_of_references_holds_the_current_state():
 def test_a_trajectory_of_another_kind_is_refused():
     rig = Rig(FollowsPoses())
     rig.tick()
-    with pytest.raises(InputError, match="follows a CartesianReference, not a JointReference"):
+    with pytest.raises(InputError, match="follows a TipReference, not a JointReference"):
         rig.loop.beginning(None)
     trajectory = line(rig, np.zeros(3))
     rig.loop.swap(Plugin("first", PD(ROBOT)))
-    with pytest.raises(InputError, match="follows a JointReference, not a CartesianReference"):
+    with pytest.raises(InputError, match="follows a JointReference, not a TipReference"):
         rig.loop.follow(trajectory, on_arrival=True)
 
 

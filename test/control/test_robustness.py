@@ -12,12 +12,12 @@ from plant_motion import BENT, heavier
 
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain, JointActuators
-from robodyn_ros.control import CartesianReference, ForceReference, JointReference, State
+from robodyn_ros.control import ForceReference, JointReference, State, TipReference
 from robodyn_ros.control.laws.task_space import AXES
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
@@ -35,7 +35,7 @@ TOLERANCE = {
     "computed_torque_pid": (1.2, 5.0, 1.0, 1.0),  # the integral takes the offset away
     "force": (1.0, 3.0, 1.0, 5.0),  # across the axis it pushes along
     "fuzzy": (3.0, 12.0, 1.0, 10.0),  # half the offset of pd_gravity: twice as stiff near the goal
-    "impedance": (12.0, 60.0, 18.0, 60.0),  # soft springs: a quarter of workspace_pd's
+    "impedance": (12.0, 60.0, 18.0, 60.0),  # soft springs: a quarter of task_space_pd's
     "iterative_learning": (5.0, 22.0, 6.0, 14.0),  # a first pass, pd_gravity in it
     "joint_impedance": (8.0, 75.0, 1.0, 75.0),  # soft springs: a quarter of pd's
     "lqr": (1.5, 20.0, 1.0, 18.0),  # as stiff as its tolerances ask, whatever the model
@@ -45,7 +45,7 @@ TOLERANCE = {
     "pd_gravity": (5.0, 22.0, 2.0, 20.0),  # a sixth of the offset of pd, which is 0.2 g / K_p
     "pid": (80.0, 95.0, 10.0, 12.0),  # as pd at first, then the integral, slowly
     "resolved_acceleration": (1.2, 8.0, 1.0, 8.0),  # as computed_torque
-    "workspace_pd": (160.0, 160.0, 3.0, 16.0),  # brakes the joints, so that it lags behind what moves
+    "task_space_pd": (160.0, 160.0, 3.0, 16.0),  # brakes the joints, so that it lags behind what moves
 }
 """Greatest distance of the tip from where it should be [mm]: in a slow motion, and a while after one that is too fast,
 each with an exact model and with 20 % more mass; with some room above the worst of the robots as simulated."""
@@ -127,11 +127,11 @@ def there_and_back(law, name, hurry, turn):
                                                              robot.model.position_upper), q], [rest, rest])
         source.follow(JointTrajectory(source.peek(0.0), 0.0, points))
         return source
-    home = SOURCES[CartesianReference](robot, q).sample(0.0)
+    home = SOURCES[TipReference](robot, q).sample(0.0)
     inwards = home.position * [-0.25, -0.25, -0.1]
-    there = CartesianTrajectory.line(home, 0.0, hurry, home.position + inwards)
+    there = TipTrajectory.line(home, 0.0, hurry, home.position + inwards)
     source.follow(there)
-    source.follow(CartesianTrajectory.line(there.sample(hurry), hurry, hurry, home.position))
+    source.follow(TipTrajectory.line(there.sample(hurry), hurry, hurry, home.position))
     return source
 
 

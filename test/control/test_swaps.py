@@ -5,14 +5,14 @@ import pytest
 from plant_motion import BENT
 
 from robodyn_ros import Robot
-from robodyn_ros.control import CartesianReference, JointReference, State
+from robodyn_ros.control import JointReference, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.dry_run import rehearse
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
@@ -45,10 +45,10 @@ def move(loop, robot, rng):
         goal = np.array(BENT[robot.name]) + rng.uniform(-0.2, 0.2, robot.n)
         loop.follow(JointTrajectory(begin.reference, begin.start_time, Points.checked([0.5], [goal])), True)
     else:
-        begin = loop.beginning(None, CartesianReference)
-        home = SOURCES[CartesianReference](robot, np.array(BENT[robot.name])).sample(0.0)
+        begin = loop.beginning(None, TipReference)
+        home = SOURCES[TipReference](robot, np.array(BENT[robot.name])).sample(0.0)
         goal = home.position + rng.uniform(-0.03, 0.03, 3)
-        loop.follow(CartesianTrajectory.line(begin.reference, begin.start_time, 0.5, goal, home.quaternion), True)
+        loop.follow(TipTrajectory.line(begin.reference, begin.start_time, 0.5, goal, home.quaternion), True)
 
 
 @pytest.mark.parametrize("name", ["scara", "arm6"])

@@ -11,12 +11,12 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.control import CartesianReference, Controller, JointReference, Law, State
+from robodyn_ros.control import Controller, JointReference, Law, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.description.model import Limits
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.resources import robot_file
@@ -234,7 +234,7 @@ def test_a_law_without_reference_needs_a_duration():
 class Spring(Law):
     """Pulls the tip to a point."""
 
-    follows = CartesianReference
+    follows = TipReference
 
     @staticmethod
     def law(dynamics, parameters, state, reference, memory):
@@ -268,13 +268,13 @@ def test_lines_of_the_tip_for_laws_that_follow_poses_and_wrenches():
     q = default_position(robot) + 0.4
     for name in ("resolved_acceleration", "force"):
         loop = ClosedLoop(make_controller(name, robot))
-        start = SOURCES[CartesianReference](robot, q).sample(0.0)
-        line = CartesianTrajectory.line(start, 0.0, 0.2, start.position + np.array([0.0, 0.03, 0.0]))
+        start = SOURCES[TipReference](robot, q).sample(0.0)
+        line = TipTrajectory.line(start, 0.0, 0.2, start.position + np.array([0.0, 0.03, 0.0]))
         scenario = loop.scenario([line], q=q)
         np.testing.assert_allclose(scenario.references.position[-1], line.sample(scenario.clocks[-1, 0]).position)
         result = loop.run(scenario)
         assert np.abs(result.error[:, 1]).max() < 0.005
-        with pytest.raises(InputError, match="follows trajectories of CartesianReference, received one of JointRefer"):
+        with pytest.raises(InputError, match="follows trajectories of TipReference, received one of JointRefer"):
             loop.scenario([motion(robot)])
 
 

@@ -14,9 +14,9 @@ from robodyn_ros.control.laws.task_space import (
     AXES,
     AccelerationParameters,
     axis_rows,
-    hand_acceleration,
     task_axes,
     task_errors,
+    tip_acceleration,
 )
 from robodyn_ros.control.parameters import scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference
@@ -56,7 +56,7 @@ class ForceParameters(AccelerationParameters):
     )
 
     def for_robot(self, robot: Robot) -> Self:
-        """As in `WorkspaceParameters`.
+        """As in `TaskSpaceParameters`.
 
         Raises:
             InputError: Likewise, or the wrench is to be controlled along axes that are not.
@@ -96,7 +96,7 @@ class Force(Law):
         pushes = np.array([1.0 if row in selected else 0.0 for row in rows])
         errors = task_errors(dynamics, rows, state, reference)
         space = OperationalSpaceTerms.of(dynamics, parameters, state, errors.jacobian, posture)
-        moving = hand_acceleration(parameters, errors, reference)
+        moving = tip_acceleration(parameters, errors, reference)
         braking = -parameters.force_d * (errors.jacobian @ state.v)
         wanted = (1.0 - pushes) * moving + pushes * braking
         wrench = reference.wrench[rows]

@@ -12,20 +12,20 @@ from robodyn_ros.control.default_gains import task_gains
 from robodyn_ros.control.laws.gravity_compensation import light_damping
 from robodyn_ros.control.laws.singularity import damped_inverse, damping_near_singularity
 from robodyn_ros.control.laws.task_space import (
-    WorkspaceParameters,
+    TaskSpaceParameters,
     by_part,
     singular_manipulability,
     task_errors,
 )
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
 SOFTNESS = 0.25
-"""Default stiffness over that of `WorkspacePD`."""
+"""Default stiffness over that of `TaskSpacePD`."""
 
 
 def _soft(part: str) -> Any:
@@ -36,7 +36,7 @@ def _soft(part: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class ImpedanceParameters(WorkspaceParameters):
+class ImpedanceParameters(TaskSpaceParameters):
     """What `Impedance` feels like.
 
     Attributes:
@@ -80,11 +80,11 @@ class Impedance(Law):
     """
 
     Parameters = ImpedanceParameters
-    follows = CartesianReference
+    follows = TipReference
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: ImpedanceParameters, state: State, reference: CartesianReference, memory: Array
+        dynamics: Any, parameters: ImpedanceParameters, state: State, reference: TipReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`; needs no memory."""
         rows, q = parameters.rows, state.q

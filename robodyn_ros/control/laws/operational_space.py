@@ -8,10 +8,10 @@ from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.laws.singularity import damped_task_inertia, damping_near_singularity
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
-    hand_acceleration,
     task_errors,
+    tip_acceleration,
 )
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.task_space import dynamically_consistent_inverse, task_space_bias
@@ -29,16 +29,16 @@ class OperationalSpace(Law):
     """
 
     Parameters = AccelerationParameters
-    follows = CartesianReference
+    follows = TipReference
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: AccelerationParameters, state: State, reference: CartesianReference, memory: Array
+        dynamics: Any, parameters: AccelerationParameters, state: State, reference: TipReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
         errors = task_errors(dynamics, parameters.rows, state, reference)
         space = OperationalSpaceTerms.of(dynamics, parameters, state, errors.jacobian, memory)
-        wanted = hand_acceleration(parameters, errors, reference)
+        wanted = tip_acceleration(parameters, errors, reference)
         return space.effort(space.inertia @ wanted), memory
 
     def initial_memory(self, state: State) -> Array:
@@ -74,8 +74,8 @@ class OperationalSpaceTerms(NamedTuple):
         inertia = damped_task_inertia(jacobian @ solve_mass(mass_matrix, jacobian.T), jacobian, rows, damping)
         inverse = dynamically_consistent_inverse(inertia, mass_matrix, jacobian)
         free = mass_matrix @ (parameters.posture_p * (posture - q) - parameters.posture_d * v) + bias
-        at_hand = task_space_bias(inertia, mass_matrix, jacobian, drift, bias)
-        return cls(jacobian, inertia, at_hand, free - jacobian.T @ (inverse.T @ free))
+        at_tip = task_space_bias(inertia, mass_matrix, jacobian, drift, bias)
+        return cls(jacobian, inertia, at_tip, free - jacobian.T @ (inverse.T @ free))
 
     def effort(self, wrench: Array) -> Array:
         """Efforts that add a wrench, shape (m,), to what the bias needs, shape (n,) [N m or N]."""

@@ -8,10 +8,10 @@ from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.laws.singularity import damped_inverse, damping_near_singularity
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
-    hand_acceleration,
     task_errors,
+    tip_acceleration,
 )
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 
 
@@ -28,17 +28,17 @@ class ResolvedAcceleration(Law):
     """
 
     Parameters = AccelerationParameters
-    follows = CartesianReference
+    follows = TipReference
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: AccelerationParameters, state: State, reference: CartesianReference, memory: Array
+        dynamics: Any, parameters: AccelerationParameters, state: State, reference: TipReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
         rows, q, v = parameters.rows, state.q, state.v
         errors = task_errors(dynamics, rows, state, reference)
         jacobian = errors.jacobian
-        wanted = hand_acceleration(parameters, errors, reference)
+        wanted = tip_acceleration(parameters, errors, reference)
         drift = dynamics.jacobian_derivative(q, v)[rows] @ v
         damping = damping_near_singularity(jacobian, parameters.singularity, parameters.singularity_damping)
         posture = parameters.posture_p * (memory - q) - parameters.posture_d * v

@@ -12,7 +12,7 @@ from robodyn_ros.compile import less, maximum, minimum, where
 from robodyn_ros.control.controller import State
 from robodyn_ros.control.default_gains import sampled_positions, viscous_friction
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint, scalar
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.quaternions import (
@@ -69,7 +69,7 @@ def axis_rows(axes: str) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class WorkspaceParameters(Parameters):
+class TaskSpaceParameters(Parameters):
     """Which axes are controlled.
 
     Attributes:
@@ -99,7 +99,7 @@ class WorkspaceParameters(Parameters):
 
 
 @dataclass(frozen=True, eq=False)
-class AccelerationParameters(WorkspaceParameters):
+class AccelerationParameters(TaskSpaceParameters):
     """Of laws that ask for an acceleration of the tip link and let the model find the efforts.
 
     Attributes:
@@ -151,7 +151,7 @@ class TaskErrors(NamedTuple):
 
 
 def task_errors(
-    dynamics: Any, rows: list[int], state: State, reference: CartesianReference | ForceReference
+    dynamics: Any, rows: list[int], state: State, reference: TipReference | ForceReference
 ) -> TaskErrors:
     """Errors along the rows of the Jacobian that are controlled."""
     jacobian = dynamics.jacobian(state.q)[rows]
@@ -159,7 +159,7 @@ def task_errors(
     return TaskErrors(jacobian, error[rows], reference.twist[rows] - jacobian @ state.v)
 
 
-def pose_error(pose: Array, reference: CartesianReference | ForceReference) -> Array:
+def pose_error(pose: Array, reference: TipReference | ForceReference) -> Array:
     """r_d - r: translation, and rotation by the quaternion error, shape (6,) [m, rad].
 
     The rotation from R to R_d has the quaternion Q = Q_d Q_R^-1, in base axes; its error is twice Q's vector part,
@@ -176,8 +176,8 @@ def pose_error(pose: Array, reference: CartesianReference | ForceReference) -> A
     return np.concatenate([reference.position - pose[:3, 3], sign * missing[:3]])
 
 
-def hand_acceleration(
-    parameters: AccelerationParameters, errors: TaskErrors, reference: CartesianReference | ForceReference
+def tip_acceleration(
+    parameters: AccelerationParameters, errors: TaskErrors, reference: TipReference | ForceReference
 ) -> Array:
     """r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r), [Yamamoto] (6.49), along the controlled axes, shape (m,).
 

@@ -1,4 +1,4 @@
-"""PD control in the hand's coordinates, with compensation of gravity."""
+"""PD control in the task space, with compensation of gravity."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
-from robodyn_ros.control.laws.task_space import WorkspaceParameters, by_part, task_errors
+from robodyn_ros.control.laws.task_space import TaskSpaceParameters, by_part, task_errors
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 
 
 @dataclass(frozen=True, eq=False)
-class WorkspacePDParameters(WorkspaceParameters):
-    """Gains of `WorkspacePD`; by default from the robot's inertias, see `default_gains.task_gains`.
+class TaskSpacePDParameters(TaskSpaceParameters):
+    """Gains of `TaskSpacePD`; by default from the robot's inertias, see `default_gains.task_gains`.
 
     Attributes:
         translation: K_p of translations [N/m].
@@ -39,22 +39,22 @@ class WorkspacePDParameters(WorkspaceParameters):
     gravity: bool = scalar(True, description="Whether gravity is compensated")
 
 
-class WorkspacePD(Law):
+class TaskSpacePD(Law):
     """tau = J^T K_p (r_d - r) - K_v v + g(q).
 
-    [Yamamoto] (6.47), r being position and orientation, the error of the latter that of quaternions
-    (`workspace.pose_error`), J the geometric Jacobian. Where the axes determine the joints, the robot is stable towards
-    a resting r_d by the function of (6.36) with the springs' energy at the hand; it may also rest where J^T K_p loses
-    the error, at a singular position. As in the book K_v brakes the joints themselves, so that the hand lags behind a
-    moving reference. Needs no inverse, and of the model only gravity.
+    [Yamamoto] (6.47). r is the pose of the tip link, its rotation error is that of quaternions
+    (`task_space.pose_error`), J is the geometric Jacobian. Where the axes determine the joints, the function of (6.36)
+    with the energy of the springs at the tip shows that the robot is stable towards a resting r_d. It may also rest at
+    a singular position, where J^T K_p loses the error. As in the book K_v brakes the joints themselves, so that the tip
+    lags behind a moving reference. The law needs no inverse, and of the model only gravity.
     """
 
-    Parameters = WorkspacePDParameters
-    follows = CartesianReference
+    Parameters = TaskSpacePDParameters
+    follows = TipReference
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: WorkspacePDParameters, state: State, reference: CartesianReference, memory: Array
+        dynamics: Any, parameters: TaskSpacePDParameters, state: State, reference: TipReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`; needs no memory."""
         rows = parameters.rows

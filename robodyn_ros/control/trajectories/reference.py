@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 
@@ -108,28 +108,28 @@ class JointReferenceSource(ReferenceSource):
         return JointReference(q.copy(), rest, rest)
 
 
-class CartesianReferenceSource(ReferenceSource):
-    """Of `CartesianReference`: what is held is the pose of the tip link.
+class TipReferenceSource(ReferenceSource):
+    """Of `TipReference`: what is held is the pose of the tip link.
 
     Args:
         forward_kinematics: Pose of the tip link by joint positions, shape (4, 4).
         q: Joint positions to hold at first, shape (n,) [rad or m].
     """
 
-    accepts = CartesianReference
+    accepts = TipReference
 
     def __init__(self, forward_kinematics: Callable[[Array], Array], q: Array) -> None:
         self._forward_kinematics = forward_kinematics
         super().__init__(q)
 
-    def at_rest(self, q: Array) -> CartesianReference:
+    def at_rest(self, q: Array) -> TipReference:
         """As in `ReferenceSource`."""
         pose, rest = self._forward_kinematics(q), np.zeros(6)
-        return CartesianReference(pose[:3, 3].copy(), quaternion_by_largest_element(pose[:3, :3]), rest, rest)
+        return TipReference(pose[:3, 3].copy(), quaternion_by_largest_element(pose[:3, :3]), rest, rest)
 
 
-class ForceReferenceSource(CartesianReferenceSource):
-    """Of `ForceReference`: poses as of `CartesianReferenceSource`, and a wrench that is 0 until `exert` sets it."""
+class ForceReferenceSource(TipReferenceSource):
+    """Of `ForceReference`: poses as of `TipReferenceSource`, and a wrench that is 0 until `exert` sets it."""
 
     def hold(self, q: Array) -> None:
         """As in `ReferenceSource`; without pushing."""
@@ -147,13 +147,13 @@ class ForceReferenceSource(CartesianReferenceSource):
 
     def sample(self, time: float) -> ForceReference:
         """As in `ReferenceSource`."""
-        pose: CartesianReference = super().sample(time)
+        pose: TipReference = super().sample(time)
         return ForceReference(pose.position, pose.quaternion, pose.twist, pose.acceleration, self._wrench)
 
 
 SOURCES: Mapping[type, Callable[[Robot, Array], ReferenceSource]] = {
     JointReference: lambda robot, q: JointReferenceSource(q),
-    CartesianReference: lambda robot, q: CartesianReferenceSource(robot.dynamics().forward_kinematics, q),
+    TipReference: lambda robot, q: TipReferenceSource(robot.dynamics().forward_kinematics, q),
     ForceReference: lambda robot, q: ForceReferenceSource(robot.dynamics().forward_kinematics, q),
 }
 """What controllers can follow, and the source of each for a robot that holds joint positions of shape (n,)."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from robodyn_ros.description.model import Array
 
 
-class CartesianReference(NamedTuple):
+class TipReference(NamedTuple):
     """Where the tip link should be at one tick.
 
     Attributes:
@@ -30,10 +30,10 @@ class ForceReference(NamedTuple):
     """Where the tip link should be, and how it should push, at one tick.
 
     Attributes:
-        position: As in `CartesianReference`.
-        quaternion: As in `CartesianReference`.
-        twist: As in `CartesianReference`.
-        acceleration: As in `CartesianReference`.
+        position: As in `TipReference`.
+        quaternion: As in `TipReference`.
+        twist: As in `TipReference`.
+        acceleration: As in `TipReference`.
         wrench: (force, torque) that the tip link should exert on the environment, about its origin, shape (6,)
             [N, N m].
     """

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.trajectories.quintic import PEAK_SPEED, basis, coefficients
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_floats
@@ -26,7 +26,7 @@ _SHORTEST = 1e-3
 """Shortest motion [s], and smallest radius [m]."""
 
 
-class CartesianTrajectory:
+class TipTrajectory:
     """One motion of the tip link to rest at a goal, which is held for ever.
 
     The position moves by one quintic per axis, and about an arc's centre by a quintic of the angle. The orientation is
@@ -42,10 +42,10 @@ class CartesianTrajectory:
         kind: Class of the references that it gives.
     """
 
-    kind: ClassVar[type] = CartesianReference
+    kind: ClassVar[type] = TipReference
 
     def __init__(
-        self, start: CartesianReference | ForceReference, start_time: float, duration: float, position: Array,
+        self, start: TipReference | ForceReference, start_time: float, duration: float, position: Array,
         quaternion: Array, arc: Array, angle: float,
     ) -> None:
         if not _SHORTEST <= duration < np.inf:
@@ -66,14 +66,14 @@ class CartesianTrajectory:
             np.stack([np.concatenate([start.twist[:3], phi_rate, [0.0]]), rest]),
             np.stack([np.concatenate([start.acceleration[:3], phi_second_rate, [0.0]]), rest]),
         )[0]
-        self._last = CartesianReference(position, quaternion, np.zeros(6), np.zeros(6))
+        self._last = TipReference(position, quaternion, np.zeros(6), np.zeros(6))
         self._kernel = _kernel()
 
     @classmethod
     def line(
-        cls, start: CartesianReference | ForceReference, start_time: float, duration: float, position: ArrayLike,
+        cls, start: TipReference | ForceReference, start_time: float, duration: float, position: ArrayLike,
         quaternion: ArrayLike | None = None,
-    ) -> CartesianTrajectory:
+    ) -> TipTrajectory:
         """To a pose, from rest along a straight line.
 
         Args:
@@ -92,9 +92,9 @@ class CartesianTrajectory:
 
     @classmethod
     def circle(
-        cls, start: CartesianReference | ForceReference, start_time: float, duration: float, center: ArrayLike,
+        cls, start: TipReference | ForceReference, start_time: float, duration: float, center: ArrayLike,
         axis: ArrayLike, angle: float = 2.0 * np.pi, quaternion: ArrayLike | None = None,
-    ) -> CartesianTrajectory:
+    ) -> TipTrajectory:
         """Around an axis, from where the tip link is.
 
         Args:
@@ -124,13 +124,13 @@ class CartesianTrajectory:
         goal = start.position - radius + _turned(arc, angle)
         return cls(start, start_time, duration, goal, _unit_quaternion(start, quaternion), arc, float(angle))
 
-    def delayed(self, delay: float) -> CartesianTrajectory:
+    def delayed(self, delay: float) -> TipTrajectory:
         """The same motion, later by some time [s]."""
         other = copy.copy(self)
         other.start_time, other.end_time = self.start_time + delay, self.end_time + delay
         return other
 
-    def joined(self, start: CartesianReference | ForceReference, start_time: float) -> CartesianTrajectory:
+    def joined(self, start: TipReference | ForceReference, start_time: float) -> TipTrajectory:
         """The same path to the same goal at the same time, from another reference at another time.
 
         Args:
@@ -143,25 +143,25 @@ class CartesianTrajectory:
         if self.end_time - start_time < _SHORTEST:
             raise InputError(f"trajectory: ended {start_time - self.end_time:.3g} s before it could begin; give "
                              f"header.stamp 0 to start on arrival, or a start in the future")
-        return CartesianTrajectory(start, start_time, self.end_time - start_time, *self._path)
+        return TipTrajectory(start, start_time, self.end_time - start_time, *self._path)
 
-    def sample(self, time: float) -> CartesianReference:
+    def sample(self, time: float) -> TipReference:
         """The reference at a time [s]."""
         if time >= self.end_time:
             return self._last
         clock = np.array((time - self.start_time, self._duration))
         row = self._kernel(clock, self._coefficients, self._quaternion, self._arc)
-        return CartesianReference(row[:3], row[3:7], row[7:13], row[13:])
+        return TipReference(row[:3], row[3:7], row[7:13], row[13:])
 
-    def samples(self, times: ArrayLike) -> CartesianReference:
+    def samples(self, times: ArrayLike) -> TipReference:
         """The references at many times, shape (N,) [s]: arrays of shape (N, 3), (N, 4), (N, 6), (N, 6)."""
         rows = [np.concatenate(self.sample(float(time))) for time in np.asarray(times)]
         table = np.reshape(rows, (len(rows), 19))
-        return CartesianReference(table[:, :3], table[:, 3:7], table[:, 7:13], table[:, 13:])
+        return TipReference(table[:, :3], table[:, 3:7], table[:, 7:13], table[:, 13:])
 
 
 def least_duration(
-    start: CartesianReference | ForceReference, position: ArrayLike, quaternion: ArrayLike | None = None,
+    start: TipReference | ForceReference, position: ArrayLike, quaternion: ArrayLike | None = None,
     speed: float = 0.25, angular_speed: float = 0.5,
 ) -> float:
     """Time of a `line` from rest that keeps to a speed and an angular speed [s].
@@ -210,7 +210,7 @@ def motion(clock: Array, polynomials: Array, quaternion: Array, arc: Array) -> A
 @lru_cache(maxsize=1)
 def _kernel() -> Callable[..., Array]:
     shapes = {"clock": (2,), "polynomials": (6, 7), "quaternion": (4,), "arc": (2, 3)}
-    return compile_function(motion, shapes, name="cartesian_motion").call
+    return compile_function(motion, shapes, name="tip_motion").call
 
 
 def _turned(arc: Array, angle: float) -> Array:

@@ -33,7 +33,7 @@ from robodyn_ros.nodes.controller.parameters import ControllerParameters
 from robodyn_ros.nodes.controller.references import References
 from robodyn_ros.nodes.controller.sensing import WrenchSensor
 from robodyn_ros.nodes.controller.state import ControllerStatePublisher
-from robodyn_ros.nodes.controller.tip_motions import CartesianReferences
+from robodyn_ros.nodes.controller.tip_motions import TipMotions
 from robodyn_ros.robot import Robot
 
 PARAMETERS = (
@@ -95,7 +95,7 @@ class ControllerNode(RobodynNode):
         self._path = self.add_control_path(ControlPath(
             self, JointState, "joint_states", self._run, serialized=True))
         self._references = References(self, self._robot, self._joints, self._loop, self._path)
-        self._cartesian = CartesianReferences(self, self._robot, self._loop, self._path, self._references.stop)
+        self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._references.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
         for sentence in self._plugin_parameters.unclaimed():

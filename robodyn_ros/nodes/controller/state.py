@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from robodyn_interfaces.msg import CartesianState, ControllerState
 from robodyn_ros.control.control_loop import Plugin, Tick
 from robodyn_ros.control.controller import JointReference, Law
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import NANOSECONDS, set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
@@ -83,7 +83,7 @@ def state_point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPo
     return point
 
 
-def cartesian_state(pose: Array, reference: CartesianReference | ForceReference) -> CartesianState:
+def cartesian_state(pose: Array, reference: TipReference | ForceReference) -> CartesianState:
     """A message of what the tip link was to do and what it did.
 
     Args:

@@ -12,11 +12,10 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from std_msgs.msg import Header
 
-from robodyn_interfaces.msg import CartesianSegment
-from robodyn_interfaces.msg import CartesianTrajectory as CartesianTrajectoryMessage
+from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory
 from robodyn_ros.control.control_loop import ControlLoop
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory, least_duration
+from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory, least_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
@@ -34,7 +33,7 @@ PARAMETERS = (
 )
 
 
-class CartesianReferences:
+class TipMotions:
     """Takes ~/pose, ~/cartesian_trajectory and ~/wrench; a new motion replaces the one under way, smoothly.
 
     Args:
@@ -52,7 +51,7 @@ class CartesianReferences:
         self._base_link = robot.model.base_link
         for message_type, name, accept in (
             (PoseStamped, "pose", self._on_pose),
-            (CartesianTrajectoryMessage, "cartesian_trajectory", self._on_trajectory),
+            (CartesianTrajectory, "cartesian_trajectory", self._on_trajectory),
             (WrenchStamped, "wrench", self._on_wrench),
         ):
             node.create_subscription(message_type, f"~/{name}", self._rejecting(name, accept), 10)
@@ -76,12 +75,12 @@ class CartesianReferences:
         position, quaternion = to_arrays(message.pose)
         self._follow(message.header, [lambda start, time: self._line(start, time, 0.0, position, quaternion)])
 
-    def _on_trajectory(self, message: CartesianTrajectoryMessage) -> None:
+    def _on_trajectory(self, message: CartesianTrajectory) -> None:
         if not message.segments:
             self._stop()
             return
 
-        def motion(segment: CartesianSegment) -> Callable[[CartesianReference, float], CartesianTrajectory]:
+        def motion(segment: CartesianSegment) -> Callable[[TipReference, float], TipTrajectory]:
             return lambda start, time: self._segment(start, time, segment)
 
         self._follow(message.header, [motion(segment) for segment in message.segments])
@@ -90,13 +89,13 @@ class CartesianReferences:
         wrench = read_wrench(message.wrench, "wrench")
         self._path.call(lambda: self._loop.exert(wrench))
 
-    def _follow(self, header: Header, motions: list[Callable[[CartesianReference, float], CartesianTrajectory]]
+    def _follow(self, header: Header, motions: list[Callable[[TipReference, float], TipTrajectory]]
                 ) -> None:
         """Follow motions one after the other; each is made of the reference and the time at which it starts."""
         stamp = to_nanoseconds(header.stamp) or None
-        begin = self._path.call(lambda: self._loop.beginning(stamp, CartesianReference))
+        begin = self._path.call(lambda: self._loop.beginning(stamp, TipReference))
         at_once = stamp is None or begin.origin < begin.start_time  # whatever is late begins on arrival
-        planned: list[CartesianTrajectory] = []
+        planned: list[TipTrajectory] = []
         start, time = begin.reference, begin.start_time
         for index, motion in enumerate(motions):
             try:
@@ -115,21 +114,21 @@ class CartesianReferences:
         self._node.get_logger().info(f"following a Cartesian motion: {len(planned)} segments, "
                                      f"{time - begin.start_time:.6g} s")
 
-    def _segment(self, start: CartesianReference, time: float, segment: CartesianSegment) -> CartesianTrajectory:
+    def _segment(self, start: TipReference, time: float, segment: CartesianSegment) -> TipTrajectory:
         orientation = segment.orientation
         quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w]) if segment.turn else None
         duration = segment.duration.sec + segment.duration.nanosec / NANOSECONDS
         if segment.shape == CartesianSegment.LINE:
             return self._line(start, time, duration, to_vector(segment.position), quaternion)
         if segment.shape == CartesianSegment.CIRCLE:
-            return CartesianTrajectory.circle(start, time, duration, to_vector(segment.center), to_vector(segment.axis),
+            return TipTrajectory.circle(start, time, duration, to_vector(segment.center), to_vector(segment.axis),
                                               segment.angle, quaternion)
         raise InputError(f"shape: expected {CartesianSegment.LINE} for a line or "
                          f"{CartesianSegment.CIRCLE} for a circle, received {segment.shape}")
 
-    def _line(self, start: CartesianReference, time: float, duration: float, position: Array,
-              quaternion: Array | None) -> CartesianTrajectory:
+    def _line(self, start: TipReference, time: float, duration: float, position: Array,
+              quaternion: Array | None) -> TipTrajectory:
         values = self._node.parameters
         duration = duration or least_duration(start, position, quaternion, values["cartesian.speed"],
                                               values["cartesian.angular_speed"])
-        return CartesianTrajectory.line(start, time, duration, position, quaternion)
+        return TipTrajectory.line(start, time, duration, position, quaternion)

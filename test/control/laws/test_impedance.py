@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from law_inputs import random_reference, random_state
-from plant_motion import BENT, follow, hand_circle, hand_errors, heavier
-from test_workspace_pd import springs
+from plant_motion import BENT, follow, heavier, tip_circle, tip_errors
+from test_task_space_pd import springs
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control import CartesianReference
+from robodyn_ros.control import TipReference
 from robodyn_ros.control.laws.impedance import Impedance, ImpedanceParameters
-from robodyn_ros.control.laws.task_space_pd import WorkspacePD, WorkspacePDParameters
+from robodyn_ros.control.laws.task_space_pd import TaskSpacePD, TaskSpacePDParameters
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.resources import robot_file
 
@@ -22,8 +22,8 @@ def test_it_is_springs_at_the_hand_and_dampers_at_the_joints(name):
     controller = Impedance(robot)
     parameters, dynamics = controller.parameters, robot.dynamics()
     state = random_state(robot)._replace(q=np.array(BENT[name]))
-    reference = random_reference(robot, CartesianReference, state)
-    resting = WorkspacePD(robot, WorkspacePDParameters(
+    reference = random_reference(robot, TipReference, state)
+    resting = TaskSpacePD(robot, TaskSpacePDParameters(
         translation=parameters.translation, rotation=parameters.rotation, d=0.0)).update(state, reference)
     jacobian = dynamics.jacobian(state.q)
     stiffness = np.diag(3 * [parameters.translation] + 3 * [parameters.rotation])
@@ -36,13 +36,13 @@ def test_it_is_springs_at_the_hand_and_dampers_at_the_joints(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_steady_push_moves_the_hand_by_force_over_stiffness(name):
     robot, q = ROBOTS[name], np.array(BENT[name])
-    goal = SOURCES[CartesianReference](robot, q).sample(0.0)
+    goal = SOURCES[TipReference](robot, q).sample(0.0)
     controller = Impedance(robot)
     along = (0, 2) if robot.n == 2 else (0, 1, 2)
     force = np.zeros(6)
     force[list(along)] = 0.02 * controller.parameters.translation * np.array([1.0, -0.5, 0.7])[: len(along)]
     motion = follow(robot, controller, lambda _: goal, 8.0, q, push=lambda *_: force, step=2e-3)
-    moved = -hand_errors(robot, motion)[-1][: len(along)]
+    moved = -tip_errors(robot, motion)[-1][: len(along)]
     stuck = 4.0 * robot.model.friction.max() / controller.parameters.translation
     np.testing.assert_allclose(moved, force[list(along)] / controller.parameters.translation, atol=1e-3 + stuck)
 
@@ -50,7 +50,7 @@ def test_a_steady_push_moves_the_hand_by_force_over_stiffness(name):
 @pytest.mark.parametrize("name", ["arm6", "arm7"])
 def test_energy_only_falls_towards_a_resting_goal(name):
     robot, q = ROBOTS[name], np.array(BENT[name])
-    goal, controller = SOURCES[CartesianReference](robot, q).sample(0.0), Impedance(robot)
+    goal, controller = SOURCES[TipReference](robot, q).sample(0.0), Impedance(robot)
     motion = follow(robot, controller, lambda _: goal, 4.0, q + 0.1)
     energy = [springs(robot, controller.parameters, at, goal) + robot.dynamics().kinetic_energy(at, v)
               for at, v in zip(motion.q[::20], motion.v[::20], strict=True)]
@@ -61,7 +61,7 @@ def test_energy_only_falls_towards_a_resting_goal(name):
 def test_it_follows_a_circle_as_softly_as_it_is(name):
     robot, q = ROBOTS[name], np.array(BENT[name])
     for plant, bound in ((robot, 0.08), (heavier(robot), 0.12)):
-        errors = hand_errors(plant, follow(plant, Impedance(robot), hand_circle(robot, q).sample, 4.0, q, step=2e-3))
+        errors = tip_errors(plant, follow(plant, Impedance(robot), tip_circle(robot, q).sample, 4.0, q, step=2e-3))
         assert np.abs(errors[:, : 2 if robot.n == 2 else 3]).max() < bound
 
 

@@ -6,7 +6,7 @@ from law_inputs import random_reference
 from plant_motion import BENT
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control import CartesianReference, State
+from robodyn_ros.control import State, TipReference
 from robodyn_ros.control.laws.operational_space import OperationalSpace
 from robodyn_ros.control.laws.resolved_acceleration import ResolvedAcceleration
 from robodyn_ros.control.laws.task_space import AccelerationParameters, axis_rows, pose_error, task_axes
@@ -18,7 +18,7 @@ ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
 def random_case(name):
     robot = ROBOTS[name]
     state = State(0.0, 0.0, np.array(BENT[name]), np.random.default_rng(0).normal(size=robot.n))
-    return robot, state, random_reference(robot, CartesianReference, state)
+    return robot, state, random_reference(robot, TipReference, state)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -8,9 +8,9 @@ from plant_motion import BENT
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control import CartesianReference
+from robodyn_ros.control import TipReference
 from robodyn_ros.control.laws.task_space import (
-    WorkspaceParameters,
+    TaskSpaceParameters,
     axis_rows,
     by_part,
     pose_error,
@@ -35,7 +35,7 @@ def pose(rotation, position=(0.0, 0.0, 0.0)):
 )
 def test_each_robot_has_the_axes_along_which_it_can_move(name, axes):
     robot = ROBOTS[name]
-    assert task_axes(robot) == axes and WorkspaceParameters().for_robot(robot).axes == axes
+    assert task_axes(robot) == axes and TaskSpaceParameters().for_robot(robot).axes == axes
     jacobian = robot.dynamics().jacobian(np.array(BENT[name]))[axis_rows(axes)]
     assert np.linalg.svd(jacobian, compute_uv=False)[-1] > 0.01
     assert np.sqrt(np.linalg.det(jacobian @ jacobian.T)) > 3.0 * singular_manipulability(robot)
@@ -49,7 +49,7 @@ def test_the_rotation_error_is_the_slope_of_a_spring(seed, angle):
     hand = Rotation.from_rotvec(rng.normal(size=3))
     axis = rng.normal(size=3)
     turn = Rotation.from_rotvec(angle * axis / np.linalg.norm(axis))
-    reference = CartesianReference(rng.normal(size=3), (turn * hand).as_quat() * rng.choice([-1, 1]), REST, REST)
+    reference = TipReference(rng.normal(size=3), (turn * hand).as_quat() * rng.choice([-1, 1]), REST, REST)
     error = pose_error(pose(hand, [1.0, 2.0, 3.0]), reference)
     np.testing.assert_allclose(error[:3], reference.position - [1.0, 2.0, 3.0])
     np.testing.assert_allclose(error[3:], 2.0 * np.sin(angle / 2) * axis / np.linalg.norm(axis), atol=1e-9)
@@ -63,7 +63,7 @@ def test_the_rotation_error_is_the_slope_of_a_spring(seed, angle):
 
 def test_small_rotation_errors_are_rotation_vectors():
     vector = np.array([1e-4, -2e-4, 3e-4])
-    reference = CartesianReference(np.zeros(3), Rotation.from_rotvec(vector).as_quat(), REST, REST)
+    reference = TipReference(np.zeros(3), Rotation.from_rotvec(vector).as_quat(), REST, REST)
     np.testing.assert_allclose(pose_error(np.eye(4), reference)[3:], vector, rtol=1e-6)
 
 
@@ -74,9 +74,9 @@ def test_gains_go_to_their_axes():
 @pytest.mark.parametrize("axes", ["", "x x", "w", "x,y", "rx ry rotation"])
 def test_unknown_axes_are_refused(axes):
     with pytest.raises(InputError, match="axes: expected some of x y z rx ry rz"):
-        WorkspaceParameters(axes=axes).for_robot(ROBOTS["arm6"])
+        TaskSpaceParameters(axes=axes).for_robot(ROBOTS["arm6"])
 
 
 def test_more_axes_than_joints_are_refused():
     with pytest.raises(InputError, match="at most 2, the number of joints"):
-        WorkspaceParameters(axes="x y z").for_robot(ROBOTS["planar_2r"])
+        TaskSpaceParameters(axes="x y z").for_robot(ROBOTS["planar_2r"])

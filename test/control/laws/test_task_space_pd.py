@@ -1,15 +1,15 @@
-"""Workspace PD: springs at the hand, stability, offsets, lag."""
+"""Task-space PD: springs at the tip, stability, offsets, lag."""
 
 import numpy as np
 import pytest
 from law_inputs import random_reference, random_state
-from plant_motion import BENT, follow, hand_circle, hand_errors
+from plant_motion import BENT, follow, tip_circle, tip_errors
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros import InputError, Robot
-from robodyn_ros.control import CartesianReference
+from robodyn_ros.control import TipReference
 from robodyn_ros.control.laws.task_space import task_axes
-from robodyn_ros.control.laws.task_space_pd import WorkspacePD, WorkspacePDParameters
+from robodyn_ros.control.laws.task_space_pd import TaskSpacePD, TaskSpacePDParameters
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.resources import robot_file
 
@@ -29,9 +29,9 @@ def springs(robot, parameters, q, reference):
 @pytest.mark.parametrize("name", ["arm6", "arm7"])
 def test_it_is_6_47_the_slope_of_springs_at_the_hand(name):
     robot = ROBOTS[name]
-    controller = WorkspacePD(robot, WorkspacePDParameters(translation=300.0, rotation=20.0))
+    controller = TaskSpacePD(robot, TaskSpacePDParameters(translation=300.0, rotation=20.0))
     state = random_state(robot)
-    reference = random_reference(robot, CartesianReference, state)
+    reference = random_reference(robot, TipReference, state)
     parameters, h = controller.parameters, 1e-6
     slope = [(springs(robot, parameters, state.q + step, reference)
               - springs(robot, parameters, state.q - step, reference))
@@ -44,9 +44,9 @@ def test_it_is_6_47_the_slope_of_springs_at_the_hand(name):
 def test_axes_that_are_left_out_feel_nothing(name):
     robot = ROBOTS[name]
     state = random_state(robot)
-    reference = random_reference(robot, CartesianReference, state)
+    reference = random_reference(robot, TipReference, state)
     first = task_axes(robot).split()[0]
-    whole, part = (WorkspacePD(robot, WorkspacePDParameters(axes=axes, gravity=False, d=0.0, rotation=0.0))
+    whole, part = (TaskSpacePD(robot, TaskSpacePDParameters(axes=axes, gravity=False, d=0.0, rotation=0.0))
                    for axes in (task_axes(robot), first))
     error = reference.position - robot.dynamics().forward_kinematics(state.q)[:3, 3]
     jacobian = robot.dynamics().jacobian(state.q)
@@ -57,11 +57,11 @@ def test_axes_that_are_left_out_feel_nothing(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_it_reaches_its_goal_and_its_lyapunov_function_falls(name):
     robot = ROBOTS[name]
-    q, controller = np.array(BENT[name]), WorkspacePD(ROBOTS[name])
-    goal = SOURCES[CartesianReference](robot, q).sample(0.0)
+    q, controller = np.array(BENT[name]), TaskSpacePD(ROBOTS[name])
+    goal = SOURCES[TipReference](robot, q).sample(0.0)
     start = q + 0.1 * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
     motion = follow(robot, controller, lambda _: goal, 6.0, start)
-    errors = np.abs(hand_errors(robot, motion)[-1])
+    errors = np.abs(tip_errors(robot, motion)[-1])
     held = robot.model.friction.max() / min(controller.parameters.translation, controller.parameters.rotation)
     assert errors[: 3 if robot.n > 2 else 2].max() < 0.01 + 3.0 * held and errors.max() < 0.1 + 3.0 * held
     if robot.n >= 6:
@@ -73,10 +73,10 @@ def test_it_reaches_its_goal_and_its_lyapunov_function_falls(name):
 def test_without_gravity_compensation_the_springs_are_stretched_by_the_weight():
     robot = ROBOTS["planar_2r"]
     q = np.array(BENT["planar_2r"])
-    goal = SOURCES[CartesianReference](robot, q).sample(0.0)
-    controller = WorkspacePD(robot, WorkspacePDParameters(gravity=False, translation=3000.0))
+    goal = SOURCES[TipReference](robot, q).sample(0.0)
+    controller = TaskSpacePD(robot, TaskSpacePDParameters(gravity=False, translation=3000.0))
     motion = follow(robot, controller, lambda _: goal, 4.0, q)
-    at_rest, error = motion.q[-1], hand_errors(robot, motion)[-1]
+    at_rest, error = motion.q[-1], tip_errors(robot, motion)[-1]
     np.testing.assert_allclose(robot.dynamics().jacobian(at_rest)[[0, 2]].T @ (3000.0 * error),
                                robot.dynamics().gravity(at_rest), atol=0.02)
 
@@ -85,8 +85,8 @@ def test_without_gravity_compensation_the_springs_are_stretched_by_the_weight():
 def test_on_a_circle_it_lags_but_comes_back(name):
     robot = ROBOTS[name]
     q = np.array(BENT[name])
-    motion = follow(robot, WorkspacePD(robot), hand_circle(robot, q).sample, 3.5, q)
-    errors = np.linalg.norm(hand_errors(robot, motion)[:, : 3 if robot.n > 2 else 2], axis=1)
+    motion = follow(robot, TaskSpacePD(robot), tip_circle(robot, q).sample, 3.5, q)
+    errors = np.linalg.norm(tip_errors(robot, motion)[:, : 3 if robot.n > 2 else 2], axis=1)
     assert errors.max() < 0.16 and errors[-1] < 0.02
 
 
@@ -94,4 +94,4 @@ def test_on_a_circle_it_lags_but_comes_back(name):
                                    {"axes": "x y q"}])
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
-        WorkspacePD(ROBOTS["scara"], WorkspacePDParameters(**wrong))
+        TaskSpacePD(ROBOTS["scara"], TaskSpacePDParameters(**wrong))

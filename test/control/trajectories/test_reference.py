@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.control import CartesianReference, ForceReference
+from robodyn_ros.control import ForceReference, TipReference
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES, JointReferenceSource
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.kinematics.quaternions import rotation_from_quaternion
 from robodyn_ros.resources import robot_file
 
@@ -87,18 +87,18 @@ def test_holding_forgets_all_trajectories(source):
     assert source.sample(4.0).q == [-1.0]
 
 
-@pytest.mark.parametrize("kind", [CartesianReference, ForceReference])
+@pytest.mark.parametrize("kind", [TipReference, ForceReference])
 def test_poses_are_held_and_followed(kind):
     robot = Robot.from_urdf(robot_file("arm6"))
     q = np.random.default_rng(0).normal(size=6)
     source = SOURCES[kind](robot, q)
     held, pose = source.sample(0.0), robot.dynamics().forward_kinematics(q)
-    assert type(held) is kind and source.accepts is CartesianReference
+    assert type(held) is kind and source.accepts is TipReference
     np.testing.assert_allclose(held.position, pose[:3, 3])
     np.testing.assert_allclose(rotation_from_quaternion(held.quaternion), pose[:3, :3], atol=1e-12)
     assert not held.twist.any() and not held.acceleration.any()
     goal = held.position + 0.1
-    source.follow(CartesianTrajectory.line(source.peek(1.0), 1.0, 2.0, goal))
+    source.follow(TipTrajectory.line(source.peek(1.0), 1.0, 2.0, goal))
     assert source.moving() and type(source.sample(2.0)) is kind
     np.testing.assert_allclose(source.sample(2.0).position, held.position + 0.05)
     np.testing.assert_allclose(source.sample(9.0).position, goal)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 from robodyn_ros import InputError
-from robodyn_ros.control import CartesianReference
-from robodyn_ros.control.trajectories.tip_trajectory import CartesianTrajectory, least_duration
+from robodyn_ros.control import TipReference
+from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory, least_duration
 
 REST = np.zeros(6)
-START = CartesianReference(np.array([0.4, -0.1, 0.3]), np.array([0.0, 0.0, 0.0, 1.0]), REST, REST)
+START = TipReference(np.array([0.4, -0.1, 0.3]), np.array([0.0, 0.0, 0.0, 1.0]), REST, REST)
 GOAL = np.array([0.1, 0.2, 0.5])
 TURN = Rotation.from_rotvec([0.4, -1.1, 0.7])
 
@@ -19,7 +19,7 @@ TURN = Rotation.from_rotvec([0.4, -1.1, 0.7])
 def random_start(seed):
     rng = np.random.default_rng(seed)
     quaternion = Rotation.from_rotvec(rng.normal(size=3)).as_quat()
-    return CartesianReference(rng.normal(size=3), quaternion, *rng.normal(size=(2, 6)))
+    return TipReference(rng.normal(size=3), quaternion, *rng.normal(size=(2, 6)))
 
 
 def check_rates(trajectory):
@@ -40,7 +40,7 @@ def check_same_pose(first, second, tolerance=1e-12):
 
 
 def test_from_rest_the_line_is_straight_and_the_turn_a_slerp_at_quintic_speed():
-    trajectory = CartesianTrajectory.line(START, 2.0, 3.0, GOAL, TURN.as_quat())
+    trajectory = TipTrajectory.line(START, 2.0, 3.0, GOAL, TURN.as_quat())
     slerp = Slerp([0.0, 1.0], Rotation.concatenate([Rotation.identity(), TURN]))
     for u in np.linspace(0.0, 1.0, 11):
         share = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
@@ -54,8 +54,8 @@ def test_from_rest_the_line_is_straight_and_the_turn_a_slerp_at_quintic_speed():
 def test_any_motion_under_way_is_continued_smoothly_and_ends_at_the_goal(seed, duration):
     start, goal = random_start(seed), random_start(seed + 1)
     for trajectory in (
-        CartesianTrajectory.line(start, 1.0, duration, goal.position, goal.quaternion),
-        CartesianTrajectory.circle(start, 1.0, duration, goal.position, goal.twist[:3], 4.0, goal.quaternion),
+        TipTrajectory.line(start, 1.0, duration, goal.position, goal.quaternion),
+        TipTrajectory.circle(start, 1.0, duration, goal.position, goal.twist[:3], 4.0, goal.quaternion),
     ):
         first = trajectory.sample(1.0)
         check_same_pose(first, start, 1e-9)
@@ -67,30 +67,30 @@ def test_any_motion_under_way_is_continued_smoothly_and_ends_at_the_goal(seed, d
         just_before = trajectory.sample(1.0 + duration - 1e-9)
         np.testing.assert_allclose(just_before.position, last.position, atol=1e-7)
     np.testing.assert_allclose(
-        CartesianTrajectory.line(start, 1.0, duration, goal.position).sample(9.0).position, goal.position, atol=1e-12)
+        TipTrajectory.line(start, 1.0, duration, goal.position).sample(9.0).position, goal.position, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rates_are_the_derivatives(seed):
     start = random_start(seed)
-    check_rates(CartesianTrajectory.line(start, 0.5, 2.0, GOAL, TURN.as_quat()))
-    check_rates(CartesianTrajectory.circle(start, 0.5, 2.0, GOAL, [0.0, 1.0, 1.0], 7.0, TURN.as_quat()))
+    check_rates(TipTrajectory.line(start, 0.5, 2.0, GOAL, TURN.as_quat()))
+    check_rates(TipTrajectory.circle(start, 0.5, 2.0, GOAL, [0.0, 1.0, 1.0], 7.0, TURN.as_quat()))
 
 
 def test_a_circle_keeps_its_distance_and_comes_back():
     center, axis = np.array([0.2, -0.1, 0.9]), np.array([0.0, 0.0, 2.0])
-    trajectory = CartesianTrajectory.circle(START, 0.0, 4.0, center, axis)
+    trajectory = TipTrajectory.circle(START, 0.0, 4.0, center, axis)
     positions = trajectory.samples(np.linspace(0.0, 4.0, 50)).position
     np.testing.assert_allclose(np.linalg.norm(positions[:, :2] - center[:2], axis=1), 0.2, atol=1e-12)
     np.testing.assert_allclose(positions[:, 2], START.position[2], atol=1e-12)
     np.testing.assert_allclose(positions[-1], START.position, atol=1e-12)
     np.testing.assert_allclose(trajectory.sample(2.0).position, [0.0, -0.1, 0.3], atol=1e-12)
-    quarter = CartesianTrajectory.circle(START, 0.0, 4.0, center, axis, np.pi / 2).sample(4.0)
+    quarter = TipTrajectory.circle(START, 0.0, 4.0, center, axis, np.pi / 2).sample(4.0)
     np.testing.assert_allclose(quarter.position, [0.2, 0.1, 0.3], atol=1e-12)  # counter-clockwise
 
 
 def test_joining_from_elsewhere_ends_at_the_same_time_at_the_same_pose():
-    planned = CartesianTrajectory.line(START, 1.0, 2.0, GOAL, TURN.as_quat())
+    planned = TipTrajectory.line(START, 1.0, 2.0, GOAL, TURN.as_quat())
     elsewhere = random_start(3)
     joined = planned.joined(elsewhere, 1.5)
     assert (joined.start_time, joined.end_time) == (1.5, 3.0)
@@ -106,7 +106,7 @@ def test_joining_from_elsewhere_ends_at_the_same_time_at_the_same_pose():
 def test_least_duration_keeps_to_the_speeds():
     for goal, quaternion in ((GOAL, None), (START.position, TURN.as_quat())):
         duration = least_duration(START, goal, quaternion, speed=0.2, angular_speed=0.4)
-        samples = CartesianTrajectory.line(START, 0.0, duration, goal, quaternion).samples(
+        samples = TipTrajectory.line(START, 0.0, duration, goal, quaternion).samples(
             np.linspace(0.0, duration, 201))
         peaks = [np.linalg.norm(samples.twist[:, part], axis=1).max() for part in (slice(3), slice(3, 6))]
         assert max(peaks[0] / 0.2, peaks[1] / 0.4) == pytest.approx(1.0, abs=1e-6)
@@ -115,15 +115,15 @@ def test_least_duration_keeps_to_the_speeds():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: CartesianTrajectory.line(START, 0.0, 0.0, GOAL), "duration"),
-        (lambda: CartesianTrajectory.line(START, 0.0, np.nan, GOAL), "duration"),
-        (lambda: CartesianTrajectory.line(START, 0.0, 1.0, GOAL[:2]), "position.*shape"),
-        (lambda: CartesianTrajectory.line(START, 0.0, 1.0, [0.0, np.inf, 0.0]), "position.*finite"),
-        (lambda: CartesianTrajectory.line(START, 0.0, 1.0, GOAL, [0.0, 0.0, 0.0, 0.0]), "unit length"),
-        (lambda: CartesianTrajectory.line(START, 0.0, 1.0, GOAL, [1.0, 0.0, 0.0]), "quaternion.*shape"),
-        (lambda: CartesianTrajectory.circle(START, 0.0, 1.0, GOAL, [0.0, 0.0, 0.0]), "axis with a direction"),
-        (lambda: CartesianTrajectory.circle(START, 0.0, 1.0, GOAL, [0, 0, 1], np.inf), "finite angle"),
-        (lambda: CartesianTrajectory.circle(START, 0.0, 1.0, START.position, [0, 0, 1]), "off the circle's axis"),
+        (lambda: TipTrajectory.line(START, 0.0, 0.0, GOAL), "duration"),
+        (lambda: TipTrajectory.line(START, 0.0, np.nan, GOAL), "duration"),
+        (lambda: TipTrajectory.line(START, 0.0, 1.0, GOAL[:2]), "position.*shape"),
+        (lambda: TipTrajectory.line(START, 0.0, 1.0, [0.0, np.inf, 0.0]), "position.*finite"),
+        (lambda: TipTrajectory.line(START, 0.0, 1.0, GOAL, [0.0, 0.0, 0.0, 0.0]), "unit length"),
+        (lambda: TipTrajectory.line(START, 0.0, 1.0, GOAL, [1.0, 0.0, 0.0]), "quaternion.*shape"),
+        (lambda: TipTrajectory.circle(START, 0.0, 1.0, GOAL, [0.0, 0.0, 0.0]), "axis with a direction"),
+        (lambda: TipTrajectory.circle(START, 0.0, 1.0, GOAL, [0, 0, 1], np.inf), "finite angle"),
+        (lambda: TipTrajectory.circle(START, 0.0, 1.0, START.position, [0, 0, 1]), "off the circle's axis"),
     ],
 )
 def test_what_cannot_be_is_refused(make, words):

@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros import Robot
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import controller_names, load_controller
-from robodyn_ros.control.trajectories.tip_reference import CartesianReference, ForceReference
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.nodes.common.messages import to_nanoseconds
 from robodyn_ros.nodes.common.poses import to_pose
 from robodyn_ros.resources import robot_file
@@ -65,7 +65,7 @@ def test_every_ordered_pair_of_controllers_is_swapped_in_motion(rig):
         here = np.array(rig.next().feedback.positions)
         if FOLLOWS[before] is JointReference:
             rig.publisher.publish(trajectory([0.5], [TURNING_POINTS[farthest(TURNING_POINTS, here)]]))
-        elif FOLLOWS[before] in (CartesianReference, ForceReference):
+        elif FOLLOWS[before] in (TipReference, ForceReference):
             # Where the tip is not: the arm may have come to a place with its elbow on the other side.
             tip = ROBOT.dynamics().forward_kinematics(here)
             pose = PoseStamped(pose=to_pose(TURNING_POSES[farthest(TURNING_POSES[:, :3, 3], tip[:3, 3])]))

@@ -19,7 +19,7 @@ NAN = float("nan")
 LINE, CIRCLE = CartesianSegment.LINE, CartesianSegment.CIRCLE
 
 
-class CartesianRig(Rig):
+class TipRig(Rig):
     """A rig whose arm starts bent, under a controller of the tip link's pose."""
 
     def __enter__(self):
@@ -76,7 +76,7 @@ def wrench_message(force, frame=BASE):
 
 @pytest.fixture(scope="module")
 def rig(ros):
-    with CartesianRig(ros, "arm6", "/cartesian") as rig:
+    with TipRig(ros, "arm6", "/cartesian") as rig:
         yield rig
         for node in rig.nodes.values():
             node.stop()
@@ -171,7 +171,7 @@ def test_bad_messages_are_rejected_and_counted(rig):
 def test_each_kind_of_trajectory_needs_a_controller_that_follows_it(rig):
     position, rotation = rig.bend("resolved_acceleration")
     rig.publisher.publish(trajectory([1.0], [ELBOW_BENT], ROBOT.joint_names))
-    rig.nodes["controller"].wait_for_output("follows a CartesianReference, not a JointReference")
+    rig.nodes["controller"].wait_for_output("follows a TipReference, not a JointReference")
     rig.set(controller="pd_gravity")
     before = rig.rejected("pose")
     rig.pose.publish(pose_message(position, rotation))
