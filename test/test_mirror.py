@@ -14,7 +14,6 @@ TESTED_BY = {
     "compile/bound_text.py": "compile/test_bound.py",
     "compile/fast_call.py": "compile/test_kernel.py",
     "compile/layout_text.py": "compile/test_batch.py",
-    "compile/operations.py": "compile/test_functions.py",
     "compile/procedure_form.py": "compile/test_procedure.py",
     "compile/procedure_text.py": "compile/test_procedure.py",
     "compile/samples.py": "compile/test_batch.py",

@@ -1,7 +1,8 @@
 """A formula in, machine code out: tracing onto a tape, LLVM back end, calls from Python."""
 
-from robodyn_ros.compile.derivatives import derivative, derivative_at, inline
-from robodyn_ros.compile.functions import (
+from robodyn_ros.compile.derivatives import derivative, derivative_at
+from robodyn_ros.compile.kernel import Kernel, compile_function
+from robodyn_ros.compile.operations import (
     arctan2,
     clip,
     equal,
@@ -14,10 +15,9 @@ from robodyn_ros.compile.functions import (
     sign,
     where,
 )
-from robodyn_ros.compile.kernel import Kernel, compile_function
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile
-from robodyn_ros.compile.tape import Tape, trace
+from robodyn_ros.compile.tape import Tape, inline, trace
 
 __all__ = [
     "Compute",

@@ -1,20 +1,16 @@
-"""Exact derivatives: of a tape as another tape, of a function where it stands.
+"""Exact derivatives of tapes and functions, by the chain rule on traced values.
 
-Each operation's own derivative is known, and the chain rule does the rest, on symbols: what comes out is simplified,
-shares what it has in common with the function itself, and compiles like everything traced. Nothing is approximated.
+Tracing simplifies a derivative and shares its common terms with the function; the result compiles like any other tape.
 """
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from robodyn_ros.compile import functions
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.scalar import Scalar
-from robodyn_ros.compile.tape import Shape, Tape, trace
+from robodyn_ros.compile.tape import Shape, Tape, inline, trace
 from robodyn_ros.errors import InputError
 
 Mode = Literal["forward", "reverse"]
@@ -48,7 +44,7 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
 
     def jacobian(*arrays: np.ndarray) -> np.ndarray:
         elements = [element for array in arrays for element in array.reshape(-1)]
-        return slopes(tape, _values(tape, elements), columns).reshape(shape)
+        return slopes(tape, tape.values(elements), columns).reshape(shape)
 
     return trace(jacobian, tape.inputs)
 
@@ -77,31 +73,6 @@ def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray],
     return inline(derivative(trace(function, inputs), f"argument{wrt}"), *arrays)
 
 
-def inline(tape: Tape, *arrays: np.ndarray) -> np.ndarray:
-    """What a tape computes, of floats as of traced values: so one trace may hold another.
-
-    Args:
-        tape: What to compute.
-        *arrays: One per input, of its shape.
-
-    Returns:
-        Shape ``tape.output_shape``, of floats if all arrays are.
-
-    Raises:
-        InputError: An array is missing, superfluous, or of another shape.
-    """
-    given = [np.asarray(array) for array in arrays]
-    if all(array.dtype != object for array in given):
-        return tape.evaluate(*given)
-    if [array.shape for array in given] != list(tape.inputs.values()):
-        shapes = ", ".join(str(array.shape) for array in given)
-        raise InputError(f"tape: expected arrays of the shapes {tape.inputs}, received {shapes}")
-    values = _values(tape, [element for array in given for element in array.reshape(-1)])
-    result = np.empty(len(tape.outputs), dtype=object)
-    result[:] = [values[entry] for entry in tape.outputs.tolist()]
-    return result.reshape(tape.output_shape)
-
-
 def _shape_of(tape: Tape, names: list[str], alone: bool) -> Shape:
     """The axes that the derivative has after those of the result."""
     for name in names:
@@ -122,56 +93,6 @@ def _columns(tape: Tape, names: list[str]) -> dict[int, int]:
     return {position: column for column, position in enumerate(positions)}
 
 
-def _values(tape: Tape, elements: Sequence[Any]) -> list[Any]:
-    """The value of every entry, given those of the input elements."""
-    values: list[Any] = []
-    for code, operands in zip(tape.codes.tolist(), tape.operands.tolist(), strict=True):
-        if code == op.INPUT:
-            values.append(elements[operands[0]])
-        elif code == op.CONSTANT:
-            values.append(float(tape.constants[operands[0]]))
-        else:
-            values.append(_computed(code, [values[operand] for operand in operands if operand >= 0]))
-    return values
-
-
-def _computed(code: int, operands: list[Any]) -> Any:
-    """One operation on floats and traced values."""
-    if any(operand.__class__ is Scalar for operand in operands):
-        return _TRACED[code](*operands)
-    with np.errstate(all="ignore"):
-        return float(op.OPERATIONS[code].evaluate(*operands))
-
-
-_TRACED: dict[int, Callable[..., Any]] = {
-    op.ADD: operator.add,
-    op.SUBTRACT: operator.sub,
-    op.MULTIPLY: operator.mul,
-    op.DIVIDE: operator.truediv,
-    op.NEGATE: operator.neg,
-    op.SQRT: np.sqrt,
-    op.ABSOLUTE: abs,
-    op.SIGN: functions.sign,
-    op.MINIMUM: functions.minimum,
-    op.MAXIMUM: functions.maximum,
-    op.SIN: np.sin,
-    op.COS: np.cos,
-    op.TAN: np.tan,
-    op.ARCSIN: np.arcsin,
-    op.ARCCOS: np.arccos,
-    op.ARCTAN: np.arctan,
-    op.ARCTAN2: np.arctan2,
-    op.EXP: np.exp,
-    op.LOG: np.log,
-    op.TANH: np.tanh,
-    op.POWER: operator.pow,
-    op.LESS: functions.less,
-    op.LESS_EQUAL: functions.less_equal,
-    op.EQUAL: functions.equal,
-    op.WHERE: functions.where,
-}
-"""The operations on traced values, some of which may be floats."""
-
 Slopes = dict[int, Any]
 """Slopes that are not zero: in forward mode by column, in reverse mode by row of the derivative."""
 
@@ -186,9 +107,9 @@ def _forward(tape: Tape, values: list[Any], columns: dict[int, int]) -> np.ndarr
                 own[columns[operands[0]]] = 1.0
         elif code != op.CONSTANT:
             given = [values[operand] for operand in operands if operand >= 0]
-            for place in range(len(given)):
-                if slopes[operands[place]]:
-                    _add(own, slopes[operands[place]], _PARTIALS[code](place, values[entry], *given))
+            for operand, partial in zip(operands, op.OPERATIONS[code].partials, strict=False):
+                if slopes[operand]:
+                    _add(own, slopes[operand], partial(values[entry], *given))
         slopes.append(own)
     result = np.zeros((len(tape.outputs), len(columns)), dtype=object)
     for row, entry in enumerate(tape.outputs.tolist()):
@@ -218,23 +139,11 @@ def _reverse(tape: Tape, values: list[Any], columns: dict[int, int]) -> np.ndarr
                 result[row, columns[operands[entry][0]]] = slope
             continue
         given = [values[operand] for operand in operands[entry] if operand >= 0]
-        for place in range(len(given)):
-            if relevant[operands[entry][place]]:
-                partial = _PARTIALS[codes[entry]](place, values[entry], *given)
-                _add(slopes[operands[entry][place]], slopes[entry], partial)
+        for operand, partial in zip(operands[entry], op.OPERATIONS[codes[entry]].partials, strict=False):
+            if relevant[operand]:
+                _add(slopes[operand], slopes[entry], partial(values[entry], *given))
         slopes[entry] = {}
     return result
-
-
-class _IfTrue:
-    """The partial derivative 1 or 0, as a condition has it; what it is not 1 for is left out, were it NaN."""
-
-    def __init__(self, condition: Any, when: bool) -> None:
-        self._condition, self._when = condition, when
-
-    def __mul__(self, slope: Any) -> Any:
-        given = (slope, 0.0) if self._when else (0.0, slope)
-        return functions.where(self._condition, *given)
 
 
 def _add(total: Slopes, slopes: Slopes, partial: Any) -> None:
@@ -245,42 +154,3 @@ def _add(total: Slopes, slopes: Slopes, partial: Any) -> None:
         term = partial * slope
         known = total.get(key)
         total[key] = term if known is None else known + term
-
-
-def _first_if(condition: Any, place: int) -> _IfTrue:
-    """The partial derivatives of a choice between two operands."""
-    return _IfTrue(condition, when=place == 0)
-
-
-def _power_partial(place: int, result: Any, base: Any, exponent: Any) -> Any:
-    return exponent * base ** (exponent - 1.0) if place == 0 else result * np.log(base)
-
-
-_PARTIALS: dict[int, Callable[..., Any]] = {
-    op.ADD: lambda place, _result, _a, _b: 1.0,
-    op.SUBTRACT: lambda place, _result, _a, _b: 1.0 if place == 0 else -1.0,
-    op.MULTIPLY: lambda place, _result, a, b: b if place == 0 else a,
-    op.DIVIDE: lambda place, result, _a, b: 1.0 / b if place == 0 else -(result * (1.0 / b)),
-    op.NEGATE: lambda _place, _result, _a: -1.0,
-    op.SQRT: lambda _place, result, _a: 0.5 / result,
-    op.ABSOLUTE: lambda _place, _result, a: functions.sign(a),
-    op.SIGN: lambda _place, _result, _a: 0.0,
-    op.MINIMUM: lambda place, _result, a, b: _first_if(functions.less_equal(a, b), place),
-    op.MAXIMUM: lambda place, _result, a, b: _first_if(functions.less_equal(b, a), place),
-    op.SIN: lambda _place, _result, a: np.cos(a),
-    op.COS: lambda _place, _result, a: -np.sin(a),
-    op.TAN: lambda _place, result, _a: 1.0 + result * result,
-    op.ARCSIN: lambda _place, _result, a: 1.0 / np.sqrt(1.0 - a * a),
-    op.ARCCOS: lambda _place, _result, a: -1.0 / np.sqrt(1.0 - a * a),
-    op.ARCTAN: lambda _place, _result, a: 1.0 / (1.0 + a * a),
-    op.ARCTAN2: lambda place, _result, y, x: (x if place == 0 else -y) / (x * x + y * y),
-    op.EXP: lambda _place, result, _a: result,
-    op.LOG: lambda _place, _result, a: 1.0 / a,
-    op.TANH: lambda _place, result, _a: 1.0 - result * result,
-    op.POWER: _power_partial,
-    op.LESS: lambda _place, _result, _a, _b: 0.0,
-    op.LESS_EQUAL: lambda _place, _result, _a, _b: 0.0,
-    op.EQUAL: lambda _place, _result, _a, _b: 0.0,
-    op.WHERE: lambda place, _result, condition, _a, _b: 0.0 if place == 0 else _first_if(condition, place - 1),
-}
-"""d result / d operand at a place, given the place, the result and the operands."""

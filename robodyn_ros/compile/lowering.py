@@ -10,22 +10,6 @@ from robodyn_ros.compile.partition import Step, partition
 from robodyn_ros.compile.tape import Tape
 from robodyn_ros.compile.trigonometry import float_type, literal, mangled, sincos_function
 
-ARITHMETIC = {op.ADD: "fadd", op.SUBTRACT: "fsub", op.MULTIPLY: "fmul", op.DIVIDE: "fdiv"}
-COMPARISONS = {op.LESS: "olt", op.LESS_EQUAL: "ole", op.EQUAL: "oeq"}
-INTRINSICS = {op.SQRT: "llvm.sqrt", op.ABSOLUTE: "llvm.fabs", op.MINIMUM: "llvm.minimum", op.MAXIMUM: "llvm.maximum"}
-LIBRARY = {
-    op.TAN: "tan",
-    op.ARCSIN: "asin",
-    op.ARCCOS: "acos",
-    op.ARCTAN: "atan",
-    op.ARCTAN2: "atan2",
-    op.EXP: "exp",
-    op.LOG: "log",
-    op.TANH: "tanh",
-    op.POWER: "pow",
-}
-"""Functions of the C library, called number by number."""
-
 FREEDOM = "contract"
 """What LLVM may do to sums and products: fuse them. Reordering would lose NaN ((a + b) - a is b) and gains no time."""
 
@@ -36,8 +20,9 @@ DECLARATIONS = "".join(
     [
         "declare double @sin(double) nounwind\ndeclare double @cos(double) nounwind\n",
         *(
-            f"declare double @{name}({', '.join(['double'] * op.OPERATIONS[code].operand_count)}) nounwind\n"
-            for code, name in LIBRARY.items()
+            f"declare double @{row.llvm}({', '.join(['double'] * row.operand_count)}) nounwind\n"
+            for row in op.OPERATIONS
+            if row.lowering == "library"
         ),
         '!0 = !{!"branch_weights", i32 1, i32 100000}\n',
     ]
@@ -218,7 +203,7 @@ class Helpers:
 
     def library(self, code: int) -> str:
         """Name of the function that calls the C library for each lane."""
-        function, width, kind = LIBRARY[code], self.width, float_type(self.width)
+        function, width, kind = op.OPERATIONS[code].llvm, self.width, float_type(self.width)
         if width == 1:
             return function
         name = f"{function}_lanes"
@@ -331,16 +316,15 @@ class _Piece:
         """The last instruction of an entry, those before it appended."""
         code, kind = self._codes[entry], self._kind
         values = [self._value(operand) for operand in self._operands[entry] if operand >= 0]
-        if code in ARITHMETIC:
-            return f"{ARITHMETIC[code]} {FREEDOM} {kind} {values[0]}, {values[1]}"
-        if code == op.NEGATE:
-            return f"fneg {FREEDOM} {kind} {values[0]}"
-        if code in INTRINSICS or code in LIBRARY:
+        row = op.OPERATIONS[code]
+        if row.lowering == "instruction":
+            return f"{row.llvm} {FREEDOM} {kind} {', '.join(values)}"
+        if row.lowering == "intrinsic" or row.lowering == "library":
             given = ", ".join(f"{kind} {value}" for value in values)
-            if code in LIBRARY:
+            if row.lowering == "library":
                 return f"call {kind} @{self._helpers.library(code)}({given})"
-            return f"call {kind} @{INTRINSICS[code]}.{mangled(self._width)}({given})"
-        if code in COMPARISONS:
+            return f"call {kind} @{row.llvm}.{mangled(self._width)}({given})"
+        if row.lowering == "comparison":
             self._truths[entry] = f"{name}t"
         truth = self._truths.get(self._operands[entry][0]) if code == op.WHERE else None
         return self._choice(code, name, truth, *values)
@@ -350,8 +334,8 @@ class _Piece:
         kind, append = self._kind, self.lines.append
         truth = "i1" if self._width == 1 else f"<{self._width} x i1>"
         zero, one, minus_one = (literal(value, self._width) for value in (0.0, 1.0, -1.0))
-        if code in COMPARISONS:
-            append(f"  {name}t = fcmp {COMPARISONS[code]} {kind} {a}, {b}")
+        if op.OPERATIONS[code].lowering == "comparison":
+            append(f"  {name}t = fcmp {op.OPERATIONS[code].llvm} {kind} {a}, {b}")
             return f"select {truth} {name}t, {kind} {one}, {kind} {zero}"
         if code == op.SIGN:
             append(f"  {name}n = fcmp olt {kind} {a}, {zero}")

@@ -1,71 +1,235 @@
-"""The operations a tape may hold: their codes, operand counts, and meaning as NumPy functions.
+"""The operations of a tape, each declared once, and the functions that formulas use instead of a branch.
 
-Codes are plain integers: they are compared and hashed once per traced operation, where an Enum would cost more than
-the operation itself.
+A row of the table says how an operation is evaluated on numbers, recorded on traced values, differentiated, and lowered
+to LLVM. Codes are plain integers: tracing compares and hashes one per operation, where an Enum would cost more than the
+operation itself.
+
+`np.where`, `np.minimum`, `np.maximum`, `np.sign`, `np.clip` and comparisons of arrays decide with ``bool()``, which a
+traced value does not have. The functions at the end of this file do the same element by element, with NumPy's
+broadcasting, on floats, arrays and traced values.
 """
 
+import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-INPUT, CONSTANT = 0, 1
-ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = 2, 3, 4, 5, 6
-SQRT, ABSOLUTE, SIGN, MINIMUM, MAXIMUM = 7, 8, 9, 10, 11
-SIN, COS, TAN, ARCSIN, ARCCOS, ARCTAN, ARCTAN2 = 12, 13, 14, 15, 16, 17, 18
-EXP, LOG, TANH, POWER = 19, 20, 21, 22
-LESS, LESS_EQUAL, EQUAL, WHERE = 23, 24, 25, 26
+from robodyn_ros.errors import CompileError
+
+Function = Callable[..., Any]
 
 
 class Operation(NamedTuple):
-    """What one code stands for: its name, how many operands it takes, and its meaning on floats and float arrays."""
+    """One row of the table.
+
+    Attributes:
+        name: For messages and, where NumPy has the function, NumPy's name.
+        operand_count: Number of operands.
+        evaluate: The operation on floats and float arrays.
+        partials: d result / d operand for each operand, as functions of the result and the operands; empty if all are
+            zero.
+        lowering: What implements it: an LLVM instruction, a comparison, an LLVM intrinsic, a function of the C library
+            called number by number, or ``special`` code in `lowering`.
+        llvm: Name of the instruction, predicate, intrinsic or library function.
+        record: The operation on traced values and floats; None if it is recorded as it stands.
+        symmetry: ``odd`` for f(-x) = -f(x), ``even`` for f(-x) = f(x).
+    """
 
     name: str
     operand_count: int
-    evaluate: Callable[..., Any]
+    evaluate: Function
+    partials: tuple[Function, ...] = ()
+    lowering: Literal["instruction", "comparison", "intrinsic", "library", "special"] = "special"
+    llvm: str = ""
+    record: Function | None = None
+    symmetry: Literal["", "odd", "even"] = ""
 
 
-def _comparison(compare: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A comparison whose truth is the number 1.0 or 0.0, as everywhere on the tape."""
+OPERATIONS: list[Operation] = []
+"""The rows; an operation's code is its position."""
+
+
+def _operation(name: str, operand_count: int, evaluate: Function, *partials: Function, **columns: Any) -> int:
+    """Add a row and return its code."""
+    OPERATIONS.append(Operation(name, operand_count, evaluate, partials, **columns))
+    return len(OPERATIONS) - 1
+
+
+def apply(code: int, *operands: Any) -> Any:
+    """An operation on numbers; recorded if an operand is a traced value.
+
+    Args:
+        code: Code of the operation.
+        *operands: Floats, float arrays, or traced values and numbers.
+
+    Raises:
+        CompileError: An operand beside a traced value is not a number.
+    """
+    operation = OPERATIONS[code]
+    for operand in operands:
+        recorder = getattr(operand, "recorder", None)
+        if recorder is not None:
+            if operation.record is not None:
+                return operation.record(*operands)
+            result = recorder.apply(code, operands)
+            if result is NotImplemented:
+                types = " and ".join(type(other).__name__ for other in operands)
+                raise CompileError(f"{operation.name}: expected numbers or traced values, received {types}")
+            return result
+    value = operation.evaluate(*operands)
+    return float(value) if value.__class__ is np.float64 else value
+
+
+class _OnBranch:
+    """The slope 1 on the chosen branch and 0 on the other; selecting drops a NaN slope of the branch not chosen."""
+
+    def __init__(self, condition: Any, *, when: bool) -> None:
+        self._condition, self._when = condition, when
+
+    def __mul__(self, slope: Any) -> Any:
+        on_true, on_false = (slope, 0.0) if self._when else (0.0, slope)
+        return apply(WHERE, self._condition, on_true, on_false)
+
+
+def _truth(compare: Function) -> Function:
+    """A comparison that returns the numbers 1.0 and 0.0."""
     return lambda a, b: compare(a, b) * 1.0
 
 
-def _not_computed(*_operands: object) -> np.ndarray:
+def _not_computed(*_operands: object) -> Any:
     raise TypeError("inputs and constants are read, not computed")
 
 
-OPERATIONS: dict[int, Operation] = {
-    INPUT: Operation("input", 0, _not_computed),
-    CONSTANT: Operation("constant", 0, _not_computed),
-    ADD: Operation("add", 2, np.add),
-    SUBTRACT: Operation("subtract", 2, np.subtract),
-    MULTIPLY: Operation("multiply", 2, np.multiply),
-    DIVIDE: Operation("divide", 2, np.divide),
-    NEGATE: Operation("negate", 1, np.negative),
-    SQRT: Operation("sqrt", 1, np.sqrt),
-    ABSOLUTE: Operation("absolute", 1, np.absolute),
-    SIGN: Operation("sign", 1, np.sign),
-    MINIMUM: Operation("minimum", 2, np.minimum),
-    MAXIMUM: Operation("maximum", 2, np.maximum),
-    SIN: Operation("sin", 1, np.sin),
-    COS: Operation("cos", 1, np.cos),
-    TAN: Operation("tan", 1, np.tan),
-    ARCSIN: Operation("arcsin", 1, np.arcsin),
-    ARCCOS: Operation("arccos", 1, np.arccos),
-    ARCTAN: Operation("arctan", 1, np.arctan),
-    ARCTAN2: Operation("arctan2", 2, np.arctan2),
-    EXP: Operation("exp", 1, np.exp),
-    LOG: Operation("log", 1, np.log),
-    TANH: Operation("tanh", 1, np.tanh),
-    POWER: Operation("power", 2, np.power),
-    LESS: Operation("less", 2, _comparison(np.less)),
-    LESS_EQUAL: Operation("less_equal", 2, _comparison(np.less_equal)),
-    EQUAL: Operation("equal", 2, _comparison(np.equal)),
-    WHERE: Operation("where", 3, lambda condition, a, b: np.where(np.not_equal(condition, 0.0), a, b)),
+def _choose(condition: Any, a: Any, b: Any) -> Any:
+    chosen: Any = np.where(np.not_equal(condition, 0.0), a, b)
+    return chosen[()]
+
+
+def _record_where(condition: Any, a: Any, b: Any) -> Any:
+    """Record a choice, unless it can be made while tracing."""
+    if not hasattr(condition, "recorder"):
+        return a if condition else b
+    if a is b:
+        return a
+    result = condition.recorder.apply(WHERE, (condition, a, b))
+    if result is NotImplemented:
+        types = f"{type(a).__name__} and {type(b).__name__}"
+        raise CompileError(f"where: expected numbers to choose from, received {types}")
+    return result
+
+
+INPUT = _operation("input", 0, _not_computed)
+CONSTANT = _operation("constant", 0, _not_computed)
+ADD = _operation("add", 2, np.add, lambda _, a, b: 1.0, lambda _, a, b: 1.0,
+                 lowering="instruction", llvm="fadd", record=operator.add)
+SUBTRACT = _operation("subtract", 2, np.subtract, lambda _, a, b: 1.0, lambda _, a, b: -1.0,
+                      lowering="instruction", llvm="fsub", record=operator.sub)
+MULTIPLY = _operation("multiply", 2, np.multiply, lambda _, a, b: b, lambda _, a, b: a,
+                      lowering="instruction", llvm="fmul", record=operator.mul)
+DIVIDE = _operation("divide", 2, np.divide, lambda _, a, b: 1.0 / b, lambda result, a, b: -(result * (1.0 / b)),
+                    lowering="instruction", llvm="fdiv", record=operator.truediv)
+NEGATE = _operation("negate", 1, np.negative, lambda _, a: -1.0,
+                    lowering="instruction", llvm="fneg", record=operator.neg)
+SIGN = _operation("sign", 1, np.sign, symmetry="odd")
+LESS = _operation("less", 2, _truth(np.less), lowering="comparison", llvm="olt")
+LESS_EQUAL = _operation("less_equal", 2, _truth(np.less_equal), lowering="comparison", llvm="ole")
+EQUAL = _operation("equal", 2, _truth(np.equal), lowering="comparison", llvm="oeq")
+SQRT = _operation("sqrt", 1, np.sqrt, lambda result, a: 0.5 / result, lowering="intrinsic", llvm="llvm.sqrt")
+ABSOLUTE = _operation("absolute", 1, np.absolute, lambda _, a: apply(SIGN, a),
+                      lowering="intrinsic", llvm="llvm.fabs", symmetry="even")
+MINIMUM = _operation("minimum", 2, np.minimum, lambda _, a, b: _OnBranch(apply(LESS_EQUAL, a, b), when=True),
+                     lambda _, a, b: _OnBranch(apply(LESS_EQUAL, a, b), when=False),
+                     lowering="intrinsic", llvm="llvm.minimum")
+MAXIMUM = _operation("maximum", 2, np.maximum, lambda _, a, b: _OnBranch(apply(LESS_EQUAL, b, a), when=True),
+                     lambda _, a, b: _OnBranch(apply(LESS_EQUAL, b, a), when=False),
+                     lowering="intrinsic", llvm="llvm.maximum")
+SIN = _operation("sin", 1, np.sin, lambda _, a: np.cos(a), symmetry="odd")
+COS = _operation("cos", 1, np.cos, lambda _, a: -np.sin(a), symmetry="even")
+TAN = _operation("tan", 1, np.tan, lambda result, a: 1.0 + result * result,
+                 lowering="library", llvm="tan", symmetry="odd")
+ARCSIN = _operation("arcsin", 1, np.arcsin, lambda _, a: 1.0 / np.sqrt(1.0 - a * a),
+                    lowering="library", llvm="asin", symmetry="odd")
+ARCCOS = _operation("arccos", 1, np.arccos, lambda _, a: -1.0 / np.sqrt(1.0 - a * a), lowering="library", llvm="acos")
+ARCTAN = _operation("arctan", 1, np.arctan, lambda _, a: 1.0 / (1.0 + a * a),
+                    lowering="library", llvm="atan", symmetry="odd")
+ARCTAN2 = _operation("arctan2", 2, np.arctan2, lambda _, y, x: x / (x * x + y * y),
+                     lambda _, y, x: -y / (x * x + y * y), lowering="library", llvm="atan2")
+EXP = _operation("exp", 1, np.exp, lambda result, a: result, lowering="library", llvm="exp")
+LOG = _operation("log", 1, np.log, lambda _, a: 1.0 / a, lowering="library", llvm="log")
+TANH = _operation("tanh", 1, np.tanh, lambda result, a: 1.0 - result * result,
+                  lowering="library", llvm="tanh", symmetry="odd")
+POWER = _operation("power", 2, np.power, lambda _, base, exponent: exponent * base ** (exponent - 1.0),
+                   lambda result, base, exponent: result * np.log(base),
+                   lowering="library", llvm="pow", record=operator.pow)
+WHERE = _operation("where", 3, _choose,
+                   lambda _, condition, a, b: 0.0,
+                   lambda _, condition, a, b: _OnBranch(condition, when=True),
+                   lambda _, condition, a, b: _OnBranch(condition, when=False), record=_record_where)
+
+_ELEMENTWISE = {
+    code: np.frompyfunc(lambda *operands, code=code: apply(code, *operands), OPERATIONS[code].operand_count, 1)
+    for code in (SIGN, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)
 }
 
-ODD_FUNCTIONS = frozenset({SIN, TAN, ARCSIN, ARCTAN, TANH, SIGN})
-"""f(-x) = -f(x)."""
 
-EVEN_FUNCTIONS = frozenset({COS, ABSOLUTE})
-"""f(-x) = f(x)."""
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where ``condition`` is true (not 0), else ``b``; both are computed."""
+    return _elementwise(WHERE, condition, a, b)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of two numbers; NaN if either is NaN."""
+    return _elementwise(MINIMUM, a, b)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two numbers; NaN if either is NaN."""
+    return _elementwise(MAXIMUM, a, b)
+
+
+def clip(value: Any, lower: Any, upper: Any) -> Any:
+    """``value`` limited to [lower, upper]; NaN stays NaN."""
+    return minimum(maximum(value, lower), upper)
+
+
+def sign(value: Any) -> Any:
+    """-1, 0 or 1; NaN stays NaN."""
+    return _elementwise(SIGN, value)
+
+
+def arctan2(y: Any, x: Any) -> Any:
+    """Angle of the point (x, y), in [-pi, pi]; ``np.arctan2`` cannot be traced where y is a number and x is not."""
+    return _elementwise(ARCTAN2, y, x)
+
+
+def less(a: Any, b: Any) -> Any:
+    """1.0 where ``a < b``, else 0.0 (so with NaN)."""
+    return _elementwise(LESS, a, b)
+
+
+def less_equal(a: Any, b: Any) -> Any:
+    """1.0 where ``a <= b``, else 0.0 (so with NaN)."""
+    return _elementwise(LESS_EQUAL, a, b)
+
+
+def equal(a: Any, b: Any) -> Any:
+    """1.0 where ``a == b``, else 0.0 (so with NaN)."""
+    return _elementwise(EQUAL, a, b)
+
+
+def greater(a: Any, b: Any) -> Any:
+    """1.0 where ``a > b``, else 0.0 (so with NaN)."""
+    return less(b, a)
+
+
+def greater_equal(a: Any, b: Any) -> Any:
+    """1.0 where ``a >= b``, else 0.0 (so with NaN)."""
+    return less_equal(b, a)
+
+
+def _elementwise(code: int, *operands: Any) -> Any:
+    """An operation on arrays of numbers, or element by element if an operand may hold traced values."""
+    if any(hasattr(operand, "recorder") or np.asarray(operand).dtype == object for operand in operands):
+        return _ELEMENTWISE[code](*operands)
+    return OPERATIONS[code].evaluate(*operands)

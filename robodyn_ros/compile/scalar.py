@@ -6,6 +6,7 @@ Python's own, and a product with 0.0 is 0.0 again.
 """
 
 import sys
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -38,6 +39,35 @@ class Recorder:
         """Let go of everything recorded: it refers back here, and would else wait for the garbage collector."""
         self.scalars.clear()
         self.table.clear()
+
+    def apply(self, code: int, operands: tuple[Any, ...]) -> Any:
+        """Record an operation as it stands, but for the sign of an odd or even function's argument.
+
+        Args:
+            code: Code of the operation.
+            operands: Scalars and numbers.
+
+        Returns:
+            The scalar; NotImplemented if an operand is neither a scalar nor a number.
+        """
+        indices = []
+        for operand in operands:
+            if operand.__class__ is Scalar:
+                if operand.recorder is not self:
+                    _foreign(operand)
+                indices.append(operand.index)
+            else:
+                number = _as_float(operand)
+                if number is None:
+                    return NotImplemented
+                indices.append(self.constant(number).index)
+        symmetry = op.OPERATIONS[code].symmetry
+        if symmetry:
+            inner = self.scalars[indices[0]].key
+            if inner[0] == op.NEGATE:
+                result = self.record((code, inner[1]))
+                return -result if symmetry == "odd" else result
+        return self.record((code, *indices))
 
     def constant(self, value: float) -> "Scalar":
         """The scalar of a constant, for operations that keep one (-0.0 counts as 0.0)."""
@@ -159,93 +189,49 @@ class Scalar:
     def __pow__(self, exponent: Any) -> Any:
         value = _as_float(exponent)
         if value is None:
-            return _binary(op.POWER, self, exponent) if isinstance(exponent, Scalar) else NotImplemented
+            return self.recorder.apply(op.POWER, (self, exponent)) if isinstance(exponent, Scalar) else NotImplemented
         if value == 0.5:
-            return self.sqrt()
+            return self.recorder.apply(op.SQRT, (self,))
         if value.is_integer() and abs(value) <= 64:
             power = _integer_power(self, int(abs(value)))
             return power if value >= 0 else 1.0 / power
-        return _binary(op.POWER, self, value)
+        return self.recorder.apply(op.POWER, (self, value))
 
     def __rpow__(self, base: Any) -> Any:
         value = _as_float(base)
-        return NotImplemented if value is None else _binary(op.POWER, value, self)
+        return NotImplemented if value is None else self.recorder.apply(op.POWER, (value, self))
 
     # -- comparisons: traced truth, 1.0 or 0.0 ------------------------------------------------------------------------
 
     def __lt__(self, other: Any) -> Any:
-        return _binary(op.LESS, self, other)
+        return self.recorder.apply(op.LESS, (self, other))
 
     def __le__(self, other: Any) -> Any:
-        return _binary(op.LESS_EQUAL, self, other)
+        return self.recorder.apply(op.LESS_EQUAL, (self, other))
 
     def __gt__(self, other: Any) -> Any:
-        return _binary(op.LESS, other, self)
+        return self.recorder.apply(op.LESS, (other, self))
 
     def __ge__(self, other: Any) -> Any:
-        return _binary(op.LESS_EQUAL, other, self)
+        return self.recorder.apply(op.LESS_EQUAL, (other, self))
 
     def __eq__(self, other: Any) -> Any:
-        return _binary(op.EQUAL, self, other)
+        return self.recorder.apply(op.EQUAL, (self, other))
 
     def __ne__(self, other: Any) -> Any:
-        equal = _binary(op.EQUAL, self, other)
+        equal = self.recorder.apply(op.EQUAL, (self, other))
         return NotImplemented if equal is NotImplemented else 1.0 - equal
 
     __hash__ = object.__hash__
 
-    # -- functions: the names NumPy looks up on the elements of object arrays -----------------------------------------
-
-    def sqrt(self) -> "Scalar":
-        """Square root; NaN below zero."""
-        return _unary(op.SQRT, self)
-
-    def sin(self) -> "Scalar":
-        """Sine of an angle in radians."""
-        return _unary(op.SIN, self)
-
-    def cos(self) -> "Scalar":
-        """Cosine of an angle in radians."""
-        return _unary(op.COS, self)
-
-    def tan(self) -> "Scalar":
-        """Tangent of an angle in radians."""
-        return _unary(op.TAN, self)
-
-    def arcsin(self) -> "Scalar":
-        """Angle in [-pi/2, pi/2] whose sine this is."""
-        return _unary(op.ARCSIN, self)
-
-    def arccos(self) -> "Scalar":
-        """Angle in [0, pi] whose cosine this is."""
-        return _unary(op.ARCCOS, self)
-
-    def arctan(self) -> "Scalar":
-        """Angle in (-pi/2, pi/2) whose tangent this is."""
-        return _unary(op.ARCTAN, self)
-
-    def arctan2(self, x: Any) -> Any:
-        """Angle of the point (x, this), in [-pi, pi]."""
-        return _binary(op.ARCTAN2, self, x)
-
-    def exp(self) -> "Scalar":
-        """Exponential function."""
-        return _unary(op.EXP, self)
-
-    def log(self) -> "Scalar":
-        """Natural logarithm."""
-        return _unary(op.LOG, self)
-
-    def tanh(self) -> "Scalar":
-        """Hyperbolic tangent."""
-        return _unary(op.TANH, self)
+    # -- functions; `_METHODS` adds more of them -----------------------------------------------------------------------
 
     def conjugate(self) -> "Scalar":
         """This number: it is real."""
         return self
 
     def __abs__(self) -> "Scalar":
-        return _unary(op.ABSOLUTE, self)
+        return self.recorder.apply(op.ABSOLUTE, (self,))
 
     # -- what a traced value cannot do --------------------------------------------------------------------------------
 
@@ -285,44 +271,17 @@ def _foreign(scalar: Scalar) -> NoReturn:
     )
 
 
-def _operand(recorder: Recorder, value: Any) -> int | None:
-    """The index of ``value`` in ``recorder``, a constant being recorded; None if it is no number."""
-    if value.__class__ is Scalar:
-        if value.recorder is not recorder:
-            _foreign(value)
-        return value.index
-    number = _as_float(value)
-    return None if number is None else recorder.constant(number).index
+def _method(code: int) -> Callable[..., Any]:
+    return lambda scalar, *others: scalar.recorder.apply(code, (scalar, *others))
 
 
-def _unary(code: int, operand: Scalar) -> Scalar:
-    recorder = operand.recorder
-    if operand.key[0] == op.NEGATE:
-        if code in op.ODD_FUNCTIONS:
-            return -recorder.record((code, operand.key[1]))
-        if code in op.EVEN_FUNCTIONS:
-            return recorder.record((code, operand.key[1]))
-    return recorder.record((code, operand.index))
+_METHODS = (
+    op.SQRT, op.SIN, op.COS, op.TAN, op.ARCSIN, op.ARCCOS, op.ARCTAN, op.ARCTAN2, op.EXP, op.LOG, op.TANH,
+)  # fmt: skip
+"""Functions that NumPy looks up by name on the elements of object arrays."""
 
-
-def _binary(code: int, a: Any, b: Any) -> Any:
-    """Record ``code`` of two operands, of which at least one is a scalar."""
-    recorder = a.recorder if a.__class__ is Scalar else b.recorder
-    first, second = _operand(recorder, a), _operand(recorder, b)
-    if first is None or second is None:
-        return NotImplemented
-    return recorder.record((code, first, second))
-
-
-def _select(condition: Scalar, a: Any, b: Any) -> Any:
-    """``a`` where ``condition`` is not 0.0, else ``b``."""
-    if a is b:
-        return a
-    recorder = condition.recorder
-    first, second = _operand(recorder, a), _operand(recorder, b)
-    if first is None or second is None:
-        raise CompileError(f"where takes numbers to choose from, received {type(a).__name__} and {type(b).__name__}")
-    return recorder.record((op.WHERE, condition.index, first, second))
+for _code in _METHODS:
+    setattr(Scalar, op.OPERATIONS[_code].name, _method(_code))
 
 
 def _offset(scalar: Scalar, value: float) -> Any:

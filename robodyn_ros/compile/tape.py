@@ -85,8 +85,32 @@ class Tape:
         inputs = ", ".join(f"{name}{list(shape)}" for name, shape in self.inputs.items())
         return f"<Tape ({inputs}) -> {list(self.output_shape)}, {self.operation_count} operations>"
 
+    def values(self, elements: Sequence[Any]) -> list[Any]:
+        """Interpret the tape, on floats, float arrays or traced values.
+
+        Args:
+            elements: The input elements, in order.
+
+        Returns:
+            The value of each entry.
+        """
+        values: list[Any] = []
+        with np.errstate(all="ignore"):
+            for code, (a, b, c) in zip(self.codes.tolist(), self.operands.tolist(), strict=True):
+                if code == op.INPUT:
+                    values.append(elements[a])
+                elif code == op.CONSTANT:
+                    values.append(float(self.constants[a]))
+                elif c >= 0:
+                    values.append(op.apply(code, values[a], values[b], values[c]))
+                elif b >= 0:
+                    values.append(op.apply(code, values[a], values[b]))
+                else:
+                    values.append(op.apply(code, values[a]))
+        return values
+
     def evaluate(self, *arrays: Any) -> np.ndarray:
-        """Interpret the tape: the reference for what is compiled from it.
+        """Interpret the tape on numbers: the reference for compiled code.
 
         Args:
             *arrays: One per input, each of its input's shape, or all with the same leading axes before it.
@@ -107,23 +131,36 @@ class Tape:
                 raise InputError(f"tape: {name}: expected shape {shape}, received {array.shape}")
             leading = array.shape[: array.ndim - len(shape)]
             elements += list(np.moveaxis(array.reshape((*leading, math.prod(shape))), -1, 0))
-        values: list[Any] = []
-        with np.errstate(all="ignore"):
-            for code, (a, b, c) in zip(self.codes.tolist(), self.operands.tolist(), strict=True):
-                if code == op.INPUT:
-                    values.append(elements[a])
-                elif code == op.CONSTANT:
-                    values.append(self.constants[a])
-                elif c >= 0:
-                    values.append(op.OPERATIONS[code].evaluate(values[a], values[b], values[c]))
-                elif b >= 0:
-                    values.append(op.OPERATIONS[code].evaluate(values[a], values[b]))
-                else:
-                    values.append(op.OPERATIONS[code].evaluate(values[a]))
+        values = self.values(elements)
         result = np.empty((*leading, len(self.outputs)))
         for position, entry in enumerate(self.outputs.tolist()):
             result[..., position] = values[entry]
         return result.reshape((*leading, *self.output_shape))
+
+
+def inline(tape: Tape, *arrays: np.ndarray) -> np.ndarray:
+    """Evaluate a tape on floats, or record it on traced values as part of another trace.
+
+    Args:
+        tape: The tape.
+        *arrays: One per input, of its shape.
+
+    Returns:
+        Shape ``tape.output_shape``, of floats if all arrays are.
+
+    Raises:
+        InputError: An array is missing, superfluous, or of another shape.
+    """
+    given = [np.asarray(array) for array in arrays]
+    if all(array.dtype != object for array in given):
+        return tape.evaluate(*given)
+    if [array.shape for array in given] != list(tape.inputs.values()):
+        shapes = ", ".join(str(array.shape) for array in given)
+        raise InputError(f"tape: expected arrays of the shapes {tape.inputs}, received {shapes}")
+    values = tape.values([element for array in given for element in array.reshape(-1)])
+    result = np.empty(len(tape.outputs), dtype=object)
+    result[:] = [values[entry] for entry in tape.outputs.tolist()]
+    return result.reshape(tape.output_shape)
 
 
 def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
