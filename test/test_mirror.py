@@ -18,6 +18,7 @@ TESTED_BY = {
     "compile/procedure_text.py": "compile/test_procedure.py",
     "compile/samples.py": "compile/test_batch.py",
     "compile/single_text.py": "compile/test_lowering.py",
+    "dynamics/link_wrenches.py": "dynamics/test_second_moment_newton_euler.py",
     "dynamics/functions.py": "dynamics/test_robot_dynamics.py",  # abstract; single and batched calls are its two forms
     "dynamics/function_table.py": "dynamics/test_robot_dynamics.py",
     "kinematics/inverse_kinematics_failure.py": "kinematics/test_inverse_kinematics.py",

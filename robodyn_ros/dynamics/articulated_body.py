@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.description.model import Array, Joint, RobotModel, skew
+from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel, skew
+from robodyn_ros.dynamics.link_wrenches import add_exerted_wrenches
 from robodyn_ros.dynamics.moments import Composite, mirrored
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
-from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child, wrench_in_parent
-from robodyn_ros.textbook.newton_euler import add_exerted_wrenches, body_wrench
+from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, wrench_in_parent
 
 MEAN_SQUARE_DEPTH = 50.0
 """Above this mean square of the joints' depths, articulated bodies take less time than a mass matrix: long chains.
@@ -99,8 +99,7 @@ def articulated_body_forward_dynamics(
     q: Array,
     v: Array,
     tau: Array,
-    wrench_tip: Array | None = None,
-    wrenches: Mapping[str, Array] | None = None,
+    exerted: Mapping[str, Array] | None = None,
 ) -> Array:
     """The acceleration a of M(q) a = tau - b(q, v) - J^T F_tip, in O(n): [Featherstone] 7.3.
 
@@ -112,16 +111,15 @@ def articulated_body_forward_dynamics(
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         tau: Joint efforts, shape (n,) [N m or N].
-        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+        exerted: (moment, force) that links exert on the environment, by the link's name, each in its link's frame,
             shape (6,) [N m, N]; None for none.
-        wrenches: The same for other links, by their names, each in its link's frame.
 
     Returns:
         Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
     Raises:
         InputError: An array has another shape; joints share a degree of freedom (mimic joints); a joint moves
-            no inertia; or no link has a name of ``wrenches``.
+            no inertia; or no link has a name of ``exerted``.
     """
     joints = model.joints
     if len(joints) != model.n:
@@ -142,8 +140,8 @@ def articulated_body_forward_dynamics(
         twists.append(twist)
         drifts.append(lie_bracket(twist, relative))
         inertias.append(ArticulatedInertia.of(Composite.of(joint.inertia)))
-        needed.append(body_wrench(joint.inertia, twist, np.zeros(6)))
-    add_exerted_wrenches(model, needed, wrench_tip, wrenches)
+        needed.append(_wrench_of_velocity(joint.inertia, twist))
+    add_exerted_wrenches(model, needed, exerted)
 
     handles: list[Array] = [np.zeros(6)] * len(joints)  # U, the wrench that moves the joint
     inverses: list[Array] = [np.zeros(())] * len(joints)  # 1 / d, of the inertia that the joint moves
@@ -171,6 +169,14 @@ def articulated_body_forward_dynamics(
         result[joint.dof] = rate_dot
         accelerations.append(carried + joint_twist(joint) * rate_dot)
     return result
+
+
+def _wrench_of_velocity(inertia: Inertia, twist: Array) -> Array:
+    """(moment, force) that a body needs to move at constant twist, about its frame's origin, shape (6,)."""
+    omega = twist[:3]
+    force = inertia.mass * cross(omega, twist[3:] + cross(omega, inertia.com))
+    moment = cross(omega, inertia.rotational @ omega)
+    return np.concatenate([moment + cross(inertia.com, force), force])
 
 
 def _moved(joint: Joint, inertia: Array) -> Array:

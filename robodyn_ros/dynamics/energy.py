@@ -10,8 +10,8 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, link_poses
+from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import cross
-from robodyn_ros.textbook.newton_euler import link_motions
 
 
 @checks_joint_arrays

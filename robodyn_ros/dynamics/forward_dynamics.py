@@ -19,8 +19,7 @@ def forward_dynamics(
     q: Array,
     v: Array,
     tau: Array,
-    wrench_tip: Array | None = None,
-    wrenches: Mapping[str, Array] | None = None,
+    exerted: Mapping[str, Array] | None = None,
 ) -> Array:
     """GetJointAccel of [LynchPark] 9.5: a of M(q) a = tau - b(q, v) - J^T F_tip (9.89).
 
@@ -29,16 +28,15 @@ def forward_dynamics(
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         tau: Joint efforts, shape (n,) [N m or N].
-        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+        exerted: (moment, force) that links exert on the environment, by the link's name, each in its link's frame,
             shape (6,) [N m, N]; None for none.
-        wrenches: The same for other links, by their names, each in its link's frame.
 
     Returns:
         Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
     Raises:
         InputError: An array has another shape; a joint moves no inertia, so that no effort determines its
-            acceleration; or no link has a name of ``wrenches``.
+            acceleration; or no link has a name of ``exerted``.
     """
-    efforts_at_rest = inverse_dynamics(model, q, v, np.zeros(model.n), wrench_tip, wrenches)
+    efforts_at_rest = inverse_dynamics(model, q, v, np.zeros(model.n), exerted)
     return solve_mass(mass_matrix(model, q), tau - efforts_at_rest)

@@ -1,4 +1,4 @@
-"""The mass matrix: composite rigid bodies (the one to compile), and the book's sum over links."""
+"""The mass matrix by composite rigid bodies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist
-from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import wrench_in_parent
 
 
@@ -41,20 +40,4 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
             matrix[joint.dof, joints[parent].dof] += entry
             matrix[joints[parent].dof, joint.dof] += entry
             child = parent
-    return matrix
-
-
-def mass_matrix_from_jacobians(model: RobotModel, q: Array) -> Array:
-    """M(q) = sum of J_ib^T G_i J_ib over the links, [LynchPark] (9.61).
-
-    Args:
-        model: The robot.
-        q: Joint positions, shape (n,) [rad or m].
-
-    Returns:
-        Shape (n, n).
-    """
-    matrix = np.zeros((model.n, model.n), dtype=np.result_type(q, float))
-    for joint, jacobian in zip(model.joints, body_jacobians(model, q), strict=True):
-        matrix += jacobian.T @ joint.inertia.spatial() @ jacobian
     return matrix

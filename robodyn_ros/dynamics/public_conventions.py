@@ -32,7 +32,7 @@ def inverse_dynamics(
     model: RobotModel, q: Array, v: Array, a: Array, wrench_tip: Array | None = None, wrenches: Wrenches | None = None
 ) -> Array:
     """``second_moment_newton_euler.inverse_dynamics`` with the door's wrenches: tau = M a + c + g - J^T wrench_tip."""
-    return second_moment_newton_euler.inverse_dynamics(model, q, v, a, None, _exerted(model, q, wrench_tip, wrenches))
+    return second_moment_newton_euler.inverse_dynamics(model, q, v, a, _exerted(model, q, wrench_tip, wrenches))
 
 
 @checks_joint_arrays
@@ -42,8 +42,8 @@ def forward_dynamics(
     """Forward dynamics with the door's wrenches, by what takes less time: M a = tau + J^T wrench_tip - c - g."""
     exerted = _exerted(model, q, wrench_tip, wrenches)
     if articulated_body.pays(model):
-        return articulated_body.articulated_body_forward_dynamics(model, q, v, tau, None, exerted)
-    return mass_matrix_form.forward_dynamics(model, q, v, tau, None, exerted)
+        return articulated_body.articulated_body_forward_dynamics(model, q, v, tau, exerted)
+    return mass_matrix_form.forward_dynamics(model, q, v, tau, exerted)
 
 
 @checks_joint_arrays

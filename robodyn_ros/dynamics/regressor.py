@@ -13,8 +13,8 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_floats, checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
+from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import cross
-from robodyn_ros.textbook.newton_euler import link_motions
 
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Of each moving link in its own frame, with what is fixed to it: mass [kg], first moment of mass h = m c [kg m],

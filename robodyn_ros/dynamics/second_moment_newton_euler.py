@@ -18,11 +18,11 @@ import numpy as np
 
 from robodyn_ros.description.model import Array, Joint, RobotModel, skew
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
+from robodyn_ros.dynamics.link_wrenches import add_exerted_wrenches, joint_efforts
 from robodyn_ros.dynamics.moments import Composite
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import cross
-from robodyn_ros.textbook.newton_euler import add_exerted_wrenches, joint_efforts
 
 
 @checks_joint_arrays
@@ -31,8 +31,7 @@ def inverse_dynamics(
     q: Array,
     v: Array,
     a: Array,
-    wrench_tip: Array | None = None,
-    wrenches: Mapping[str, Array] | None = None,
+    exerted: Mapping[str, Array] | None = None,
 ) -> Array:
     """The efforts that give the robot an acceleration, as ``newton_euler.inverse_dynamics``, (4.29) to (4.39).
 
@@ -41,15 +40,14 @@ def inverse_dynamics(
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+        exerted: (moment, force) that links exert on the environment, by the link's name, each in its link's frame,
             shape (6,) [N m, N]; None for none.
-        wrenches: The same for other links, by their names, each in its link's frame.
 
     Returns:
         Joint efforts, shape (n,) [N m or N].
 
     Raises:
-        InputError: An array has another shape; or no link has a name of ``wrenches``.
+        InputError: An array has another shape; or no link has a name of ``exerted``.
     """
     poses = joint_poses(model, q)
     base = PointAccelerations.of(np.zeros(3), np.zeros(3), -model.gravity)
@@ -59,7 +57,7 @@ def inverse_dynamics(
         before = base if joint.parent < 0 else links[joint.parent]
         links.append(_link_accelerations(joint, pose, before, v[joint.dof], a[joint.dof]))
         wrenches_passed_on.append(links[-1].wrench(body))
-    add_exerted_wrenches(model, wrenches_passed_on, wrench_tip, wrenches)
+    add_exerted_wrenches(model, wrenches_passed_on, exerted)
     return joint_efforts(model, poses, wrenches_passed_on, np.result_type(q, v, a, float))
 
 

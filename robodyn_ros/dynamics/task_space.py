@@ -18,8 +18,8 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
+from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose, twist_in_child
-from robodyn_ros.textbook.newton_euler import link_motions
 
 
 def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:

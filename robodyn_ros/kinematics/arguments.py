@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -26,16 +27,21 @@ def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
     NaN passes through the formulas.
     """
     names = list(inspect.signature(function).parameters)
-    places = [(names.index(name), name) for name in (*JOINT_ARRAYS, "wrench_tip", "wrenches") if name in names]
+    checked_names = (*JOINT_ARRAYS, "wrench_tip", "wrenches", "exerted")
+    places = [(names.index(name), name) for name in checked_names if name in names]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         model: Any = args[0] if args else kwargs.get("model")
         for place, name in places:
             value: Any = args[place] if place < len(args) else kwargs.get(name)
-            if name == "wrenches":
+            if name in ("wrenches", "exerted"):
+                if not isinstance(value, Mapping | NoneType):
+                    raise InputError(
+                        f"{name}: expected a mapping from names of links to wrenches, received {type(value).__name__}"
+                    )
                 for link, wrench in (value or {}).items():
-                    _check_shape(wrench, (6,), f"wrenches[{link!r}]")
+                    _check_shape(wrench, (6,), f"{name}[{link!r}]")
             elif value is not None and model is not None:
                 _check_shape(value, (6,) if name == "wrench_tip" else (model.n,), name)
         return function(*args, **kwargs)

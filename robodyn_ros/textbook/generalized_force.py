@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from robodyn_ros.compile import sign
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics import forward_dynamics as rigid_bodies
 from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.textbook import newton_euler
 
 
 def generalized_force(model: RobotModel, q: Array, v: Array, tau: Array, wrench_base: Array | None = None) -> Array:
@@ -52,4 +52,4 @@ def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_b
     Raises:
         InputError: An array has another shape; or a joint moves no inertia.
     """
-    return rigid_bodies.forward_dynamics(model, q, v, generalized_force(model, q, v, tau, wrench_base))
+    return newton_euler.forward_dynamics(model, q, v, generalized_force(model, q, v, tau, wrench_base))

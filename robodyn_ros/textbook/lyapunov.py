@@ -1,21 +1,21 @@
 """The Lyapunov function of PD control with gravity compensation, [Yamamoto] 6.6, and as (H.2) and (H.3) ask.
 
-As functions of the state, of single ones with ``robot.dynamics()``, of many with ``robot.dynamics().batch``.
+Functions of one state, or of many with the batch form of the kinetic energy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.dynamics.functions import DynamicsFunctions
 from robodyn_ros.errors import InputError
 
 
 def lyapunov_function(
-    dynamics: DynamicsFunctions,
+    kinetic_energy: Callable[[ArrayLike, ArrayLike], Any],
     q: ArrayLike,
     v: ArrayLike,
     q_d: ArrayLike,
@@ -28,7 +28,7 @@ def lyapunov_function(
     else. Under ``PDGravity``, q_d being constant, it never rises.
 
     Args:
-        dynamics: The robot's dynamics, or their batch form.
+        kinetic_energy: Function of q and v, such as ``robot.dynamics().kinetic_energy`` or its batch form [J].
         q: Joint positions, shape (..., n) [rad or m].
         v: Joint velocities, shape (..., n) [rad/s or m/s].
         q_d: Desired joint positions, shape (n,) [rad or m].
@@ -44,12 +44,13 @@ def lyapunov_function(
     """
     q, v, q_d = (np.asarray(array, dtype=np.float64) for array in (q, v, q_d))
     p, rotors = _not_negative("p", p), _not_negative("reflected_inertia", reflected_inertia)
-    kinetic = dynamics.kinetic_energy(q, v)
+    kinetic = kinetic_energy(q, v)
     n = q.shape[-1]
     for name, array, shapes in (("q_d", q_d, [(n,)]), ("p", p, [(n,)]), ("reflected_inertia", rotors, [(n,), ()])):
         if array.shape not in shapes:
             raise InputError(f"lyapunov_function: {name}: expected shape ({n},), received {array.shape}")
-    return kinetic + 0.5 * np.sum(rotors * v**2 + p * (q - q_d) ** 2, axis=-1)
+    energy: NDArray[np.float64] = kinetic + 0.5 * np.sum(rotors * v**2 + p * (q - q_d) ** 2, axis=-1)
+    return energy
 
 
 def lyapunov_rate(v: ArrayLike, d: ArrayLike) -> Any:

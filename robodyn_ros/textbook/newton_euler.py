@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from robodyn_ros.description.model import Array, Inertia, RobotModel
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist
+from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, wrench_in_parent
+from robodyn_ros.textbook.linear_system import solve_symmetric
 
 
 @checks_joint_arrays
@@ -20,8 +20,7 @@ def inverse_dynamics(
     q: Array,
     v: Array,
     a: Array,
-    wrench_tip: Array | None = None,
-    wrenches: Mapping[str, Array] | None = None,
+    exerted: Mapping[str, Array] | None = None,
 ) -> Array:
     """The efforts that give the robot an acceleration: tau = M(q) a + c(q, v) + g(q) + J^T F_tip, (9.81).
 
@@ -41,110 +40,42 @@ def inverse_dynamics(
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-        wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
-            shape (6,) [N m, N]; None for none.
-        wrenches: The same for other links, by their names, each in its link's frame.
+        exerted: F_tip = (moment, force) that links exert on the environment, by the link's name, each in its link's
+            frame, shape (6,) [N m, N]; None for none.
 
     Returns:
         Joint efforts, shape (n,) [N m or N].
 
     Raises:
-        InputError: An array has another shape; or no link has a name of ``wrenches``.
+        InputError: An array has another shape; or no link has a name of ``exerted``.
     """
-    joints = model.joints
     poses = joint_poses(model, q)  # (9.53)
     base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
-    wrenches_of_links = [  # of (9.56), their own part
-        body_wrench(joint.inertia, motion.twist, motion.acceleration)
-        for joint, motion in zip(joints, link_motions(model, poses, v, a, base_acceleration), strict=True)
-    ]
-    add_exerted_wrenches(model, wrenches_of_links, wrench_tip, wrenches)
-
-    return joint_efforts(model, poses, wrenches_of_links, np.result_type(q, v, a, float))
-
-
-def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], kind: DTypeLike = float) -> Array:
-    """The backward iteration of [LynchPark] 9.3, (9.56) and (9.57): what joints exert so that the links' wrenches act.
-
-    Args:
-        model: The robot.
-        poses: T_{parent,i} of every joint, as ``joint_poses`` gives them.
-        wrenches: (moment, force) that each moving link by itself takes, in its frame, shape (6,) each.
-        kind: Of the numbers.
-
-    Returns:
-        Joint efforts, shape (n,) [N m or N].
-    """
-    passed_on = list(wrenches)  # F_i of (9.56)
-    tau = np.zeros(model.n, dtype=kind)
-    for index in reversed(range(len(model.joints))):
-        joint = model.joints[index]
-        tau[joint.dof] += joint.multiplier * (passed_on[index] @ joint_twist(joint))  # (9.57)
-        if joint.parent >= 0:
-            passed_on[joint.parent] = passed_on[joint.parent] + wrench_in_parent(poses[index], passed_on[index])
-    return tau
-
-
-class LinkMotion(NamedTuple):
-    """How a link moves, in its own frame.
-
-    Attributes:
-        twist: V = (w, v), shape (6,).
-        acceleration: V', its derivative, shape (6,).
-    """
-
-    twist: Array
-    acceleration: Array
-
-
-def link_motions(
-    model: RobotModel, poses: list[Array], v: Array, a: Array, base_acceleration: Array
-) -> list[LinkMotion]:
-    """The forward iteration of [LynchPark] 9.3, (9.54) and (9.55).
-
-    Args:
-        model: The robot.
-        poses: T_{parent,i} of every joint, as ``joint_poses`` gives them.
-        v: Joint velocities, shape (n,) [rad/s or m/s].
-        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-        base_acceleration: V'_0 of the base, in it, shape (6,).
-
-    Returns:
-        In the order of ``model.joints``.
-    """
-    motions: list[LinkMotion] = []
+    twists: list[Array] = []  # V_i
+    accelerations: list[Array] = []  # V_i'
+    forces: list[Array] = []  # F_i of (9.56), first the link's own part alone
     for joint, pose in zip(model.joints, poses, strict=True):
         axis = joint_twist(joint)
         rate, rate_dot = joint.multiplier * v[joint.dof], joint.multiplier * a[joint.dof]
-        before = LinkMotion(np.zeros(6), base_acceleration) if joint.parent < 0 else motions[joint.parent]
-        twist = twist_in_child(pose, before.twist) + axis * rate  # (9.54)
-        acceleration = twist_in_child(pose, before.acceleration)
-        acceleration = acceleration + lie_bracket(twist, axis) * rate + axis * rate_dot  # (9.55)
-        motions.append(LinkMotion(twist, acceleration))
-    return motions
-
-
-def add_exerted_wrenches(
-    model: RobotModel, totals: list[Array], wrench_tip: Array | None, wrenches: Mapping[str, Array] | None
-) -> None:
-    """Adds the wrenches that links exert on the environment, each in its link's frame, to those of the moving links.
-
-    Args:
-        model: The robot.
-        totals: Wrench of every moving link, in its frame; changed in place.
-        wrench_tip: Of the tip link, shape (6,); None for none.
-        wrenches: Of other links by name; one of a link that does not move bears on no joint.
-
-    Raises:
-        InputError: No link has that name.
-    """
-    exerted = list((wrenches or {}).items())
-    if wrench_tip is not None:
-        exerted.append((model.tip_link, wrench_tip))
-    for link, wrench in exerted:
+        parent_twist = np.zeros(6) if joint.parent < 0 else twists[joint.parent]
+        parent_acceleration = base_acceleration if joint.parent < 0 else accelerations[joint.parent]
+        twists.append(twist_in_child(pose, parent_twist) + axis * rate)  # (9.54)
+        accelerations.append(  # (9.55)
+            twist_in_child(pose, parent_acceleration) + lie_bracket(twists[-1], axis) * rate + axis * rate_dot
+        )
+        forces.append(body_wrench(joint.inertia, twists[-1], accelerations[-1]))
+    for link, wrench in (exerted or {}).items():
         frame = model.frame(link)
-        if frame.joint >= 0:
-            totals[frame.joint] = totals[frame.joint] + wrench_in_parent(frame.pose_link_frame, wrench)
+        if frame.joint >= 0:  # a wrench on a link that does not move loads no joint
+            forces[frame.joint] = forces[frame.joint] + wrench_in_parent(frame.pose_link_frame, wrench)
+
+    tau = np.zeros(model.n, dtype=np.result_type(q, v, a, float))
+    for index in reversed(range(len(model.joints))):
+        joint = model.joints[index]
+        tau[joint.dof] += joint.multiplier * (forces[index] @ joint_twist(joint))  # (9.57)
+        if joint.parent >= 0:  # (9.56), the sum over the children
+            forces[joint.parent] = forces[joint.parent] + wrench_in_parent(poses[index], forces[index])
+    return tau
 
 
 def body_wrench(inertia: Inertia, twist: Array, acceleration: Array) -> Array:
@@ -198,3 +129,49 @@ def gravity(model: RobotModel, q: Array) -> Array:
         The joint efforts that hold the robot still, shape (n,) [N m or N].
     """
     return inverse_dynamics(model, q, np.zeros(model.n), np.zeros(model.n))
+
+
+def mass_matrix(model: RobotModel, q: Array) -> Array:
+    """M(q) = sum of J_ib^T G_i J_ib over the links, [LynchPark] (9.61).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        Symmetric and positive definite, shape (n, n).
+
+    Raises:
+        InputError: q has another shape.
+    """
+    matrix = np.zeros((model.n, model.n), dtype=np.result_type(q, float))
+    for joint, jacobian in zip(model.joints, body_jacobians(model, q), strict=True):
+        matrix += jacobian.T @ joint.inertia.spatial() @ jacobian
+    return matrix
+
+
+@checks_joint_arrays
+def forward_dynamics(
+    model: RobotModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    exerted: Mapping[str, Array] | None = None,
+) -> Array:
+    """GetJointAccel of [LynchPark] 9.5: the solution a of M(q) a = tau - b(q, v) - J^T F_tip, (9.89).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        tau: Joint efforts, shape (n,) [N m or N].
+        exerted: As for ``inverse_dynamics``.
+
+    Returns:
+        Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+    Raises:
+        InputError: An array has another shape; a joint moves no inertia; or no link has a name of ``exerted``.
+    """
+    without_acceleration = inverse_dynamics(model, q, v, np.zeros(model.n), exerted)
+    return solve_symmetric(mass_matrix(model, q), tau - without_acceleration)

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.kinematics.arguments import as_array, checks_joint_arrays
 from robodyn_ros.textbook.christoffel import coriolis_matrix
-from robodyn_ros.textbook.lagrange_jacobians import mass_matrix_rate
+from robodyn_ros.textbook.lagrange_jacobians import mass_matrix, mass_matrix_rate
 
 
 def gathered_coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[Any]:

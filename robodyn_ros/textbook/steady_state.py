@@ -8,18 +8,18 @@ for high gear ratios; where the robot comes to rest does not depend on either, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize, root
 
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_floats
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivatives
+from robodyn_ros.textbook.energy import potential_energy
+from robodyn_ros.textbook.lagrange_jacobians import gravity, mass_matrix
 
 
 class RestPosition(NamedTuple):
@@ -36,11 +36,13 @@ class RestPosition(NamedTuple):
     effort: Array
 
 
-def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
-    """C = dg/dq of [Yamamoto] (6.24), exactly; symmetric, since g is itself the slope of the potential energy.
+def gravity_stiffness(model: RobotModel, q: ArrayLike) -> Array:
+    """C = dg/dq of [Yamamoto] (6.24): -sum of m g^T dJ_P/dq over the links, the derivative of (3.46).
+
+    Symmetric, since g is the gradient of the potential energy.
 
     Args:
-        robot: The robot.
+        model: The robot.
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
@@ -49,11 +51,15 @@ def gravity_stiffness(robot: Robot, q: ArrayLike) -> Array:
     Raises:
         InputError: q has another shape or is not finite.
     """
-    rest = np.zeros(robot.n)
-    return robot.dynamics().inverse_dynamics_derivatives(_joints(robot, q, "q"), rest, rest)[0]
+    q = _joints(model, q, "q")
+    slopes = [
+        joint.inertia.mass * np.tensordot(model.gravity, slope.linear, 1)
+        for joint, slope in zip(model.joints, link_jacobian_derivatives(model, q), strict=True)
+    ]
+    return -np.sum(slopes, axis=0)
 
 
-def steady_state_error(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> Array:
+def steady_state_error(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> Array:
     """The error that remains, e = (K_p + C)^-1 g(q_d) with C = dg/dq at q_d: [Yamamoto] (6.27), (6.33).
 
     Linear in e: what it is wrong by falls with the cube of K_p. Of an error of 0.1 rad on arm6 that was 0.5 %, of one
@@ -61,7 +67,7 @@ def steady_state_error(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike 
     remains of the others is the same formula with their rows and columns only.
 
     Args:
-        robot: The robot.
+        model: The robot.
         q_d: Desired joint positions, shape (n,) [rad or m].
         p: Diagonal of K_p, shape (n,) or one number for all [N m/rad or N/m].
         i: Diagonal of K_i, 0 for PD, likewise [N m/(rad s) or N/(m s)].
@@ -73,20 +79,20 @@ def steady_state_error(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike 
         InputError: An argument has another shape or is not finite; a gain is negative; or K_p is too weak to hold the
             robot at q_d against gravity (K_p + C is not positive definite), so that it does not come to rest near by.
     """
-    q_d, p, i = _joints(robot, q_d, "q_d"), _gains(robot, p, "p"), _gains(robot, i, "i")
+    q_d, p, i = _joints(model, q_d, "q_d"), _gains(model, p, "p"), _gains(model, i, "i")
     held = np.flatnonzero(i == 0.0)
-    stiffness = (np.diag(p) + gravity_stiffness(robot, q_d))[np.ix_(held, held)]
+    stiffness = (np.diag(p) + gravity_stiffness(model, q_d))[np.ix_(held, held)]
     if len(held) and np.linalg.eigvalsh(stiffness).min() <= 0.0:
         raise InputError(
-            f"steady_state_error of '{robot.name}': expected K_p stiffer than gravity (K_p + dg/dq positive definite) "
+            f"steady_state_error of '{model.name}': expected K_p stiffer than gravity (K_p + dg/dq positive definite) "
             f"at {q_d.tolist()}, received p = {p.tolist()}; rest_position says where the robot falls to"
         )
-    error = np.zeros(robot.n)
-    error[held] = np.linalg.solve(stiffness, robot.dynamics().gravity(q_d)[held])
+    error = np.zeros(model.n)
+    error[held] = np.linalg.solve(stiffness, gravity(model, q_d)[held])
     return error
 
 
-def rest_position(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> RestPosition:
+def rest_position(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> RestPosition:
     """Where the robot comes to rest, gravity being what it is there: the solution of K_p (q_d - q) = g(q).
 
     That is where the potential energy of robot and springs, U(q) + e^T K_p e / 2, is least. Downhill from q_d there is
@@ -94,7 +100,7 @@ def rest_position(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0
     beyond them (see ``RestPosition.effort``) is not reached.
 
     Args:
-        robot: The robot.
+        model: The robot.
         q_d: Desired joint positions, shape (n,) [rad or m].
         p: As for ``steady_state_error``.
         i: As for ``steady_state_error``; joints with an integral gain stand at q_d.
@@ -106,12 +112,11 @@ def rest_position(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0
         InputError: An argument has another shape or is not finite; a gain is negative; or a joint has neither p nor i,
             or too little of p, so that nothing determines where it stands.
     """
-    q_d, p, i = _joints(robot, q_d, "q_d"), _gains(robot, p, "p"), _gains(robot, i, "i")
+    q_d, p, i = _joints(model, q_d, "q_d"), _gains(model, p, "p"), _gains(model, i, "i")
     held = np.flatnonzero(i == 0.0)
     if not (p[held] > 0.0).all():
-        raise InputError(f"rest_position of '{robot.name}': expected p positive for each joint without i, "
+        raise InputError(f"rest_position of '{model.name}': expected p positive for each joint without i, "
                          f"received p = {p.tolist()}, i = {i.tolist()}")
-    dynamics = robot.dynamics()
 
     def position(error: Array) -> Array:
         q = q_d.copy()
@@ -119,13 +124,13 @@ def rest_position(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0
         return q
 
     def energy(error: Array) -> float:
-        return float(dynamics.potential_energy(position(error)) + 0.5 * error @ (p[held] * error))
+        return float(potential_energy(model, position(error)) + 0.5 * error @ (p[held] * error))
 
     def slope(error: Array) -> Array:
-        return p[held] * error - dynamics.gravity(position(error))[held]
+        return p[held] * error - gravity(model, position(error))[held]
 
     def curvature(error: Array) -> Array:
-        return np.diag(p[held]) + gravity_stiffness(robot, position(error))[np.ix_(held, held)]
+        return np.diag(p[held]) + gravity_stiffness(model, position(error))[np.ix_(held, held)]
 
     error = np.zeros(len(held))
     if len(held):
@@ -134,15 +139,15 @@ def rest_position(robot: Robot, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0
                          options={"gtol": 1e-6 * scale + 1e-12}).x
         found = root(slope, error, jac=curvature, options={"xtol": 1e-14})  # the last digits: energy has too few
         if not np.abs(found.fun).max() <= 1e-9 * max(scale, 1.0):
-            raise InputError(f"rest_position of '{robot.name}': no rest found from q_d = {q_d.tolist()}, "
+            raise InputError(f"rest_position of '{model.name}': no rest found from q_d = {q_d.tolist()}, "
                              f"{found.fun.tolist()} being left of the efforts; use a larger p, received {p.tolist()}")
         error = found.x
     q = position(error)
-    return RestPosition(q, q_d - q, dynamics.gravity(q))
+    return RestPosition(q, q_d - q, gravity(model, q))
 
 
 def closed_loop_poles(
-    robot: Robot,
+    model: RobotModel,
     q: ArrayLike,
     p: ArrayLike,
     d: ArrayLike,
@@ -155,7 +160,7 @@ def closed_loop_poles(
     The final value theorem, and with it (6.27) and (6.33), holds if all real parts are negative.
 
     Args:
-        robot: The robot.
+        model: The robot.
         q: Joint positions where it rests, shape (n,) [rad or m].
         p: Diagonal of K_p, shape (n,) or one number for all [N m/rad or N/m].
         d: Diagonal of K_v, with the ``damping`` of ``Actuators`` if there are any, likewise [N m s/rad or N s/m].
@@ -168,22 +173,22 @@ def closed_loop_poles(
     Raises:
         InputError: An argument has another shape or is not finite; a gain is negative.
     """
-    q = _joints(robot, q, "q")
-    p, d, i, inertia = (_gains(robot, value, name) for name, value in
+    q = _joints(model, q, "q")
+    p, d, i, inertia = (_gains(model, value, name) for name, value in
                         (("p", p), ("d", d), ("i", i), ("reflected_inertia", reflected_inertia)))
-    n, integrating = robot.n, np.flatnonzero(i)
-    inverse = np.linalg.inv(robot.dynamics().mass_matrix(q) + np.diag(inertia))
+    n, integrating = model.n, np.flatnonzero(i)
+    inverse = np.linalg.inv(mass_matrix(model, q) + np.diag(inertia))
     system = np.zeros((2 * n + len(integrating), 2 * n + len(integrating)))  # of (e, e', integral of e)
     system[:n, n : 2 * n] = np.eye(n)
-    system[n : 2 * n, :n] = -inverse @ (np.diag(p) + gravity_stiffness(robot, q))
-    system[n : 2 * n, n : 2 * n] = -inverse * (d + robot.model.damping)
+    system[n : 2 * n, :n] = -inverse @ (np.diag(p) + gravity_stiffness(model, q))
+    system[n : 2 * n, n : 2 * n] = -inverse * (d + model.damping)
     system[n : 2 * n, 2 * n :] = -(inverse * i)[:, integrating]
     system[2 * n :, :n] = np.eye(n)[integrating]
     return np.linalg.eigvals(system).astype(np.complex128)
 
 
 def error_transform(
-    robot: Robot,
+    model: RobotModel,
     s: complex,
     q_d: ArrayLike,
     p: ArrayLike,
@@ -197,7 +202,7 @@ def error_transform(
     ``closed_loop_poles``, and with the K_i that (6.32) has lost.
 
     Args:
-        robot: The robot.
+        model: The robot.
         s: Where; neither 0 nor a pole [1/s].
         q_d: Desired joint positions, shape (n,) [rad or m].
         p: As for ``closed_loop_poles``.
@@ -211,24 +216,23 @@ def error_transform(
     Raises:
         InputError: An argument has another shape or is not finite; a gain is negative; s is 0.
     """
-    q_d = _joints(robot, q_d, "q_d")
+    q_d = _joints(model, q_d, "q_d")
     if s == 0.0:
         raise InputError("error_transform: expected s other than 0; s e(s) for s -> 0 is steady_state_error")
-    p, d, i, inertia = (_gains(robot, value, name) for name, value in
+    p, d, i, inertia = (_gains(model, value, name) for name, value in
                         (("p", p), ("d", d), ("i", i), ("reflected_inertia", reflected_inertia)))
-    dynamics = robot.dynamics()
-    diagonal: Any = s**2 * inertia + s * (d + robot.model.damping) + p + i / s
-    system = s**2 * dynamics.mass_matrix(q_d) + gravity_stiffness(robot, q_d) + np.diag(diagonal)
-    return np.linalg.solve(system, dynamics.gravity(q_d) / s).astype(np.complex128)
+    diagonal: Any = s**2 * inertia + s * (d + model.damping) + p + i / s
+    system = s**2 * mass_matrix(model, q_d) + gravity_stiffness(model, q_d) + np.diag(diagonal)
+    return np.linalg.solve(system, gravity(model, q_d) / s).astype(np.complex128)
 
 
-def _joints(robot: Robot, value: ArrayLike, name: str) -> Array:
-    return as_floats(value, (robot.n,), f"{name} of '{robot.name}'")
+def _joints(model: RobotModel, value: ArrayLike, name: str) -> Array:
+    return as_floats(value, (model.n,), f"{name} of '{model.name}'")
 
 
-def _gains(robot: Robot, value: ArrayLike, name: str) -> Array:
-    values = np.full(robot.n, value) if np.ndim(value) == 0 else value
-    array = as_floats(values, (robot.n,), f"{name} of '{robot.name}'")
+def _gains(model: RobotModel, value: ArrayLike, name: str) -> Array:
+    values = np.full(model.n, value) if np.ndim(value) == 0 else value
+    array = as_floats(values, (model.n,), f"{name} of '{model.name}'")
     if not (array >= 0.0).all():
-        raise InputError(f"{name} of '{robot.name}': expected numbers that are not negative, received {array.tolist()}")
+        raise InputError(f"{name} of '{model.name}': expected numbers that are not negative, received {array.tolist()}")
     return array

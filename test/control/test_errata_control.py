@@ -88,7 +88,7 @@ def test_6_29_needs_e_as_before():
 
 def test_6_32_has_lost_k_i():
     """Against (6.31) solved, which `error_transform` does, too."""
-    s, g, c = 4.0, DYNAMICS.gravity(Q_D), gravity_stiffness(ROBOT, Q_D)
+    s, g, c = 4.0, DYNAMICS.gravity(Q_D), gravity_stiffness(ROBOT.model, Q_D)
     left = s**2 * np.eye(N) + s * BRACKET_21 + STIFFNESS_21 + INTEGRAL_29 / s  # of (6.31)
     e = np.linalg.solve(left + REFLECTED @ c, REFLECTED @ g / s)
     common = s**3 * np.eye(N) + s**2 * BRACKET_21 + s * (STIFFNESS_21 + REFLECTED @ c)
@@ -98,7 +98,7 @@ def test_6_32_has_lost_k_i():
     p, d, i = ((K @ gain).diagonal() for gain in (K_P, K_V + K_E @ GAMMA, K_I))
     links = s**2 * DYNAMICS.mass_matrix(Q_D)  # which (6.31) neglects
     expected = inv(links + inv(REFLECTED) @ (left + REFLECTED @ c)) @ g / s
-    transform = error_transform(ROBOT, s, Q_D, p, d, i, ACTUATORS.reflected_inertia)
+    transform = error_transform(ROBOT.model, s, Q_D, p, d, i, ACTUATORS.reflected_inertia)
     np.testing.assert_allclose(transform, expected, rtol=1e-9, atol=1e-15)
 
 
@@ -116,7 +116,7 @@ def test_6_35_sign_of_the_position_error():
 def test_6_39_has_lost_its_minus():
     p, rotors, h = (K @ K_P).diagonal(), inv(REFLECTED).diagonal(), 1e-6
     a = acceleration(compensated(V))
-    after, before = (lyapunov_function(DYNAMICS, Q + s * V, V + s * a, Q_D, p, rotors) for s in (h, -h))
+    after, before = (lyapunov_function(DYNAMICS.kinetic_energy, Q + s * V, V + s * a, Q_D, p, rotors) for s in (h, -h))
     printed = V @ DAMPING @ V
     np.testing.assert_allclose((after - before) / (2.0 * h), -printed, rtol=1e-5)
     assert printed > 1.0

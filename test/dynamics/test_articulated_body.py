@@ -22,13 +22,13 @@ def check(reference, seed):
     q, v, tau = random_state(robot, seed)
     rng = np.random.default_rng(seed)
     links = sorted(robot.frames)
-    wrench_tip, wrenches = rng.normal(size=6), {links[seed % len(links)]: rng.normal(size=6)}
+    exerted = {robot.tip_link: rng.normal(size=6)} | {links[seed % len(links)]: rng.normal(size=6)}
     tolerance = max(1e-9, 1e-13 * np.linalg.cond(mass_matrix(robot, q)))
     found = articulated_body_forward_dynamics(robot, q, v, tau)
     assert relative_error(found, reference.forward_dynamics(q, v, tau)) < tolerance
     assert relative_error(found, forward_dynamics(robot, q, v, tau)) < tolerance
-    found = articulated_body_forward_dynamics(robot, q, v, tau, wrench_tip, wrenches)
-    assert relative_error(found, forward_dynamics(robot, q, v, tau, wrench_tip, wrenches)) < tolerance
+    found = articulated_body_forward_dynamics(robot, q, v, tau, exerted)
+    assert relative_error(found, forward_dynamics(robot, q, v, tau, exerted)) < tolerance
 
 
 @SHIPPED

@@ -11,14 +11,14 @@ from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.energy import kinetic_energy
 from robodyn_ros.dynamics.moments import Composite
 from robodyn_ros.kinematics.forward import joint_poses
-from robodyn_ros.textbook import newton_euler
+from robodyn_ros.kinematics.link_motions import link_motions
 
 
 def check(robot, seed):
     """Kinetic energy of the regrouped bodies, body by body, is the links'."""
     q, v = random_state(robot, seed, 2)
     zero = np.zeros(robot.n)
-    motions = newton_euler.link_motions(robot, joint_poses(robot, q), v, zero, np.zeros(6))
+    motions = link_motions(robot, joint_poses(robot, q), v, zero, np.zeros(6))
     energy = sum(0.5 * motion.twist @ body.momentum(motion.twist)
                  for body, motion in zip(regrouped_bodies(robot), motions, strict=True))
     expected = kinetic_energy(robot, q, v)

@@ -139,12 +139,13 @@ def test_9_81_and_get_joint_accel_the_tip_wrench_is_what_the_robot_exerts(robot)
     loaded = gravity(dataclasses.replace(robot, joints=heavier), q)
 
     applied = np.array([0.0, 0.0, 0.0, *(2.5 * robot.gravity)])  # to the robot, base axes
-    to_tip_axes = np.kron(np.eye(2), forward_kinematics(robot, q)[:3, :3].T)
+    in_tip_axes = np.kron(np.eye(2), forward_kinematics(robot, q)[:3, :3].T) @ applied
+    exerted, opposite = {robot.tip_link: -in_tip_axes}, {robot.tip_link: in_tip_axes}
     jacobian = geometric_jacobian(robot, q)
     # (9.81), and the recursion with F_tip = what the robot exerts on the weight.
     np.testing.assert_allclose(gravity(robot, q) + jacobian.T @ -applied, loaded, atol=1e-9)
-    np.testing.assert_allclose(inverse_dynamics(robot, q, zero, zero, to_tip_axes @ -applied), loaded, atol=1e-9)
-    assert differ(inverse_dynamics(robot, q, zero, zero, to_tip_axes @ applied), loaded)
+    np.testing.assert_allclose(inverse_dynamics(robot, q, zero, zero, exerted), loaded, atol=1e-9)
+    assert differ(inverse_dynamics(robot, q, zero, zero, opposite), loaded)
     # GetJointAccel: efforts that hold the loaded robot do not move it.
-    np.testing.assert_allclose(forward_dynamics(robot, q, zero, loaded, to_tip_axes @ -applied), zero, atol=1e-8)
-    assert np.max(np.abs(forward_dynamics(robot, q, zero, loaded, to_tip_axes @ applied))) > 1.0
+    np.testing.assert_allclose(forward_dynamics(robot, q, zero, loaded, exerted), zero, atol=1e-8)
+    assert np.max(np.abs(forward_dynamics(robot, q, zero, loaded, opposite))) > 1.0

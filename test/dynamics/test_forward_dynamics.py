@@ -52,8 +52,8 @@ def test_a_joint_without_inertia_is_an_error_traced_or_not():
 def test_it_undoes_inverse_dynamics(urdf, seed):
     robot = PinReference(urdf).robot
     q, v, a = random_state(robot, seed)
-    wrench_tip = np.random.default_rng(seed).normal(size=6)
+    exerted = {robot.tip_link: np.random.default_rng(seed).normal(size=6)}
     tolerance = max(1e-9, 1e-13 * np.linalg.cond(mass_matrix(robot, q)))
-    for wrench in (None, wrench_tip):
+    for wrench in (None, exerted):
         tau = inverse_dynamics(robot, q, v, a, wrench)
         assert relative_error(forward_dynamics(robot, q, v, tau, wrench), a) < tolerance

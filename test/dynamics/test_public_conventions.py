@@ -12,6 +12,7 @@ from robodyn_ros.dynamics.function_table import FUNCTIONS
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.textbook import newton_euler
 
 
 def test_linear_rows_of_the_jacobian_come_first():
@@ -49,10 +50,13 @@ def test_the_textbook_names_arrays_of_another_shape(name):
 
 def test_the_textbook_names_a_wrench_of_another_shape():
     robot, zero = PinReference("arm6").robot, np.zeros(6)
-    inside = (second_moment_newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics,
-              articulated_body_forward_dynamics)
+    exerting = (second_moment_newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics,
+                articulated_body_forward_dynamics, newton_euler.inverse_dynamics, newton_euler.forward_dynamics)
+    for function in exerting:
+        with pytest.raises(InputError, match=r"exerted\['tool0'\]: expected an array of shape \(6,\), .* \(4,\)"):
+            function(robot, zero, zero, zero, {"tool0": np.zeros(4)})
     at_the_door = (door.inverse_dynamics, door.forward_dynamics, door.inverse_dynamics_derivatives)
-    for function in (*inside, *at_the_door, door.forward_dynamics_derivatives):
+    for function in (*at_the_door, door.forward_dynamics_derivatives):
         with pytest.raises(InputError, match=r"wrench_tip: expected an array of shape \(6,\), received shape \(3,\)"):
             function(robot, zero, zero, zero, wrench_tip=np.zeros(3))
         with pytest.raises(InputError, match=r"wrenches\['tool0'\]: expected an array of shape \(6,\), .* \(4,\)"):

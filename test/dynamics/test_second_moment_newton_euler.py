@@ -20,10 +20,10 @@ def check(reference, seed):
     assert relative_error(found, reference.inverse_dynamics(q, v, a), size) < 1e-9
     assert relative_error(second_moment_newton_euler.bias(robot, q, v), reference.bias(q, v), size) < 1e-9
     assert relative_error(second_moment_newton_euler.gravity(robot, q), reference.gravity(q), size) < 1e-9
-    drawn = np.random.default_rng(seed).normal(size=(len(robot.frames) + 1, 6))
-    wrenches = (drawn[0], dict(zip(robot.frames, drawn[1:], strict=True)))
-    found = second_moment_newton_euler.inverse_dynamics(robot, q, v, a, *wrenches)
-    assert relative_error(found, newton_euler.inverse_dynamics(robot, q, v, a, *wrenches), size) < 1e-11
+    drawn = np.random.default_rng(seed).normal(size=(len(robot.frames), 6))
+    exerted = dict(zip(robot.frames, drawn, strict=True))
+    found = second_moment_newton_euler.inverse_dynamics(robot, q, v, a, exerted)
+    assert relative_error(found, newton_euler.inverse_dynamics(robot, q, v, a, exerted), size) < 1e-11
 
 
 @SHIPPED

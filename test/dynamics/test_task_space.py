@@ -58,7 +58,7 @@ def test_seven_joints_move_under_a_wrench_as_lambda_says(link):
     q, v, _ = random_state(robot, 3)
     wrench = np.random.default_rng(3).normal(size=6)
     name = link or robot.tip_link
-    a = forward_dynamics(robot, q, v, np.zeros(7), wrenches={name: -wrench})
+    a = forward_dynamics(robot, q, v, np.zeros(7), exerted={name: -wrench})
     frame = robot.frame(name)
     jacobian = adjoint(inverse_pose(frame.pose_link_frame)) @ body_jacobians(robot, q)[frame.joint]
     step = 1e-6

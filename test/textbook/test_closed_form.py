@@ -27,7 +27,7 @@ def check(reference, seed):
     ):
         assert relative_error(found, expected, size) < 1e-9
         assert relative_error(found, recursive, size) < 1e-9
-    pushing = inverse_dynamics(robot, q, v, a, wrench_tip)
+    pushing = inverse_dynamics(robot, q, v, a, {robot.tip_link: wrench_tip})
     assert relative_error(stacked.efforts(v, a, wrench_tip), pushing, size) < 1e-9
     by_jacobian = stacked.efforts(v, a) + stacked.tip_jacobian().T @ wrench_tip  # (9.81)
     assert relative_error(by_jacobian, pushing, size) < 1e-9

@@ -31,7 +31,8 @@ def check(reference, robot, seed):
     # The wrench, as the recursion hands it down from the tip.
     in_tip_axes = np.kron(np.eye(2), forward_kinematics(robot, q)[:3, :3].T) @ wrench
     zero = np.zeros(robot.n)
-    of_wrench = newton_euler.inverse_dynamics(robot, q, zero, zero, in_tip_axes) - newton_euler.gravity(robot, q)
+    exerted = {robot.tip_link: in_tip_axes}
+    of_wrench = newton_euler.inverse_dynamics(robot, q, zero, zero, exerted) - newton_euler.gravity(robot, q)
     friction = np.zeros(robot.n)
     for joint in robot.joints:  # by the power that each joint, mimic or not, loses
         own = joint.multiplier * v[joint.dof]

@@ -5,7 +5,6 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics.mass_matrix import mass_matrix_from_jacobians
 from robodyn_ros.errors import InputError
 from robodyn_ros.textbook import lagrange_traces, newton_euler
 from robodyn_ros.textbook.lagrange_jacobians import (
@@ -26,7 +25,7 @@ def check(reference, seed):
     matrix = reference.mass_matrix(q)
     size = np.max(np.abs(matrix))
     assert relative_error(mass_matrix(robot, q), matrix) < 1e-9
-    assert relative_error(mass_matrix(robot, q), mass_matrix_from_jacobians(robot, q)) < 1e-9
+    assert relative_error(mass_matrix(robot, q), newton_euler.mass_matrix(robot, q)) < 1e-9
     slopes = mass_matrix_derivatives(robot, q)
     assert relative_error(slopes, reference.mass_matrix_derivatives(q), size) < 1e-9
     assert relative_error(slopes, lagrange_traces.mass_matrix_derivatives(robot, q), size) < 1e-9

@@ -22,7 +22,7 @@ def check(reference, seed):
     assert relative_error(found, inverse_dynamics(robot, q, v, a), size) < 1e-11
     assert relative_error(found, reference.inverse_dynamics(q, v, a), size) < 1e-9
     pushing = link_frame_inverse_dynamics(robot, q, v, a, force, moment)
-    expected = inverse_dynamics(robot, q, v, a, np.concatenate([moment, force]))
+    expected = inverse_dynamics(robot, q, v, a, {robot.tip_link: np.concatenate([moment, force])})
     assert relative_error(pushing, expected, size) < 1e-11
 
 
@@ -43,12 +43,12 @@ def test_force_and_moment_can_be_given_alone():
     push = np.array([1.0, -2.0, 3.0])
     np.testing.assert_allclose(
         link_frame_inverse_dynamics(robot, q, v, a, force_tip=push),
-        inverse_dynamics(robot, q, v, a, np.array([0.0, 0.0, 0.0, *push])),
+        inverse_dynamics(robot, q, v, a, {robot.tip_link: np.array([0.0, 0.0, 0.0, *push])}),
         atol=1e-12,
     )
     np.testing.assert_allclose(
         link_frame_inverse_dynamics(robot, q, v, a, moment_tip=push),
-        inverse_dynamics(robot, q, v, a, np.array([*push, 0.0, 0.0, 0.0])),
+        inverse_dynamics(robot, q, v, a, {robot.tip_link: np.array([*push, 0.0, 0.0, 0.0])}),
         atol=1e-12,
     )
 

@@ -7,7 +7,7 @@ from random_robots import urdf_robots
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 from robodyn_ros.kinematics.twists import ad_transpose
-from robodyn_ros.textbook.newton_euler import bias, body_wrench, gravity, inverse_dynamics
+from robodyn_ros.textbook.newton_euler import bias, body_wrench, gravity, inverse_dynamics, mass_matrix
 
 
 def check(reference, seed):
@@ -17,12 +17,13 @@ def check(reference, seed):
     assert relative_error(inverse_dynamics(robot, q, v, a), reference.inverse_dynamics(q, v, a), size) < 1e-9
     assert relative_error(bias(robot, q, v), reference.bias(q, v), size) < 1e-9
     assert relative_error(gravity(robot, q), reference.gravity(q), size) < 1e-9
+    assert relative_error(mass_matrix(robot, q), reference.mass_matrix(q)) < 1e-9
     wrenches, expected = {}, reference.inverse_dynamics(q, v, a)
     for link, wrench in zip(robot.frames, np.random.default_rng(seed).normal(size=(len(robot.frames), 6)), strict=True):
         wrenches[link] = wrench  # exerted by the robot, in link axes
         in_base_axes = np.kron(np.eye(2), reference.forward_kinematics(q, link)[:3, :3]) @ wrench
         expected = expected + reference.wrench_effort(q, np.roll(in_base_axes, 3), link)
-    assert relative_error(inverse_dynamics(robot, q, v, a, wrenches=wrenches), expected, size) < 1e-9
+    assert relative_error(inverse_dynamics(robot, q, v, a, wrenches), expected, size) < 1e-9
 
 
 @SHIPPED
@@ -52,10 +53,10 @@ def test_gravity_is_at_rest_and_inertia_is_linear(urdf, seed):
 def test_tip_wrench_costs_the_effort_of_the_jacobian(urdf, seed):
     robot = PinReference(urdf).robot
     q, v, a = random_state(robot, seed)
-    wrench_tip = np.random.default_rng(seed).normal(size=6)  # exerted by the robot, in tip axes
+    wrench = np.random.default_rng(seed).normal(size=6)
     rotation = forward_kinematics(robot, q)[:3, :3]
-    in_base_axes = np.kron(np.eye(2), rotation) @ wrench_tip
-    difference = inverse_dynamics(robot, q, v, a, wrench_tip) - inverse_dynamics(robot, q, v, a)
+    in_base_axes = np.kron(np.eye(2), rotation) @ wrench
+    difference = inverse_dynamics(robot, q, v, a, {robot.tip_link: wrench}) - inverse_dynamics(robot, q, v, a)
     np.testing.assert_allclose(difference, geometric_jacobian(robot, q).T @ in_base_axes, rtol=1e-9, atol=1e-9)
 
 

@@ -100,7 +100,7 @@ def test_frames_do_not_matter_to_newton_euler(name):
     q, v, a = random_state(robot, 2)
     wrench_tip = np.random.default_rng(2).normal(size=6)
     found = newton_euler_at_centers_of_mass(robot, q, v, a, wrench_tip)
-    assert relative_error(found, inverse_dynamics(robot, q, v, a, wrench_tip)) < 1e-12
+    assert relative_error(found, inverse_dynamics(robot, q, v, a, {robot.tip_link: wrench_tip})) < 1e-12
 
 
 def test_it_compiles_and_names_unknown_links():

@@ -104,7 +104,7 @@ def test_default_gains_are_stable_in_configurations_that_were_not_looked_at(name
     gains, model = PID(robot).parameters, robot.model
     low, high = np.maximum(model.position_lower, -np.pi), np.minimum(model.position_upper, np.pi)
     for q in np.random.default_rng(7).uniform(low, high, (50, robot.n)):
-        assert closed_loop_poles(robot, q, gains.p, gains.d, gains.i).real.max() < 0.0
+        assert closed_loop_poles(robot.model, q, gains.p, gains.d, gains.i).real.max() < 0.0
 
 
 @settings(max_examples=5)

@@ -1,0 +1,52 @@
+"""Wrenches of the links: those exerted on the environment, and the joint efforts that all of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import joint_twist
+from robodyn_ros.kinematics.twists import wrench_in_parent
+
+
+def add_exerted_wrenches(model: RobotModel, totals: list[Array], exerted: Mapping[str, Array] | None) -> None:
+    """Add the wrenches that links exert on the environment to those of the moving links.
+
+    Args:
+        model: The robot.
+        totals: Wrench of every moving link, in its frame; changed in place.
+        exerted: (moment, force) exerted by each link, by the link's name, in the link's frame, shape (6,) each. Links
+            that do not move load no joint.
+
+    Raises:
+        InputError: No link has that name.
+    """
+    for link, wrench in (exerted or {}).items():
+        frame = model.frame(link)
+        if frame.joint >= 0:
+            totals[frame.joint] = totals[frame.joint] + wrench_in_parent(frame.pose_link_frame, wrench)
+
+
+def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], kind: DTypeLike = float) -> Array:
+    """Joint efforts that give each link its wrench: sums from the leaves to the base, projected on the joint axes.
+
+    Args:
+        model: The robot.
+        poses: T_{parent,i} of every joint, as ``joint_poses`` gives them.
+        wrenches: (moment, force) that each moving link needs for itself, in its frame, shape (6,) each.
+        kind: dtype of the result.
+
+    Returns:
+        Joint efforts, shape (n,) [N m or N].
+    """
+    passed_on = list(wrenches)
+    tau = np.zeros(model.n, dtype=kind)
+    for index in reversed(range(len(model.joints))):
+        joint = model.joints[index]
+        tau[joint.dof] += joint.multiplier * (passed_on[index] @ joint_twist(joint))
+        if joint.parent >= 0:
+            passed_on[joint.parent] = passed_on[joint.parent] + wrench_in_parent(poses[index], passed_on[index])
+    return tau

@@ -1,0 +1,50 @@
+"""Twists and accelerations of all links, from the base to the leaves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import joint_twist
+from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child
+
+
+class LinkMotion(NamedTuple):
+    """How a link moves, in its own frame.
+
+    Attributes:
+        twist: V = (w, v), shape (6,).
+        acceleration: V', its derivative, shape (6,).
+    """
+
+    twist: Array
+    acceleration: Array
+
+
+def link_motions(
+    model: RobotModel, poses: list[Array], v: Array, a: Array, base_acceleration: Array
+) -> list[LinkMotion]:
+    """Motion of each link from that of its parent, [LynchPark] (9.54) and (9.55).
+
+    Args:
+        model: The robot.
+        poses: T_{parent,i} of every joint, as ``joint_poses`` gives them.
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+        base_acceleration: V'_0 of the base, in the base frame, shape (6,).
+
+    Returns:
+        In the order of ``model.joints``.
+    """
+    motions: list[LinkMotion] = []
+    for joint, pose in zip(model.joints, poses, strict=True):
+        axis = joint_twist(joint)
+        rate, rate_dot = joint.multiplier * v[joint.dof], joint.multiplier * a[joint.dof]
+        parent = LinkMotion(np.zeros(6), base_acceleration) if joint.parent < 0 else motions[joint.parent]
+        twist = twist_in_child(pose, parent.twist) + axis * rate
+        acceleration = twist_in_child(pose, parent.acceleration)
+        acceleration = acceleration + lie_bracket(twist, axis) * rate + axis * rate_dot
+        motions.append(LinkMotion(twist, acceleration))
+    return motions

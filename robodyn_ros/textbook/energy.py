@@ -1,0 +1,71 @@
+"""Kinetic and potential energy, and centre of mass, by the Jacobians of the links' centres of mass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobians
+
+
+def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Any:
+    """T = sum of m (J_P v)^T (J_P v) / 2 + (J_O v)^T R I R^T (J_O v) / 2 over the links, a number [J].
+
+    [LagrangeNotes] (34), (36); [Yamamoto] (3.34), (3.35); [ManipulatorNotes] 4.3.4.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    v = as_array(v, (model.n,), "v")
+    energy: Any = np.float64(0.0)
+    for link in link_jacobians(model, q):
+        velocity, omega = link.linear @ v, link.angular @ v
+        energy = energy + 0.5 * (link.mass * (velocity @ velocity) + omega @ (link.inertia @ omega))
+    return energy
+
+
+def potential_energy(model: RobotModel, q: Array) -> Any:
+    """U = -sum of m g^T p_l over the links, a number [J]; 0 with the centre of mass at the height of the base's origin.
+
+    [LagrangeNotes] (38); [Yamamoto] (3.41), whose sign is misprinted; [ManipulatorNotes] 4.3.8.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Raises:
+        InputError: q has another shape.
+    """
+    energy: Any = np.float64(0.0)
+    for link in link_jacobians(model, q):
+        energy = energy - link.mass * (model.gravity @ link.position)
+    return energy
+
+
+def center_of_mass(model: RobotModel, q: Array) -> Array:
+    """Centre of mass of all moving links in the base frame, sum of m p_l over sum of m, shape (3,) [m].
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Raises:
+        InputError: q has another shape; or no moving link has a mass.
+    """
+    links = link_jacobians(model, q)
+    mass = sum(link.mass for link in links)
+    if mass == 0.0:
+        raise InputError(
+            f"robot '{model.name}' has no centre of mass: expected a moving link with a mass, received none among "
+            f"{len(links)}; give the links inertias"
+        )
+    return np.sum([link.mass * link.position for link in links], axis=0) / mass

@@ -1,0 +1,42 @@
+"""Solution of the linear system M a = b of forward dynamics, written for floats and for traced scalars."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+
+
+def solve_symmetric(matrix: Array, right: Array) -> Array:
+    """Solution x of M x = b by Gaussian elimination, which needs no row exchange for a positive definite M.
+
+    [LynchPark] leaves the solver of (9.89) to the reader.
+
+    Args:
+        matrix: M, symmetric and positive definite, shape (n, n).
+        right: b, shape (n,), or several in the columns of shape (n, m).
+
+    Returns:
+        x, of the shape of b.
+
+    Raises:
+        InputError: A pivot is exactly 0: a joint moves no inertia.
+    """
+    kind = np.result_type(matrix, right, float)
+    m, x = np.array(matrix, dtype=kind), np.array(right, dtype=kind)
+    for k in range(len(m)):
+        if isinstance(m[k, k], Real) and m[k, k] == 0.0:  # a traced scalar has no value to compare
+            raise InputError(
+                f"the mass matrix is singular: joint {k}, counted from 0, moves no inertia while the joints before it "
+                "are free, so that no effort determines its acceleration; give the links it carries an inertia"
+            )
+        for row in range(k + 1, len(m)):
+            factor = m[row, k] / m[k, k]
+            m[row, k:] = m[row, k:] - factor * m[k, k:]
+            x[row] = x[row] - factor * x[k]
+    for k in reversed(range(len(m))):
+        x[k] = (x[k] - m[k, k + 1 :] @ x[k + 1 :]) / m[k, k]
+    return x
