@@ -49,6 +49,15 @@ TESTED_BY = {
     "nodes/common/qos.py": "nodes/common/test_control_path.py",
     "nodes/common/signals.py": "nodes/common/test_runtime.py",
     "commands/swap.py": "commands/test_demo.py",
+    "nodes/client/robot_client.py": "commands/test_demo.py",
+    "nodes/all_nodes.py": "commands/test_simulate.py",
+    # Commands, which are tested through the command line.
+    "commands/cache_command.py": "commands/test_command_line.py",
+    "commands/node_commands.py": "commands/test_simulate.py",
+    "commands/options.py": "commands/test_command_line.py",
+    "commands/robot_commands.py": "commands/test_command_line.py",
+    "commands/rollout_commands.py": "commands/test_tune.py",
+    "commands/ros_required.py": "commands/test_command_line.py",
     "nodes/common/unserved_subscription.py": "nodes/common/test_control_path.py",
 }
 """Where a module is tested that has no test file of its own: a part that only a neighbour uses, by that one's tests."""

@@ -37,6 +37,7 @@ def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
     (["check", "nowhere.urdf"], ("nowhere.urdf",)),
     (["check", "arm6", "--tip-link", "hand"], ("hand",)),
     (["hardware", "robot:=arm6"], ("robot:=arm6", "--ros-args -p")),
+    (["check", "arm6", "--ros-args", "-p", "a:=1"], ("check: takes no --ros-args",)),
     (["simulate", "--robot", "arm66"], ("arm66", "arm6, arm7")),
     (["simulate", "--params-file", "nowhere.yaml"], ("nowhere.yaml",)),
     (["simulate", "--actuators", "nowhere.yaml"], ("actuators", "nowhere.yaml")),
@@ -73,7 +74,8 @@ def test_help_names_every_subcommand(capsys):
         main(["--help"])
     assert end.value.code == 0
     out = capsys.readouterr().out
-    assert all(name in out for name in (*NODES, "demo", "simulate", "robots", "check"))
+    commands = (*NODES, "simulate", "swap", "demo", "robots", "check", "tune", "compare", "cache")
+    assert all(name in out for name in commands)
 
 
 def test_set_up_leaves_what_is_not_given_to_the_parameter_file():

@@ -89,7 +89,7 @@ def test_an_environment_that_ros_refuses_is_told_in_one_line(command, monkeypatc
 def test_swap_of_what_is_no_controller_node_says_so():
     result = robodyn("swap", "pd", "--node", "the controller")
     assert result.returncode == 1
-    assert "robodyn swap: error: 'the controller' is no name of a node" in result.stderr
+    assert "robodyn: error: 'the controller' is no name of a node" in result.stderr
     assert "Traceback" not in result.stderr
     with RosProcess("hardware", {"robot": "planar_2r"}):
         result = robodyn("swap", "pd", "--node", "/hardware")

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.validate_namespace import validate_namespace
 
-from robodyn_ros.commands.processes import ros_arguments
-from robodyn_ros.commands.simulation_setup import Setup
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.runtime import run_nodes
 from robodyn_ros.nodes.controller.node import ControllerNode
@@ -17,26 +15,21 @@ from robodyn_ros.nodes.hardware.node import HardwareNode
 from robodyn_ros.nodes.state_publisher import StatePublisher
 
 
-def main(setup: Setup, namespace: str = "", more: Sequence[str] = ()) -> int:
+def main(arguments: Sequence[str], namespace: str) -> int:
     """Run the nodes until SIGINT or SIGTERM.
 
     Args:
-        setup: Parameters of all nodes.
-        namespace: Namespace of all nodes, with or without a slash before it.
-        more: Further arguments, ``--ros-args`` and all.
+        arguments: Command-line arguments of ROS: ``--ros-args`` and what follows.
+        namespace: Namespace that the arguments give to all nodes; starts with a slash.
 
     Returns:
         Exit code, as of :func:`robodyn_ros.nodes.common.runtime.run_nodes`.
 
     Raises:
-        InputError: The namespace is not one.
+        InputError: The namespace is not valid.
     """
-    namespace = f"/{namespace.strip('/')}"
     try:
         validate_namespace(namespace)
     except InvalidNamespaceException as error:
         raise InputError(f"namespace: {error}") from None
-    # Files first: of two values for all nodes, the later one counts.
-    files = [argument for file in setup.files for argument in ("--params-file", str(file))]
-    arguments = ["--ros-args", *files, *ros_arguments(setup.values, namespace), *more]
     return run_nodes([HardwareNode, ControllerNode, DynamicsNode, StatePublisher], arguments)

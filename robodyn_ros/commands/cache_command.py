@@ -1,0 +1,29 @@
+"""``robodyn cache`` shows or removes the compiled code that is kept on disk."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from robodyn_ros.commands.options import Subparsers
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``cache``."""
+    cache = commands.add_parser("cache", help="show or remove the compiled code that is kept on disk")
+    cache.add_argument("action", choices=("info", "clear"), help="show place and size, or remove all of it")
+    cache.set_defaults(run=run_cache)
+
+
+def run_cache(options: Namespace) -> int:
+    """Print place and size of the compiled code on disk, or remove it.
+
+    Raises:
+        OSError: The folder cannot be read, or a file cannot be removed.
+    """
+    from robodyn_ros.compile import cache
+
+    kept = cache.contents() if options.action == "info" else cache.clear()
+    amount = f"{kept.entries} entries, {kept.size / 2**20:.1f} MiB"
+    folder = cache.directory() or f"nowhere ({cache.VARIABLE} or the system says so)"
+    print(f"{folder}: {amount}" if options.action == "info" else f"{folder}: removed {amount}")
+    return 0

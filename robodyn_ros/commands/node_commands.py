@@ -1,0 +1,78 @@
+"""``robodyn hardware|controller|dynamics|state_publisher`` run one node, ``robodyn simulate`` runs all of them."""
+
+from __future__ import annotations
+
+import importlib
+from argparse import SUPPRESS, Namespace
+
+from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+from robodyn_ros.commands.processes import ros_arguments
+from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, set_up
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.signals import hold_stop_signals
+
+HELP = {
+    "hardware": "node: the simulated robot; takes efforts or voltages, publishes joint states",
+    "controller": "node: runs the control law that the parameter 'controller' names",
+    "dynamics": "node: answers services: inverse and forward dynamics, kinematics and more",
+    "state_publisher": "node: publishes /tf, /tf_static and robot_description for RViz",
+}
+PARAMETERS = "give parameters as ROS 2 does: --ros-args -p robot:=arm6"
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add one command for each node, and ``simulate``."""
+    for name in NODES:
+        node = commands.add_parser(name, help=HELP[name], description=f"{HELP[name]}; {PARAMETERS}")
+        node.add_argument("unexpected", nargs="*", help=SUPPRESS)
+        node.set_defaults(run=run_node, takes_ros_arguments=True)
+
+    simulate = commands.add_parser(
+        "simulate",
+        help="run all four nodes in one process, until Ctrl-C",
+        description="Run hardware, controller, dynamics and state publisher in one process. Parameters come from "
+        "config/simulation.yaml, then --params-file, then these options, then --ros-args; the later one wins.",
+    )
+    add_options(simulate, ROBOT_OPTION)
+    simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
+    simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="what sets the pace of the simulation")
+    simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
+    simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
+    simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
+    simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
+    simulate.set_defaults(run=run_simulate, takes_ros_arguments=True)
+
+
+def run_node(options: Namespace) -> int:
+    """Run one node until SIGINT or SIGTERM.
+
+    Raises:
+        InputError: An argument stands before ``--ros-args``.
+        RobodynError: ROS 2 cannot be imported.
+    """
+    if options.unexpected:
+        raise InputError(f"{options.command}: unexpected argument '{options.unexpected[0]}'; {PARAMETERS}")
+    hold_stop_signals()
+    with ros_required():
+        node = importlib.import_module(NODES[options.command])
+    return int(node.main(options.ros_arguments))
+
+
+def run_simulate(options: Namespace) -> int:
+    """Run all nodes until SIGINT or SIGTERM.
+
+    Raises:
+        InputError: An option has a value that cannot be used.
+        RobodynError: ROS 2 cannot be imported.
+    """
+    setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file,
+                   options.actuators)
+    hold_stop_signals()
+    with ros_required():
+        from robodyn_ros.nodes import all_nodes
+    namespace = f"/{options.namespace.strip('/')}"
+    # Files first: of two values for all nodes, the later one counts.
+    files = [argument for file in setup.files for argument in ("--params-file", str(file))]
+    given = ["--ros-args", *files, *ros_arguments(setup.values, namespace), *options.ros_arguments]
+    return all_nodes.main(given, namespace)

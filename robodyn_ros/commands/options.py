@@ -1,0 +1,25 @@
+"""Options that several commands have, and a short way to declare options with a default."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, _SubParsersAction
+from pathlib import Path
+from typing import TypeAlias
+
+from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
+
+Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
+"""What ``add_subparsers`` returns. Each module of a command adds its parser and sets the default ``run``."""
+
+ROBOT_OPTION = "robot", DEFAULT_ROBOT, "name of a shipped robot, or path of a URDF file"
+
+
+def add_options(parser: ArgumentParser, *options: tuple[str, str | int | float | Path, str]) -> None:
+    """Add options with one value each.
+
+    Args:
+        parser: Parser of a command.
+        *options: Name, default and help text of each option; the value has the type of the default.
+    """
+    for name, default, text in options:
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text} (default: %(default)s)")

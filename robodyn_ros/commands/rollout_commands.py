@@ -1,0 +1,82 @@
+"""``robodyn tune`` and ``robodyn compare``: the options of the two commands that simulate motions without ROS."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+
+from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+
+PERIOD_AND_STEP = ("period", 0.002, "control period [s]"), ("step", 0.001, "step of the simulation [s]")
+POSITION_NOISE = "standard deviation of measured positions [rad or m]"
+VELOCITY_NOISE = "standard deviation of measured velocities [rad/s or m/s]"
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``tune`` and ``compare``."""
+    tune = commands.add_parser(
+        "tune",
+        help="search the gains of a control law by thousands of simulated motions",
+        description="Search the gains of a control law for a robot. Thousands of motions are simulated, each with "
+        "other gains. Writes a YAML file for 'robodyn simulate --params-file', and pictures.",
+    )
+    add_options(tune, ROBOT_OPTION, ("controller", "computed_torque", "law that follows joints or poses"))
+    tune.add_argument("--gains", nargs="+", help="parameters to search (default: p, d, i and the like)")
+    add_options(
+        tune,
+        ("output", Path("tune_output"), "folder for the results"),
+        ("generations", 60, "generations of the search"),
+        ("population", 128, "simulated robots in a generation"),
+        ("seed", 0, "seed of the search and of the noise"),
+        ("threads", usable_processors(), "number of threads"),
+        ("span", 10.0, "factor by which each gain may grow or shrink"),
+        ("smoothness", 0.01, "tracking error [rad or m] that costs as much as efforts that change by their limits at "
+         "each tick"),
+        *PERIOD_AND_STEP,
+        ("position-noise", 1e-4, POSITION_NOISE),
+        ("velocity-noise", 0.01, VELOCITY_NOISE),
+    )
+    tune.set_defaults(run=run_tune)
+
+    compare = commands.add_parser(
+        "compare",
+        help="simulate several control laws on the same motion: a table and a picture",
+        description="Simulate control laws with their default parameters on the same robot and the same motion. Prints "
+        "and draws the errors, efforts and work of each.",
+    )
+    compare.add_argument("controllers", nargs="*", help="laws that follow joints or poses (default: all)")
+    add_options(
+        compare,
+        ROBOT_OPTION,
+        ("output", Path("compare.png"), "picture"),
+        ("seed", 0, "seed of the noise"),
+        ("mass-error", 0.0, "how much heavier the simulated links are than in the laws' model [%%]"),
+        *PERIOD_AND_STEP,
+        ("position-noise", 0.0, POSITION_NOISE),
+        ("velocity-noise", 0.0, VELOCITY_NOISE),
+    )
+    compare.set_defaults(run=run_compare)
+
+
+def usable_processors() -> int:
+    """Number of processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_tune(options: Namespace) -> int:
+    """Search gains, print and draw them, and write them into a file."""
+    from robodyn_ros.commands.tune_program import tune_robot
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
+    return tune_robot(Robot.from_urdf(robot_file(options.robot)), options)
+
+
+def run_compare(options: Namespace) -> int:
+    """Compare control laws, print and draw the results."""
+    from robodyn_ros.commands.compare_program import compare_robot
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
+    return compare_robot(Robot.from_urdf(robot_file(options.robot)), options)

@@ -1,0 +1,214 @@
+"""A program's connection to a running graph; its methods take and return NumPy arrays, no messages."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import rclpy
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.duration import Duration
+from rclpy.exceptions import NameValidationException
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_interfaces.msg import ControllerState
+from robodyn_interfaces.srv import Gravity
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.messages import NANOSECONDS
+from robodyn_ros.nodes.common.runtime import init_ros
+
+T = TypeVar("T")
+
+POLL_SECONDS = 0.05
+"""Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
+
+
+class ControllerSample(NamedTuple):
+    """One message of ``~/controller_state`` of a controller that follows joints.
+
+    Attributes:
+        time: Stamp of the joint state [s].
+        controller: Name of the controller in force.
+        joint_names: Names of the joints, in the order of the arrays.
+        desired: Desired positions, shape (n,) [rad or m].
+        measured: Measured positions, shape (n,) [rad or m].
+    """
+
+    time: float
+    controller: str
+    joint_names: tuple[str, ...]
+    desired: Array
+    measured: Array
+
+
+class RobotClient:
+    """A context manager that connects a program to the nodes of one robot; callbacks run while a method waits.
+
+    Args:
+        name: Name of the program's own node.
+        controller: Name of the controller node.
+        dynamics: Name of the dynamics node.
+
+    Attributes:
+        checks: Called again and again during each wait; one that raises ends the wait.
+
+    Raises:
+        RobodynError: ROS cannot start in this environment.
+    """
+
+    def __init__(self, name: str, controller: str = "controller", dynamics: str = "dynamics") -> None:
+        self.checks: list[Callable[[], None]] = []
+        self._controller, self._dynamics = controller, dynamics
+        init_ros(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C stays a KeyboardInterrupt
+        self._node = Node(name, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._clients: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Return the client."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the graph."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+    def wait_for(self, condition: Callable[[], T], what: str, seconds: float) -> T:
+        """Serve callbacks until a condition returns something true, and return that.
+
+        Args:
+            condition: Called between callbacks.
+            what: Noun phrase for the error message.
+            seconds: Longest wait [s].
+
+        Raises:
+            RobodynError: The time ran out.
+        """
+        deadline = time.monotonic() + seconds
+        while not (result := condition()):
+            for check in self.checks:
+                check()
+            if time.monotonic() > deadline:
+                raise RobodynError(f"no {what} within {seconds:g} s: are the nodes running, with the same "
+                                   f"ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?")
+            self._executor.spin_once(timeout_sec=POLL_SECONDS)
+        return result
+
+    def swap(self, controller: str, seconds: float = 5.0) -> None:
+        """Put a controller in force, as ``ros2 param set /controller controller NAME`` does.
+
+        Args:
+            controller: Installed name, or ``package.module:Class``.
+            seconds: Longest wait for the node, and for its answer [s].
+
+        Raises:
+            RobodynError: The controller node does not answer or refuses; the message has its reason.
+        """
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
+        request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
+        result = self._call(SetParameters, self._controller, "set_parameters", request, seconds).results[0]
+        if "undeclared" in result.reason:
+            raise RobodynError(f"node '{self._controller}' has no parameter 'controller': it is not a controller node")
+        if not result.successful:
+            raise RobodynError(f"node '{self._controller}' refused '{controller}'; the controller in force stays: "
+                               f"{result.reason}")
+
+    def follow(self, joint_names: Sequence[str], times: Array, positions: Array, seconds: float = 5.0) -> None:
+        """Send a joint trajectory that starts on arrival.
+
+        Args:
+            joint_names: Names of the n joints.
+            times: Times of the points since the start, shape (N,) [s], increasing.
+            positions: Positions, shape (N, n) [rad or m].
+            seconds: Longest wait for a controller node that listens [s].
+
+        Raises:
+            RobodynError: No controller node listens.
+        """
+        message = JointTrajectory(joint_names=list(joint_names))
+        for when, row in zip(times, positions, strict=True):
+            point = JointTrajectoryPoint(positions=np.asarray(row).tolist())
+            point.time_from_start.sec, point.time_from_start.nanosec = divmod(round(when * NANOSECONDS), NANOSECONDS)
+            message.points.append(point)
+        topic = f"{self._controller}/joint_trajectory"
+        publisher = self._node.create_publisher(JointTrajectory, topic, 1)
+        try:
+            self.wait_for(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}", seconds)
+            publisher.publish(message)
+            publisher.wait_for_all_acked(Duration(seconds=seconds))
+        finally:
+            self._node.destroy_publisher(publisher)
+
+    def record(self) -> list[ControllerSample]:
+        """Start to record ``~/controller_state``.
+
+        Returns:
+            A list that gets one sample for each message from now on, while a method of this client waits.
+        """
+        samples: list[ControllerSample] = []
+
+        def on_state(message: ControllerState) -> None:
+            stamp = message.header.stamp
+            samples.append(ControllerSample(
+                stamp.sec + stamp.nanosec / NANOSECONDS, message.controller, tuple(message.joint_names),
+                np.array(message.reference.positions), np.array(message.feedback.positions)))
+
+        self._node.create_subscription(ControllerState, f"{self._controller}/controller_state", on_state, 100)
+        return samples
+
+    def wait_for_transforms(self, seconds: float) -> None:
+        """Wait until somebody publishes /tf.
+
+        Raises:
+            RobodynError: Nobody does.
+        """
+        heard: list[TFMessage] = []
+        subscription = self._node.create_subscription(TFMessage, "/tf", heard.append, 10)
+        try:
+            self.wait_for(lambda: heard, "message on /tf", seconds)
+        finally:
+            self._node.destroy_subscription(subscription)
+
+    def gravity_effort(self, joint_names: Sequence[str], q: Array, seconds: float = 10.0) -> Array:
+        """Ask the dynamics node for the efforts that hold the robot against gravity, shape (n,) [N m or N].
+
+        Args:
+            joint_names: Names of the n joints.
+            q: Joint positions, shape (n,) [rad or m].
+            seconds: Longest wait for the service, and for its answer [s].
+
+        Raises:
+            RobodynError: The dynamics node does not answer or refuses.
+        """
+        request = Gravity.Request(joint_names=list(joint_names), position=np.asarray(q).tolist())
+        answer = self._call(Gravity, self._dynamics, "gravity", request, seconds)
+        if not answer.success:
+            raise RobodynError(f"node '{self._dynamics}' refused the request: {answer.message}")
+        return np.array(answer.effort)
+
+    def _call(self, kind: type, node: str, service: str, request: Any, seconds: float) -> Any:
+        """Call a service of a node and return the response."""
+        name = f"{node}/{service}"
+        try:
+            client = self._clients.get(name) or self._clients.setdefault(name, self._node.create_client(kind, name))
+        except NameValidationException as error:
+            raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
+        self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
+        future = client.call_async(request)
+        try:
+            self.wait_for(future.done, f"answer of node '{node}'", seconds)
+        except RobodynError:
+            client.remove_pending_request(future)
+            raise
+        return future.result()
