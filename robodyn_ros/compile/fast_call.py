@@ -37,7 +37,7 @@ class _Otherwise:
 
     __slots__ = ("__call__", "code", "definition")
 
-    def __init__(self, function: Callable[..., Any], code: Code, definition: MethodDefinition) -> None:
+    def __init__(self, function: Callable[..., Any], code: Code | None, definition: MethodDefinition) -> None:
         self.__call__ = function
         self.code = code
         self.definition = definition
@@ -129,18 +129,52 @@ def _argument_check(number: int, shape: tuple[int, ...], after: str) -> list[str
 
 
 def python_function(
-    code: Code, name: str, inputs: tuple[str, ...], otherwise: Callable[..., Any]
+    code: Code, name: str, documentation: str, otherwise: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The function that Python calls.
 
     Args:
         code: Code that exports ``entry``.
         name: Name of the function.
-        inputs: Names of its arguments, for its signature.
+        documentation: See `documentation`.
         otherwise: Called with the same arguments when they are not what the code needs.
     """
-    doc = f"{name}({', '.join(inputs)})\n--\n\n{name}, compiled. Takes and returns float64 arrays."
-    definition = MethodDefinition(name.encode(), code["entry"], METHOD_FLAGS, doc.encode())
+    return _built_in(name, documentation, code["entry"], otherwise, code)
+
+
+def forwarding_function(name: str, documentation: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python's own kind that calls another one, with the name and documentation of what will replace it.
+
+    Python tells nobody the signature of a compiled function but by its documentation. With it here, too, help() and
+    ``inspect.signature`` say the same before a function is compiled and after.
+
+    Args:
+        name: Name of the function.
+        documentation: See `documentation`.
+        function: Called with the same arguments.
+
+    Returns:
+        The function; ``function`` itself where `c_api.obstacle` forbids it.
+    """
+    if c_api.obstacle() is not None:
+        return function
+    # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
+    return _built_in(name, documentation, c_api.symbols()["python_call"], function, None)
+
+
+def documentation(name: str, signature: str, text: str) -> str:
+    """Documentation as CPython reads it: the signature, which it tells on demand, then the text.
+
+    Args:
+        name: Name of the function.
+        signature: As in Python, in brackets, without annotations.
+        text: What help() prints.
+    """
+    return f"{name}{signature}\n--\n\n{text}"
+
+
+def _built_in(name: str, text: str, address: int, otherwise: Callable[..., Any], code: Code | None) -> Any:
+    definition = MethodDefinition(name.encode(), address, METHOD_FLAGS, text.encode())
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(MethodDefinition), ctypes.py_object, ctypes.c_void_p]

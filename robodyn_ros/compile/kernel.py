@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import c_api
 from robodyn_ros.compile.arguments import in_order, real_array, shape_error
 from robodyn_ros.compile.batch import Batch
-from robodyn_ros.compile.fast_call import entry_text, python_function
+from robodyn_ros.compile.fast_call import documentation, entry_text, python_function
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.single_text import single_module
 from robodyn_ros.compile.tape import Shape, Tape, trace
@@ -78,7 +78,7 @@ class Kernel:
         self.call = self.or_else(_CheckingCall(tape, name, self.or_else(compute)))
         self.__call__ = self.call  # type: ignore[method-assign]
 
-    def or_else(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    def or_else(self, otherwise: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
         """A function that computes the kernel, but leaves what needs a second look to another one.
 
         For functions with more arguments than the kernel, of which most calls give only the kernel's: these calls then
@@ -87,9 +87,14 @@ class Kernel:
         Args:
             otherwise: Called with the arguments as they came unless they are exactly the kernel's inputs by position,
                 each a C-contiguous float64 array of its shape.
+            text: `documentation` of the function with all its arguments; None for that of the kernel's alone.
         """
         if self._direct:
-            return python_function(self._code, self.name, tuple(self.tape.inputs), otherwise)
+            if text is None:
+                signature = f"({', '.join(self.tape.inputs)})"
+                about = f"{self.name}, compiled. Takes and returns float64 arrays."
+                text = documentation(self.name, signature, about)
+            return python_function(self._code, self.name, text, otherwise)
         return otherwise
 
     def batch(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
 from robodyn_ros.compile import c_api, compile_function
+from robodyn_ros.compile.fast_call import documentation, forwarding_function
 from robodyn_ros.errors import CompileError, InputError
 
 
@@ -211,6 +212,25 @@ def test_or_else_gets_what_the_kernel_does_not_take(kernel, arguments):
     assert all(a is b for a, b in zip(given, arguments, strict=False))
     assert given[3] is None
     assert named == {"extra": 1}
+
+
+def test_a_function_tells_its_signature_and_documentation(kernel, arguments):
+    """Before it is compiled, by a function that forwards to Python, and after."""
+    text = documentation("sample", "(q, matrix, gain, extra=None)", "About it.\n\nMore.")
+
+    def function(q, matrix, gain, extra=None):
+        return kernel(q, matrix, gain) + (extra or 0.0)
+
+    forwarding = forwarding_function("sample", text, function)
+    for call in (forwarding, kernel.or_else(function, text)):
+        np.testing.assert_array_equal(call(*arguments, extra=2.0), kernel(*arguments) + 2.0)
+        np.testing.assert_array_equal(call(*arguments), kernel(*arguments))
+        if type(kernel.call) is type(len):
+            assert str(inspect.signature(call)) == "(q, matrix, gain, extra=None)"
+            assert call.__doc__ == "About it.\n\nMore."
+            assert call.__name__ == "sample"
+        with pytest.raises(TypeError):
+            call()
 
 
 def test_an_error_in_or_else_passes(kernel, arguments):
