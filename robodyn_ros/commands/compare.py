@@ -18,6 +18,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.test_motion import tip_references
+from robodyn_ros.timing import DEFAULT_PERIOD
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
@@ -56,8 +57,9 @@ def comparable() -> tuple[str, ...]:
 
 
 def perform(
-    robot: Robot, controller: str, motion: JointTrajectory, plant: PlantModel | None = None, period: float = 0.002,
-    rest: float = 0.3, position_noise: float = 0.0, velocity_noise: float = 0.0, seed: int = 0,
+    robot: Robot, controller: str, motion: JointTrajectory, plant: PlantModel | None = None,
+    period: float = DEFAULT_PERIOD, rest: float = 0.3, position_noise: float = 0.0,
+    velocity_noise: float = 0.0, seed: int = 0,
 ) -> Performance:
     """Simulate a law with its default parameters; laws that follow poses follow those of the tip link in the motion.
 

@@ -7,8 +7,9 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
-PERIOD_AND_STEP = ("period", 0.002, "control period [s]"), ("step", 0.001, "step of the simulation [s]")
+PERIOD_AND_STEP = ("period", DEFAULT_PERIOD, "control period [s]"), ("step", DEFAULT_STEP, "time step [s]")
 POSITION_NOISE = "standard deviation of measured positions [rad or m]"
 VELOCITY_NOISE = "standard deviation of measured velocities [rad/s or m/s]"
 

@@ -15,11 +15,11 @@ from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSo
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_floats
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
 
-NANOSECOND = 1e-9
 
 JUMP = 0.05
 """Distance that a joint must have moved beyond what its velocities explain to have been put elsewhere [rad or m]."""
@@ -127,7 +127,7 @@ class ControlLoop:
             v: Joint velocities, shape (n,) [rad/s or m/s]; finite.
         """
         last = self.last
-        period = (stamp - self._stamp) * NANOSECOND
+        period = (stamp - self._stamp) / NANOSECONDS_PER_SECOND
         if last is not None and period == 0.0:
             return last
         if last is None:
@@ -138,7 +138,7 @@ class ControlLoop:
             self.start(stamp, q, v)
             period = 0.0
         self._stamp = stamp
-        state = State((stamp - self._origin) * NANOSECOND, period, q, v, self.wrench_tip)
+        state = State((stamp - self._origin) / NANOSECONDS_PER_SECOND, period, q, v, self.wrench_tip)
         return self._answer(state)
 
     def _discontinuity(self, last: State, period: float, q: Array, v: Array) -> str:
@@ -199,7 +199,7 @@ class ControlLoop:
                 far in the future to be meant.
         """
         now = self._followed_since(kind).time
-        origin = now if stamp is None else (stamp - self._origin) * NANOSECOND
+        origin = now if stamp is None else (stamp - self._origin) / NANOSECONDS_PER_SECOND
         if origin - now > LATEST_START:
             raise InputError(
                 f"trajectory: header.stamp is {origin - now:.3g} s after the last joint state; times are those of the "

@@ -1,4 +1,4 @@
-"""Gains for joints that nobody has tuned, from the robot's own mass matrix."""
+"""Gains for joints that nobody has tuned, from the robot's own mass matrix; stable up to the default period."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array
+from robodyn_ros.timing import DEFAULT_PERIOD
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
-
-PERIOD = 2e-3
-"""Control period up to which the gains are stable, that of the hardware node by default [s]."""
 
 NATURAL_FREQUENCY = 60.0
 """Of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""
@@ -70,7 +68,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     inverses = np.linalg.inv(mass_matrices)
     largest = np.diagonal(mass_matrices, axis1=1, axis2=2).max(axis=0)
     smallest = (1.0 / np.diagonal(inverses, axis1=1, axis2=2)).min(axis=0)
-    most_damping = 2.0 * _MARGIN * smallest / PERIOD
+    most_damping = 2.0 * _MARGIN * smallest / DEFAULT_PERIOD
     stiffness = np.minimum.reduce([
         NATURAL_FREQUENCY**2 * largest,
         robot.model.effort_limit / SATURATION_ERROR,
@@ -78,7 +76,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     ])
     damping = np.minimum(2.0 * np.sqrt(stiffness * largest), most_damping)
     fastest = np.linalg.eigvals(inverses * damping).real.max()  # of M^-1 D [1/s]: the coupling between joints
-    share = min(1.0, 2.0 * _MARGIN / (PERIOD * fastest)) if fastest > 0 else 1.0
+    share = min(1.0, 2.0 * _MARGIN / (DEFAULT_PERIOD * fastest)) if fastest > 0 else 1.0
     return share**2 * stiffness, share * damping
 
 

@@ -10,7 +10,7 @@ class Pace:
     catches up at most ``longest`` of them, and time beyond that is dropped: it falls behind instead of racing.
 
     Args:
-        period: Control period in simulated time [ns].
+        period_ns: Control period in simulated time [ns].
         factor: Simulated time per clock time.
         longest: Most periods to catch up at once.
 
@@ -21,8 +21,8 @@ class Pace:
         worst: Longest time after its deadline that a period was begun [ns].
     """
 
-    def __init__(self, period: int, factor: float = 1.0, longest: int = 50) -> None:
-        self.interval = period / factor
+    def __init__(self, period_ns: int, factor: float = 1.0, longest: int = 50) -> None:
+        self.interval = period_ns / factor
         self.longest = longest
         self.next = 0.0
         self.missed = 0

@@ -20,6 +20,7 @@ from robodyn_ros.simulation.motion import Smooth
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
 from robodyn_ros.simulation.plant_step import plant_program, report_statement
 from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, energy
+from robodyn_ros.timing import DEFAULT_STEP
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
@@ -56,8 +57,9 @@ class Plant:
             another number of joints, or no integrator is called so.
     """
 
-    def __init__(self, robot: Robot, step: float = 0.001, position: ArrayLike | None = None, compiled: bool = True, *,
-                 actuators: JointActuators | None = None, friction: Friction | None = None,
+    def __init__(self, robot: Robot, step: float = DEFAULT_STEP, position: ArrayLike | None = None,
+                 compiled: bool = True, *, actuators: JointActuators | None = None,
+                 friction: Friction | None = None,
                  integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9) -> None:
         self.robot = robot
         self.model = model = PlantModel.of_description(robot.model, step, actuators, friction, integrator)

@@ -15,6 +15,7 @@ from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.joint_constraints import STICKING, Limits
+from robodyn_ros.timing import DEFAULT_STEP
 
 
 class Integrator(StrEnum):
@@ -124,7 +125,7 @@ class PlantModel:
         self._check_electrical_time_constants()
 
     @classmethod
-    def of_description(cls, model: RobotModel, step: float = 0.001, actuators: JointActuators | None = None,
+    def of_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
                        friction: Friction | None = None,
                        integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> Self:
         """A description with what it leaves open.

@@ -21,8 +21,9 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
-from robodyn_ros.simulation.scenario import NANOSECOND, Scenario, checked_start
+from robodyn_ros.simulation.scenario import Scenario, checked_start
 from robodyn_ros.simulation.score import Rollout, Score
+from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
@@ -42,7 +43,7 @@ class ClosedLoop:
         InputError: The controller is no law, the period does not fit, or the plant's integrator has no compiled form.
     """
 
-    def __init__(self, law: Controller, plant: PlantModel | None = None, period: float = 0.002) -> None:
+    def __init__(self, law: Controller, plant: PlantModel | None = None, period: float = DEFAULT_PERIOD) -> None:
         if not isinstance(law, Law):
             raise InputError(f"rollout: expected a law, a controller that is a pure function and can be compiled, "
                              f"received {type(law).__name__}")
@@ -50,7 +51,7 @@ class ClosedLoop:
         self.plant = PlantModel.of_description(self.robot.model) if plant is None else plant
         if self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
-        self._period, self._steps = _control_period(period, self.plant.step)
+        self._period_ns, self._steps = _control_period(period, self.plant.step)
         self._packed = PackedParameters(law.parameters)
         self._procedures: dict[tuple[bool, bool], Procedure] = {}
 
@@ -66,7 +67,7 @@ class ClosedLoop:
         Raises:
             InputError: As there.
         """
-        return Scenario.sample(self.robot, self.law.follows, self._period, trajectories, duration, **options)
+        return Scenario.sample(self.robot, self.law.follows, self._period_ns, trajectories, duration, **options)
 
     def run(self, scenario: Scenario, parameters: Parameters | None = None, compiled: bool = True) -> Rollout:
         """Simulate one robot.
@@ -177,8 +178,8 @@ class ClosedLoop:
 
 
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
-            duration: float | None = None, *, parameters: Parameters | None = None, period: float = 0.002,
-            step: float = 0.001, actuators: JointActuators | None = None, friction: Friction | None = None,
+            duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
+            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
             q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
     """Simulate a robot under a control law; `ClosedLoop` does the same many times for the price of one compilation.
 
@@ -208,11 +209,11 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
 
 def _control_period(period: float, step: float) -> tuple[int, int]:
     """The control period [ns] and the steps in it."""
-    steps, rest = divmod(round(period / NANOSECOND) if 0.0 < period < np.inf else 0, max(1, round(step / NANOSECOND)))
+    steps, rest = divmod(to_nanoseconds(period) if 0.0 < period < np.inf else 0, max(1, to_nanoseconds(step)))
     if rest or not steps:
         raise InputError(f"rollout: expected a control period of a whole number of steps of {step} s, received "
                          f"{period} s")
-    return round(period / NANOSECOND), steps
+    return to_nanoseconds(period), steps
 
 
 def _score(results: dict[str, Array], ticks: int) -> Score:

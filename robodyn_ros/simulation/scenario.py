@@ -14,11 +14,10 @@ from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
-
-NANOSECOND = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Scenario:
         return bool(self.noises.any())
 
     @classmethod
-    def sample(cls, robot: Robot, follows: type | None, period: int, trajectories: Sequence[Trajectory] = (),
+    def sample(cls, robot: Robot, follows: type | None, period_ns: int, trajectories: Sequence[Trajectory] = (),
                duration: float | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
                position_noise: ArrayLike = 0.0, velocity_noise: ArrayLike = 0.0, seed: int = 0) -> Scenario:
         """Sample a scenario that starts at time 0.
@@ -54,7 +53,7 @@ class Scenario:
         Args:
             robot: The robot.
             follows: Class of the references that its controller follows; None if it follows none.
-            period: Control period [ns].
+            period_ns: Control period [ns].
             trajectories: What to follow; the start is held before, the last point after.
             duration: How long [s]; None: until the last trajectory ends.
             q: Joint positions at the start, shape (n,) [rad or m]; None: where the first trajectory begins, or
@@ -84,12 +83,12 @@ class Scenario:
             if not trajectories:
                 raise InputError("rollout: expected a duration, or a trajectory to follow until its end")
             duration = max(trajectory.end_time for trajectory in trajectories)
-        ticks = round(duration / (period * NANOSECOND)) if np.isfinite(duration) else 0
+        ticks = round(duration / to_seconds(period_ns)) if np.isfinite(duration) else 0
         if ticks < 1:
             raise InputError(f"rollout: expected a duration of a control period or more, received {duration} s")
         clocks = np.zeros((ticks, 2))
-        clocks[:, 0] = np.arange(ticks) * period * NANOSECOND
-        clocks[1:, 1] = period * NANOSECOND
+        clocks[:, 0] = np.arange(ticks) * period_ns / NANOSECONDS_PER_SECOND
+        clocks[1:, 1] = to_seconds(period_ns)
         ordered = sorted(trajectories, key=lambda one: one.start_time)
         if q is None:
             begins = ordered and follows is JointReference

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
-from robodyn_ros.control.default_gains import NATURAL_FREQUENCY, PERIOD, SATURATION_ERROR, joint_gains, task_gains
+from robodyn_ros.control.default_gains import NATURAL_FREQUENCY, SATURATION_ERROR, joint_gains, task_gains
 from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
 
 
 @pytest.mark.parametrize("name", shipped_robots())

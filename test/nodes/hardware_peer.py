@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.common.messages import to_nanoseconds
+from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.qos import CONTROL_QOS
 
 PERIOD = 2_000_000
@@ -83,7 +83,7 @@ def hardware_for_a_file(namespace, number=signal.SIGINT, robot="planar_2r", **pa
 
 
 def stamp(state):
-    return to_nanoseconds(state.header.stamp)
+    return read_stamp(state.header.stamp)
 
 
 def sine_effort(state):

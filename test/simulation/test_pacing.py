@@ -35,7 +35,7 @@ def test_missed_periods_are_caught_up_to_a_limit_and_the_rest_dropped():
 
 
 def test_one_period_at_a_time_is_never_early_and_owes_nothing():
-    pace = Pace(period=100)
+    pace = Pace(period_ns=100)
     pace.restart(0)
     pace.begin(100)
     assert pace.next == 200

@@ -14,6 +14,7 @@ from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.timing import DEFAULT_PERIOD
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
@@ -99,7 +100,7 @@ class LQRParameters(Parameters):
         default_gains.viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
     period: float = scalar(
-        default_gains.PERIOD, unit="s", minimum=1e-5, maximum=0.1, description="Control period that the gain is for"
+        DEFAULT_PERIOD, unit="s", minimum=1e-5, maximum=0.1, description="Control period that the gain is for"
     )
     gain: Array = derived(gain_matrix)
 

@@ -23,8 +23,9 @@ from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.messages import NANOSECONDS
+from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.runtime import init_ros
+from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 T = TypeVar("T")
 
@@ -139,7 +140,7 @@ class RobotClient:
         message = JointTrajectory(joint_names=list(joint_names))
         for when, row in zip(times, positions, strict=True):
             point = JointTrajectoryPoint(positions=np.asarray(row).tolist())
-            point.time_from_start.sec, point.time_from_start.nanosec = divmod(round(when * NANOSECONDS), NANOSECONDS)
+            set_stamp(point.time_from_start, to_nanoseconds(when))
             message.points.append(point)
         topic = f"{self._controller}/joint_trajectory"
         publisher = self._node.create_publisher(JointTrajectory, topic, 1)
@@ -161,7 +162,7 @@ class RobotClient:
         def on_state(message: ControllerState) -> None:
             stamp = message.header.stamp
             samples.append(ControllerSample(
-                stamp.sec + stamp.nanosec / NANOSECONDS, message.controller, tuple(message.joint_names),
+                to_seconds(read_stamp(stamp)), message.controller, tuple(message.joint_names),
                 np.array(message.reference.positions), np.array(message.feedback.positions)))
 
         self._node.create_subscription(ControllerState, f"{self._controller}/controller_state", on_state, 100)

@@ -22,6 +22,7 @@ from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.qos import CONTROL_QOS
 from robodyn_ros.nodes.common.unserved_subscription import unserved_subscription
+from robodyn_ros.timing import to_nanoseconds
 
 _PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>
 
@@ -112,7 +113,7 @@ class ControlPath:
             for further in self._further:
                 wait_set.add_subscription(further.subscription.handle)
         wait_set.add_guard_condition(self._wake)
-        wait_set.wait(-1 if timeout is None else int(timeout * 1e9))
+        wait_set.wait(-1 if timeout is None else to_nanoseconds(timeout))
         if self._calls:
             self._run_calls()
 

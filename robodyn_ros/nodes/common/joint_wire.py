@@ -17,7 +17,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.messages import NANOSECONDS, set_stamp, to_field
+from robodyn_ros.nodes.common.messages import set_stamp, to_field
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 FIELDS = ("position", "velocity", "effort")
 
@@ -66,7 +67,7 @@ class JointWire:
         """
         if not self.in_place:
             return bytes(serialize_message(self._message(stamp, values)))
-        _STAMP.pack_into(self._buffer, _STAMP_BEGIN, *divmod(stamp, NANOSECONDS))
+        _STAMP.pack_into(self._buffer, _STAMP_BEGIN, *divmod(stamp, NANOSECONDS_PER_SECOND))
         for target, array in zip(self._targets, values, strict=True):
             target[:] = array
         return bytes(self._buffer)
@@ -90,7 +91,7 @@ class JointWire:
         seconds, nanoseconds = _STAMP.unpack_from(data, _STAMP_BEGIN)
         count, first = self._region
         region = np.frombuffer(data, np.float64, count, first).copy()  # numbers in messages are not aligned
-        return seconds * NANOSECONDS + nanoseconds, [region[part] for part in self._slices]
+        return seconds * NANOSECONDS_PER_SECOND + nanoseconds, [region[part] for part in self._slices]
 
     def decode_finite(self, data: bytes, fields: int) -> tuple[int, list[Array]] | None:
         """Read a serialized message whose first fields have finite numbers only; else as :meth:`decode`.
@@ -130,5 +131,5 @@ class JointWire:
         begins = [data.find(array.tobytes()) for array in values]
         known = (self._n > 0 and -1 not in begins and begins == sorted(begins)
                  and all((begin - begins[0]) % _NUMBER == 0 for begin in begins)
-                 and data[_STAMP_BEGIN:_STAMP_END] == _STAMP.pack(*divmod(stamp, NANOSECONDS)))
+                 and data[_STAMP_BEGIN:_STAMP_END] == _STAMP.pack(*divmod(stamp, NANOSECONDS_PER_SECOND)))
         return data, begins if known else []

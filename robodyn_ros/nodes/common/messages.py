@@ -14,14 +14,13 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 Array = NDArray[np.float64]
-
-NANOSECONDS = 1_000_000_000
 
 
 class MessageError(InputError):
@@ -126,19 +125,19 @@ def to_field(values: Array) -> array[float]:
     return array("d", values.tobytes())
 
 
-def set_stamp(stamp: Time, nanoseconds: int) -> None:
-    """Write a time into a message's stamp.
+def set_stamp(stamp: Time | Duration, nanoseconds: int) -> None:
+    """Write a time into a stamp or a duration.
 
     Args:
         stamp: The field to write.
         nanoseconds: Time since the epoch of its clock [ns].
     """
-    stamp.sec, stamp.nanosec = divmod(nanoseconds, NANOSECONDS)
+    stamp.sec, stamp.nanosec = divmod(nanoseconds, NANOSECONDS_PER_SECOND)
 
 
-def to_nanoseconds(stamp: Time) -> int:
-    """Time of a message's stamp since the epoch of its clock [ns]."""
-    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+def read_stamp(stamp: Time | Duration) -> int:
+    """Return the time of a stamp since the epoch of its clock, or the length of a duration [ns]."""
+    return int(stamp.sec) * NANOSECONDS_PER_SECOND + int(stamp.nanosec)
 
 
 def _quote(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.control.trajectories.goal_tolerances import Tolerances, TrajectoryGoal
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.messages import NANOSECONDS, JointOrder, set_stamp
+from robodyn_ros.nodes.common.messages import JointOrder, set_stamp
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import (
@@ -37,6 +37,7 @@ from robodyn_ros.nodes.controller.goal import (
 from robodyn_ros.nodes.controller.references import REJECTED, References
 from robodyn_ros.nodes.controller.state import state_point
 from robodyn_ros.robot import Robot
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
 
 MONITOR_RATE = Parameter(
     "action_monitor_rate", 20.0, "Rate of the feedback on a goal under way, in the time of the joint states [Hz].",
@@ -91,7 +92,7 @@ class ActiveGoal:
         feedback.desired = state_point(reference.q, reference.v, reference.a)
         feedback.actual = state_point(state.q, state.v)
         feedback.error = state_point(reference.q - state.q, reference.v - state.v)
-        since_start = Duration(nanoseconds=round((state.time - trajectory.origin) * NANOSECONDS)).to_msg()
+        since_start = Duration(nanoseconds=to_nanoseconds(state.time - trajectory.origin)).to_msg()
         for point in (feedback.desired, feedback.actual, feedback.error):
             point.time_from_start = since_start
         if hasattr(feedback, "index"):  # since control_msgs 6.3; not in ROS 2 Jazzy
@@ -112,7 +113,7 @@ class TrajectoryActionServer:
     def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, references: References) -> None:
         node.parameters.declare([MONITOR_RATE, *constraint_parameters(robot.model)])
         self._node, self._joints, self._references = node, joints, references
-        self._period = NANOSECONDS / node.parameters[MONITOR_RATE.name]
+        self._period = NANOSECONDS_PER_SECOND / node.parameters[MONITOR_RATE.name]
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
         self._server: ActionServer[Any, Any, Any] = ActionServer(

@@ -22,7 +22,7 @@ from robodyn_ros.control.dry_run import rehearse
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import JointWire
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, to_nanoseconds
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.qos import CONTROL_QOS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -134,7 +134,7 @@ class ControllerNode(RobodynNode):
             except MessageError as error:
                 self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
                 return
-            stamp = to_nanoseconds(message.header.stamp)
+            stamp = read_stamp(message.header.stamp)
         tick = self._loop.tick(stamp, q, v)
         if self._voltages is None:
             self._commands.publish(self._commands_out.encode(stamp, tick.effort))

@@ -11,7 +11,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.trajectory_limits import excessive_speeds
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, to_nanoseconds
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import Outcome, Result
@@ -74,7 +74,7 @@ class References:
         """
         if not self._node.parameters["allow_partial_joints_goal"]:
             self._check_complete(message)
-        stamp = to_nanoseconds(message.header.stamp) or None
+        stamp = read_stamp(message.header.stamp) or None
         begin = self._path.call(lambda: self._loop.beginning(stamp))
         trajectory = plan(message, self._joints, self._robot.model, begin)
         for text in excessive_speeds(self._robot.model, trajectory):

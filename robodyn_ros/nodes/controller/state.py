@@ -15,9 +15,10 @@ from robodyn_ros.control.control_loop import Plugin, Tick
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.messages import NANOSECONDS, set_stamp, to_field
+from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
 from robodyn_ros.robot import Robot
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 RELATIVE_SLACK = 1e-6  # of a period, against rounding
 
@@ -42,7 +43,7 @@ class ControllerStatePublisher:
 
     def set_rate(self, rate: float) -> None:
         """Change the rate [Hz]."""
-        self._period = NANOSECONDS / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
+        self._period = NANOSECONDS_PER_SECOND / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
 
     def publish(self, stamp: int, plugin: Plugin, tick: Tick) -> None:
         """Publish a tick if it is due.

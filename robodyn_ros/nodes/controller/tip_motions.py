@@ -19,11 +19,12 @@ from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory, least
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import NANOSECONDS, to_nanoseconds
+from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays, to_vector
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.robot import Robot
+from robodyn_ros.timing import to_seconds
 
 PARAMETERS = (
     Parameter("cartesian.speed", 0.25, "Greatest speed of the tip link on lines without a duration [m/s].",
@@ -92,7 +93,7 @@ class TipMotions:
     def _follow(self, header: Header, motions: list[Callable[[TipReference, float], TipTrajectory]]
                 ) -> None:
         """Follow motions one after the other; each is made of the reference and the time at which it starts."""
-        stamp = to_nanoseconds(header.stamp) or None
+        stamp = read_stamp(header.stamp) or None
         begin = self._path.call(lambda: self._loop.beginning(stamp, TipReference))
         at_once = stamp is None or begin.origin < begin.start_time  # whatever is late begins on arrival
         planned: list[TipTrajectory] = []
@@ -117,7 +118,7 @@ class TipMotions:
     def _segment(self, start: TipReference, time: float, segment: CartesianSegment) -> TipTrajectory:
         orientation = segment.orientation
         quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w]) if segment.turn else None
-        duration = segment.duration.sec + segment.duration.nanosec / NANOSECONDS
+        duration = to_seconds(read_stamp(segment.duration))
         if segment.shape == CartesianSegment.LINE:
             return self._line(start, time, duration, to_vector(segment.position), quaternion)
         if segment.shape == CartesianSegment.CIRCLE:

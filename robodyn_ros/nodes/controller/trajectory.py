@@ -11,7 +11,8 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, P
 from robodyn_ros.control.trajectories.trajectory_limits import check_positions
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.messages import NANOSECONDS, JointOrder, MessageError
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
+from robodyn_ros.timing import to_seconds
 
 TOPIC = "joint_trajectory"
 
@@ -72,4 +73,4 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
 
 
 def _seconds(point: JointTrajectoryPoint) -> float:
-    return float(point.time_from_start.sec + point.time_from_start.nanosec / NANOSECONDS)
+    return to_seconds(read_stamp(point.time_from_start))

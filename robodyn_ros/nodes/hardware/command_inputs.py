@@ -14,7 +14,7 @@ from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_wire import JointWire
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, to_nanoseconds
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.simulation.commands import JointCommands
 
 
@@ -46,7 +46,7 @@ class CommandInputs:
             return known[0]
         message = deserialize_message(data, JointState)
         self.efforts(message)
-        return to_nanoseconds(message.header.stamp)
+        return read_stamp(message.header.stamp)
 
     def efforts(self, message: JointState) -> None:
         """Take ``joint_commands``; positions and velocities are not looked at."""

@@ -17,7 +17,7 @@ from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import NANOSECONDS, JointOrder, MessageError, set_stamp
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.common.parameters import Parameter, robot_source
 from robodyn_ros.nodes.common.qos import COMMAND_QOS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -29,6 +29,7 @@ from robodyn_ros.nodes.hardware.state_outputs import StateOutputs
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
+from robodyn_ros.timing import to_seconds
 
 _STALL_SECONDS = 2.0
 
@@ -45,16 +46,16 @@ class HardwareNode(RobodynNode):
         parameters = self.parameters
         parameters.declare(PARAMETERS)
         self._robot = robot = Robot.from_urdf(robot_source(parameters))
-        self._period, steps = control_period(parameters["update_rate"], parameters["step"])
+        self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
-        outputs = StateOutputs(self, plant, self._period,
+        outputs = StateOutputs(self, plant, self._period_ns,
                                0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"])
 
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
-        self._loop = PlantLoop(plant, time_mode, self._period, settings, outputs, self.diagnostics)
+        self._loop = PlantLoop(plant, time_mode, self._period_ns, settings, outputs, self.diagnostics)
         parameters.on_change(self._on_change)
         self.diagnostics.values = PlantValues(self._loop)
         self._path = ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS, serialized=True)
@@ -67,7 +68,7 @@ class HardwareNode(RobodynNode):
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Step, "~/step", self._on_step)
         self.create_service(SetState, "~/set_state", self._on_set_state)
-        self.get_logger().info(f"'{robot.name}', {robot.n} joints, {time_mode}, {NANOSECONDS / self._period:g} Hz, "
+        self.get_logger().info(f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
                                f"{steps} steps of {plant.step} s each")
 
     def _initial_position(self, robot: Robot) -> Array:
@@ -83,7 +84,7 @@ class HardwareNode(RobodynNode):
     def _sensors(self, value: Callable[[str], Any]) -> Sensors | None:
         """What is seen of the joints; arguments as for :func:`live_settings`."""
         how = sensing(value)
-        sensors = Sensors(how, len(self._joints), self._period / NANOSECONDS, self._random)
+        sensors = Sensors(how, len(self._joints), to_seconds(self._period_ns), self._random)
         return None if how.exact else sensors
 
     def _on_change(self, changed: Mapping[str, Any]) -> None:
@@ -137,7 +138,7 @@ class HardwareNode(RobodynNode):
         while loop.periods < end and loop.budget:
             if loop.periods > done:
                 done, since = loop.periods, time.monotonic()
-            stalled = time.monotonic() - since > _STALL_SECONDS + loop.timing.pace.interval / NANOSECONDS
+            stalled = time.monotonic() - since > _STALL_SECONDS + to_seconds(loop.timing.pace.interval)
             if self.stop_requested.wait(0.001) or stalled:
                 self._path.call(loop.pause)
                 break

@@ -11,7 +11,6 @@ import numpy as np
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.messages import NANOSECONDS
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter
 from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
 from robodyn_ros.resources import actuators_file
@@ -21,15 +20,16 @@ from robodyn_ros.simulation.model_perturbations import with_gravity, with_mass_e
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
+from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, NANOSECONDS_PER_SECOND, to_nanoseconds
 
 _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("step", 0.001, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
+    Parameter("step", DEFAULT_STEP, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
               minimum=1e-6, maximum=0.1),
-    Parameter("update_rate", 500, "Control periods, and so joint states, per simulated second [Hz]; a period is a "
-              "whole number of steps.", read_only=True, minimum=1, maximum=10000),
+    Parameter("update_rate", round(1.0 / DEFAULT_PERIOD), "Control periods, and so joint states, per simulated "
+              "second [Hz]; a period is a whole number of steps.", read_only=True, minimum=1, maximum=10000),
     Parameter("integrator", str(Integrator.SEMI_IMPLICIT_EULER), "How the equations of motion become steps; see "
               "docs/hardware.md.", read_only=True, choices=tuple(map(str, Integrator))),
     Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
@@ -150,15 +150,15 @@ def control_period(update_rate: int, step: float) -> tuple[int, int]:
     Raises:
         InputError: The step is not a whole number of nanoseconds, or the period not one of steps.
     """
-    step_nanoseconds = round(step * NANOSECONDS)
-    if abs(step * NANOSECONDS - step_nanoseconds) > 1e-3:
+    step_ns = to_nanoseconds(step)
+    if abs(step * NANOSECONDS_PER_SECOND - step_ns) > 1e-3:
         raise InputError(f"parameter 'step': expected a whole number of nanoseconds, received {step} s")
-    steps, rest = divmod(NANOSECONDS, update_rate * step_nanoseconds)
+    steps, rest = divmod(NANOSECONDS_PER_SECOND, update_rate * step_ns)
     if rest or not steps:
-        possible = [rate for rate in range(1, 10001) if NANOSECONDS % (rate * step_nanoseconds) == 0]
+        possible = [rate for rate in range(1, 10001) if NANOSECONDS_PER_SECOND % (rate * step_ns) == 0]
         near = [*possible[:bisect(possible, update_rate)][-1:], *possible[bisect(possible, update_rate):][:1]]
         raise InputError(
             f"parameter 'update_rate': expected a control period of a whole number of steps of {step} s, received "
             f"{update_rate} Hz; " + (f"possible: {' or '.join(map(str, near))} Hz, or another step" if near else
                                      "with this step no whole rate is possible: change the step"))
-    return steps * step_nanoseconds, steps
+    return steps * step_ns, steps

@@ -16,7 +16,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.nodes.common.messages import NANOSECONDS, JointOrder, to_nanoseconds
+from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
 from robodyn_ros.nodes.hardware.command_inputs import CommandInputs
 from robodyn_ros.nodes.hardware.external_wrenches import ExternalWrenches
 from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
@@ -25,6 +25,7 @@ from robodyn_ros.nodes.hardware.state_outputs import REPEAT_SECONDS, StateOutput
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.sensing import Sensors
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
 _PATIENCE_SECONDS = 1.0
 
@@ -35,7 +36,7 @@ class PlantLoop:
     Args:
         plant: The simulated robot.
         time_mode: The mode.
-        period: Control period [ns].
+        period_ns: Control period [ns].
         settings: Settings at the start.
         outputs: Where states go.
         diagnostics: The node's diagnostics.
@@ -50,18 +51,18 @@ class PlantLoop:
         commands: What the joints are told.
     """
 
-    def __init__(self, plant: Plant, time_mode: TimeMode, period: int, settings: LiveSettings,
+    def __init__(self, plant: Plant, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
                  outputs: StateOutputs, diagnostics: Diagnostics) -> None:
         self.plant = plant
         self.time_mode = time_mode
-        self.period = period
+        self._period_ns = period_ns
         self.settings = settings
         self.periods = 0
         self.budget: int | None = None
         self.stamp = 0
-        self.timing = PlantTiming(time_mode, period)
+        self.timing = PlantTiming(time_mode, period_ns)
         self.wrenches = ExternalWrenches(plant)
-        self._steps = round(period / NANOSECONDS / plant.step)
+        self._steps = round(to_seconds(period_ns) / plant.step)
         self._outputs, self._diagnostics = outputs, diagnostics
         self._joints = JointOrder(plant.joint_names)
         self.commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
@@ -153,11 +154,11 @@ class PlantLoop:
         now, pace = time.monotonic_ns(), self.timing.pace
         periods = pace.due(now)
         if periods == 0:
-            path.sleep((pace.next - now) / NANOSECONDS)
+            path.sleep(to_seconds(pace.next - now))
             return
         if self.timing.skip_what_was_dropped():
             self._diagnostics.problem("times given up", "the simulation was held up too long and fell behind by "
-                                      f"{pace.dropped / NANOSECONDS:.3f} s in all: lower update_rate, or the load")
+                                      f"{to_seconds(pace.dropped):.3f} s in all: lower update_rate, or the load")
         self._take_commands(path)
         self._advance(periods if self.budget is None else min(periods, self.budget))
 
@@ -177,7 +178,7 @@ class PlantLoop:
         if self._settings.lockstep_speed_limit:
             now, pace = time.monotonic_ns(), self.timing.pace
             if now < pace.next:
-                path.sleep((pace.next - now) / NANOSECONDS)
+                path.sleep(to_seconds(pace.next - now))
                 return
             pace.begin(now)
         self._answered = False
@@ -191,7 +192,7 @@ class PlantLoop:
     def on_voltages(self, message: VoltageCommands) -> None:
         """Take a message of ``voltage_commands``."""
         self._inputs.voltages(message)
-        self._note_answer(to_nanoseconds(message.header.stamp), "voltage_commands")
+        self._note_answer(read_stamp(message.header.stamp), "voltage_commands")
 
     def on_array(self, message: Float64MultiArray) -> None:
         """Take a message of ``~/commands``; having no stamp, it answers the last state."""
@@ -248,7 +249,7 @@ class PlantLoop:
             self._waiting_since = now
         if now - self._waiting_since > _PATIENCE_SECONDS:
             self._diagnostics.raise_condition(
-                "lockstep", f"lockstep: no command answers the joint state stamped {self.stamp / NANOSECONDS} s; "
+                "lockstep", f"lockstep: no command answers the joint state stamped {to_seconds(self.stamp)} s; "
                 "is a controller running?")
 
     def _report_safety(self) -> None:
@@ -295,4 +296,4 @@ class PlantLoop:
 
     def _in_periods(self, seconds: float) -> int:
         """A time in control periods, rounded up."""
-        return int(np.ceil(seconds * NANOSECONDS / self.period))
+        return int(np.ceil(seconds * NANOSECONDS_PER_SECOND / self._period_ns))

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from robodyn_ros.nodes.common.messages import NANOSECONDS
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.simulation.plant import ActuatorState
+from robodyn_ros.timing import to_seconds
 
 
 class PlantValues:
@@ -31,8 +31,8 @@ class PlantValues:
         return {
             "time mode": str(loop.time_mode), "simulated time [s]": plant.time, "paused": loop.budget == 0,
             "periods": periods, "rate [Hz]": round((periods - before) / (now - since), 1),
-            "worst jitter [s]": pace.worst / NANOSECONDS, "missed periods": pace.missed,
-            "time fallen behind [s]": pace.dropped / NANOSECONDS,
+            "worst jitter [s]": to_seconds(pace.worst), "missed periods": pace.missed,
+            "time fallen behind [s]": to_seconds(pace.dropped),
             "periods without a new command": loop.commands.missed, "pushed links": len(loop.wrenches),
             "saturated joints": ", ".join(saturated(plant.joint_names, plant.actuator_state)) or "none",
             **{f"energy: {name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},

@@ -12,9 +12,10 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import JointWire
-from robodyn_ros.nodes.common.messages import NANOSECONDS, set_stamp, to_field
+from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.qos import CONTROL_QOS
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 REPEAT_SECONDS = 0.1
 """How often the last state is published again while it stands still: paused, or waiting in lockstep."""
@@ -26,19 +27,19 @@ class StateOutputs:
     Args:
         node: The node that publishes.
         plant: The simulated robot.
-        period: Control period [ns].
+        period_ns: Control period [ns].
         clock_rate: Messages on /clock per simulated second [Hz], at most one per control period; 0: no /clock.
 
     Attributes:
         plant: The simulated robot; may be replaced by another one with the same joints.
     """
 
-    def __init__(self, node: Node, plant: Plant, period: int, clock_rate: float) -> None:
-        self.plant, self._period = plant, period
+    def __init__(self, node: Node, plant: Plant, period_ns: int, clock_rate: float) -> None:
+        self.plant, self._period_ns = plant, period_ns
         self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)
         self._actuator_states = node.create_publisher(ActuatorStates, "~/actuator_states", 10)
         self._clock = node.create_publisher(Clock, "/clock", CONTROL_QOS) if clock_rate else None
-        self._clock_periods = max(1, round(NANOSECONDS / period / clock_rate)) if clock_rate else 0
+        self._clock_periods = max(1, round(NANOSECONDS_PER_SECOND / period_ns / clock_rate)) if clock_rate else 0
         self._next_clock = 0
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
@@ -48,7 +49,7 @@ class StateOutputs:
 
     def set_actuator_state_rate(self, rate: float) -> None:
         """Change how often actuator states are published, per simulated second [Hz]; 0: never."""
-        self._actuator_periods = NANOSECONDS / rate / self._period if rate > 0.0 else inf
+        self._actuator_periods = NANOSECONDS_PER_SECOND / rate / self._period_ns if rate > 0.0 else inf
         self._next_actuators = 0.0 if rate > 0.0 else inf
 
     def publish(self, tick: int, stamp: int, position: Array, velocity: Array) -> None:

@@ -8,7 +8,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire
-from robodyn_ros.nodes.common.messages import set_stamp, to_nanoseconds
+from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 
 NAMES = ["shoulder", "elbow", "a", "wrist_3_joint"]
 STAMP = 12_345_678_901_234
@@ -92,7 +92,7 @@ def test_gaps_between_strings_may_hold_anything():
     gap = data.index(b"shoulder\0") + len(b"shoulder\0")  # up to the next multiple of 4
     for filling in (b"\x01\x02\x03", b"\xff\xff\xff", b"\0\0\0"):
         data[gap : gap + 3] = filling
-        assert to_nanoseconds(deserialize_message(bytes(data), JointState).header.stamp) == STAMP
+        assert read_stamp(deserialize_message(bytes(data), JointState).header.stamp) == STAMP
         stamp, (effort,) = wire.decode(bytes(data))
         assert stamp == STAMP and effort.tolist() == [0.0, 1.0, 2.0, 3.0]
 

@@ -7,7 +7,7 @@ from ros_process import RosProcess, RosTest
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros.actuation.motor_catalogue import load_motor
-from robodyn_ros.nodes.common.messages import to_nanoseconds
+from robodyn_ros.nodes.common.messages import read_stamp
 
 FILE = "hardware_dc_motors"
 RATIOS = np.array([51.0, 43.0])
@@ -27,18 +27,18 @@ def test_voltages_move_the_arm_as_the_law_asks():
                        and np.abs(s.feedback.velocities).max() < 1e-3)
         np.testing.assert_allclose(end.feedback.positions, [0.6, -0.5], atol=0.1)
         assert not ros.node.count_publishers("/volts/joint_commands")
-        ros.wait_for(lambda: to_nanoseconds(commands[-1].header.stamp) >= to_nanoseconds(end.header.stamp), "voltages")
-        sent = {to_nanoseconds(c.header.stamp): c for c in commands}
+        ros.wait_for(lambda: read_stamp(commands[-1].header.stamp) >= read_stamp(end.header.stamp), "voltages")
+        sent = {read_stamp(c.header.stamp): c for c in commands}
         moving = [s for s in rig.states if s.feedback.velocities and abs(s.feedback.velocities[0]) > 0.1]
         assert len(moving) > 20
         for state in moving:
             current = np.array(state.output) / (RATIOS * CONSTANT)
             volts = RESISTANCE * current + CONSTANT * RATIOS * np.array(state.feedback.velocities)
             np.testing.assert_allclose(state.voltage, np.clip(volts, -LIMITS, LIMITS), rtol=1e-9)
-        both_seen = [s for s in moving if to_nanoseconds(s.header.stamp) in sent]
+        both_seen = [s for s in moving if read_stamp(s.header.stamp) in sent]
         assert len(both_seen) > 10
         for state in both_seen:
-            command = sent[to_nanoseconds(state.header.stamp)]
+            command = sent[read_stamp(state.header.stamp)]
             assert list(command.name) == NAMES and command.voltage == state.voltage
         for node in rig.nodes.values():
             node.stop()

@@ -11,7 +11,7 @@ from robodyn_ros import Robot
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import controller_names, load_controller
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
-from robodyn_ros.nodes.common.messages import to_nanoseconds
+from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_pose
 from robodyn_ros.resources import robot_file
 
@@ -76,7 +76,7 @@ def test_every_ordered_pair_of_controllers_is_swapped_in_motion(rig):
         rig.set(controller=after)
         swapped = rig.next(f"{before} to {after}", lambda s, name=after: s.controller == name)
         assert np.abs(swapped.feedback.velocities).max() < FASTEST, (before, after)
-    ros.wait_for(lambda: to_nanoseconds(commands[-1].header.stamp) >= to_nanoseconds(swapped.header.stamp), "commands")
+    ros.wait_for(lambda: read_stamp(commands[-1].header.stamp) >= read_stamp(swapped.header.stamp), "commands")
     assert rig.status(lambda *_: True, "hardware")[1][missed] == missed_before
     efforts = np.array([c.effort for c in commands])
     assert np.isfinite(efforts).all() and (np.abs(efforts) <= limit).all()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.nodes.hardware.node import plant_loop, plant_timing
+from robodyn_ros.nodes.hardware import plant_loop, plant_timing
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
 from robodyn_ros.resources import robot_file

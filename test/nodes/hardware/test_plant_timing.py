@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from robodyn_ros.nodes.hardware.node import plant_timing
+from robodyn_ros.nodes.hardware import plant_timing
 from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.simulation.commands import SafeBehaviour

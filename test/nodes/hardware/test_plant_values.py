@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot
-from robodyn_ros.nodes.hardware.node import plant_values
+from robodyn_ros.nodes.hardware import plant_values
 from robodyn_ros.nodes.hardware.plant_settings import TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.plant_values import PlantValues, saturated

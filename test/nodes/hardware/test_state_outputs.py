@@ -7,8 +7,8 @@ from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import Robot
-from robodyn_ros.nodes.common.messages import to_nanoseconds
-from robodyn_ros.nodes.hardware.node import state_outputs
+from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.hardware import state_outputs
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import Plant
 
@@ -22,7 +22,7 @@ class Publisher(list):
         if isinstance(message, bytes):
             message = deserialize_message(message, JointState)
         stamp = message.clock if hasattr(message, "clock") else message.header.stamp
-        self.append(to_nanoseconds(stamp) // PERIOD)
+        self.append(read_stamp(stamp) // PERIOD)
 
     def get_subscription_count(self):
         return self.listeners
