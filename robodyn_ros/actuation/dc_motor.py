@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.per_joint import per_actuator, require
+from robodyn_ros.checks import as_array
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_array
 
 
 class CurrentShares(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.per_joint import per_actuator, require
+from robodyn_ros.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.kinematics.arguments import as_array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from robodyn_ros.checks import as_floats
 from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
 from robodyn_ros.control.dry_run import FAULTS, check_effort, describe
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_floats
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 if TYPE_CHECKING:

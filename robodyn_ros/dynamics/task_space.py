@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.factorization import solve_mass, solve_positive_definite
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
 from robodyn_ros.kinematics.link_motions import link_motions

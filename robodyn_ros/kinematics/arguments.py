@@ -1,4 +1,4 @@
-"""Checks of array arguments, one wording for all of them."""
+"""Checks of the arguments that functions of a robot share: joint arrays, wrenches, rows of a Jacobian, rotations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.checks import as_floats, check_shape
 from robodyn_ros.errors import InputError
 
 P = ParamSpec("P")
@@ -41,63 +42,12 @@ def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
                         f"{name}: expected a mapping from names of links to wrenches, received {type(value).__name__}"
                     )
                 for link, wrench in (value or {}).items():
-                    _check_shape(wrench, (6,), f"{name}[{link!r}]")
+                    check_shape(wrench, (6,), f"{name}[{link!r}]")
             elif value is not None and model is not None:
-                _check_shape(value, (6,) if name == "wrench_tip" else (model.n,), name)
+                check_shape(value, (6,) if name == "wrench_tip" else (model.n,), name)
         return function(*args, **kwargs)
 
     return checked
-
-
-def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
-    """Return ``value`` as an array of floats or of traced scalars, once its shape and numbers have been checked.
-
-    Args:
-        value: What the caller was given.
-        shape: Shape expected; None where any length will do.
-        name: What the value is called in the message.
-
-    Raises:
-        InputError: The shape differs, an element is no number, or a number is NaN or infinite.
-    """
-    array = _check_shape(value, shape, name)
-    if array.dtype == object:
-        return array
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"{name}: expected real numbers, received elements of type {array.dtype}")
-    array = array.astype(np.float64, copy=False)
-    if not np.isfinite(array).all():
-        raise InputError(f"{name}: expected finite numbers, received {array.tolist()}")
-    return array
-
-
-def _check_shape(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
-    try:
-        array = np.asarray(value)
-    except ValueError:  # nested sequences of unequal length
-        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received {value!r}") from None
-    if array.ndim != len(shape) or any(
-        want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
-    ):
-        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received shape {array.shape}")
-    return array
-
-
-def _text(shape: tuple[int | None, ...]) -> str:
-    lengths = ["any" if length is None else str(length) for length in shape]
-    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
-
-
-def as_floats(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[np.float64]:
-    """As :func:`as_array`, for functions that branch on values and so cannot be traced.
-
-    Raises:
-        InputError: As :func:`as_array`, or the elements are objects.
-    """
-    array = as_array(value, shape, name)
-    if array.dtype == object:
-        raise InputError(f"{name}: expected floats, received objects; this function branches and cannot be traced")
-    return array
 
 
 def as_rows(rows: Sequence[bool]) -> tuple[bool, ...]:
@@ -113,11 +63,6 @@ def as_rows(rows: Sequence[bool]) -> tuple[bool, ...]:
             f"them), received {rows!r}"
         )
     return tuple(map(bool, given))
-
-
-def is_traced(*arrays: NDArray[Any]) -> bool:
-    """Whether any of the arrays holds traced scalars, whose values cannot be looked at."""
-    return any(array.dtype == object for array in arrays)
 
 
 def as_rotation(value: ArrayLike, name: str, tolerance: float = 1e-6) -> NDArray[np.float64]:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import as_floats
 from robodyn_ros.description.model import Inertia, RobotModel, suggest
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_floats
 
 
 def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), rotational: ArrayLike | None = None,

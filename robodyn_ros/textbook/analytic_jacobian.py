@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.kinematics.arguments import as_array, as_floats
+from robodyn_ros.checks import as_array, as_floats
 from robodyn_ros.textbook.euler_angles import ZYZ, EulerConvention
 
 

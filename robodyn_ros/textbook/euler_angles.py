@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.checks import as_array, is_traced
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_array, as_rotation, is_traced
+from robodyn_ros.kinematics.arguments import as_rotation
 from robodyn_ros.kinematics.twists import cross
 
 SINGULAR = 1e-8

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from robodyn_ros.checks import as_array
 from robodyn_ros.compile import sign
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.kinematics.arguments import as_array
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
 from robodyn_ros.textbook import newton_euler
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.kinematics.arguments import as_array
+from robodyn_ros.checks import as_array
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.kinematics.arguments import as_array, checks_joint_arrays
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_twist, path_to
 from robodyn_ros.kinematics.twists import exponential, homogeneous, inverse_pose, twist_in_child, twist_in_parent
 

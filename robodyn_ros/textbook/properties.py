@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.checks import as_array
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.kinematics.arguments import as_array, checks_joint_arrays
+from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.textbook.christoffel import coriolis_matrix
 from robodyn_ros.textbook.lagrange_jacobians import mass_matrix, mass_matrix_rate
 

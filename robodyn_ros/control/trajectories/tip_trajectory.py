@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from robodyn_ros.checks import as_floats
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.trajectories.quintic import PEAK_SPEED, basis, coefficients
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_floats
 from robodyn_ros.kinematics.quaternions import quaternion_product
 from robodyn_ros.kinematics.rotation_vector import left_jacobian, rotation_motion
 from robodyn_ros.kinematics.twists import cross

@@ -1,0 +1,194 @@
+"""Checks of numbers and arrays that come from outside: one wording of messages, one policy for NaN.
+
+Numbers that configure something (parameters, limits, poses, motors, payloads) have to be finite, unless their range
+lets infinity stand for "no limit". Arrays of hot calls (q, v, a, tau) are checked for their shape only: NaN passes
+through the formulas, and the code that acts on the result (control loop, simulated robot, service) refuses it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.errors import InputError
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers that a value may have, and their unit.
+
+    Attributes:
+        minimum: Lowest number allowed.
+        maximum: Highest number allowed.
+        unit: Unit, for messages; empty where there is none.
+        above: Whether ``minimum`` itself is too low.
+        or_infinite: Whether positive infinity is allowed too; it stands for "no limit".
+    """
+
+    minimum: float = -np.inf
+    maximum: float = np.inf
+    unit: str = ""
+    above: bool = False
+    or_infinite: bool = False
+
+    def holds(self, values: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether each number is in the range, shape as of ``values``."""
+        numbers = np.asarray(values)
+        high_enough = numbers > self.minimum if self.above else numbers >= self.minimum
+        finite = ~np.isnan(numbers) if self.or_infinite else np.isfinite(numbers)
+        return finite & high_enough & (numbers <= self.maximum)
+
+    def __str__(self) -> str:
+        text = "a number" if self.or_infinite else "a finite number"
+        lower, upper = f"{self.minimum:g}", f"{self.maximum:g}"
+        if self.minimum == -np.inf:
+            text += "" if self.maximum == np.inf else f" up to {upper}"
+        elif self.above:
+            text += f" above {lower}" + ("" if self.maximum == np.inf else f" and up to {upper}")
+        else:
+            text += f" of {lower} or more" if self.maximum == np.inf else f" from {lower} to {upper}"
+        return text + (f" [{self.unit}]" if self.unit else "")
+
+
+POSITIVE = Range(0.0, above=True)
+NOT_NEGATIVE = Range(0.0)
+ANY_FINITE = Range()
+
+
+def as_number(value: Any, allowed: Range, name: str) -> float:
+    """Return a number in a range.
+
+    Args:
+        value: A real number; booleans and text are none.
+        allowed: The range.
+        name: What the value is called in the message.
+
+    Raises:
+        InputError: The value is no number, or not in the range.
+    """
+    if not isinstance(value, Real) or isinstance(value, bool) or not allowed.holds(float(value)):
+        raise InputError(f"{name}: expected {allowed}, received {value!r}")
+    return float(value)
+
+
+def as_joint_array(value: ArrayLike, n: int | None, allowed: Range, name: str, joint_names: Sequence[str] = ()
+                   ) -> NDArray[np.float64]:
+    """Return one number for each joint as a read-only copy, from one number for all joints or one for each.
+
+    Args:
+        value: A number, or shape (1,) or (n,).
+        n: Number of joints; None: as many as there are numbers.
+        allowed: Range of each number.
+        name: What the value is called in the message.
+        joint_names: Names of the n joints, for a message that says which joint's number is wrong; or none.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        InputError: The value is no number, has another shape, or a number is not in the range.
+    """
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected {allowed}, or one for each joint, received {value!r}") from None
+    if array.ndim > 1 or (n is not None and array.shape not in ((), (1,), (n,))):
+        shape = "n" if n is None else n
+        raise InputError(f"{name}: expected one number or shape ({shape},), one for each joint, "
+                         f"received shape {array.shape}")
+    spread = array.reshape(-1) if n is None else np.full(n, array)
+    fits = allowed.holds(spread)
+    if not fits.all():
+        if joint_names:
+            wrong = int(np.argmin(fits))
+            raise InputError(f"{name} of joint {joint_names[wrong]}: expected {allowed}, received {spread[wrong]}")
+        raise InputError(f"{name}: expected {allowed}, or one for each joint, received {array.tolist()}")
+    spread.flags.writeable = False
+    return spread
+
+
+def as_joint_arrays(owner: str, values: Mapping[str, ArrayLike], allowed: Mapping[str, Range]
+                    ) -> dict[str, NDArray[np.float64]]:
+    """Return several values as read-only arrays of one length, each from one number for all joints or one for each.
+
+    Args:
+        owner: Name of the owner of the values, for messages.
+        values: A number or shape (n,) each, by name.
+        allowed: Range of each value's numbers, by name; any finite number where the name is missing.
+
+    Raises:
+        InputError: As `as_joint_array`, or the lengths differ.
+    """
+    arrays = {name: as_joint_array(value, None, allowed.get(name, ANY_FINITE), f"{owner}.{name}")
+              for name, value in values.items()}
+    lengths = {name: len(array) for name, array in arrays.items()}
+    n = max(lengths.values())
+    if any(length not in (1, n) for length in lengths.values()):
+        raise InputError(f"{owner}: expected single numbers or as many everywhere, received lengths {lengths}")
+    return {name: as_joint_array(array, n, allowed.get(name, ANY_FINITE), name) for name, array in arrays.items()}
+
+
+def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
+    """Return ``value`` as an array of floats or of traced scalars, after a check of its shape and numbers.
+
+    Args:
+        value: What the caller was given.
+        shape: Shape expected; None where any length will do.
+        name: What the value is called in the message.
+
+    Raises:
+        InputError: The shape differs, an element is no number, or a number is NaN or infinite.
+    """
+    array = check_shape(value, shape, name)
+    if array.dtype == object:
+        return array
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name}: expected real numbers, received elements of type {array.dtype}")
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: expected finite numbers, received {array.tolist()}")
+    return array
+
+
+def as_floats(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[np.float64]:
+    """As :func:`as_array`, for functions that branch on values and so cannot be traced.
+
+    Raises:
+        InputError: As :func:`as_array`, or the elements are objects.
+    """
+    array = as_array(value, shape, name)
+    if array.dtype == object:
+        raise InputError(f"{name}: expected floats, received objects; this function branches and cannot be traced")
+    return array
+
+
+def check_shape(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDArray[Any]:
+    """Return ``value`` as an array, after a check of its shape alone; arguments as for `as_array`.
+
+    Raises:
+        InputError: The shape differs.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:  # nested sequences of unequal length
+        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received {value!r}") from None
+    if array.ndim != len(shape) or any(
+        want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
+    ):
+        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received shape {array.shape}")
+    return array
+
+
+def _text(shape: tuple[int | None, ...]) -> str:
+    lengths = ["any" if length is None else str(length) for length in shape]
+    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
+
+
+def is_traced(*arrays: NDArray[Any]) -> bool:
+    """Return whether any of the arrays holds traced scalars, whose values cannot be looked at."""
+    return any(array.dtype == object for array in arrays)
