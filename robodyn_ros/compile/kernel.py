@@ -20,18 +20,24 @@ SINGLE_LANES = 4
 """Most lanes for the angles of a single call: 512-bit vectors would halve the rate of the scalar code after them."""
 
 
-def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None) -> "Kernel":
+def compile_function(
+    function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *, reproducible: bool = False
+) -> "Kernel":
     """Trace a function and compile what it does for this processor.
 
     Args:
         function: Takes one array per input, in this order, and returns an array; see `trace`.
         inputs: Shape of each input, by name.
         name: What error messages call it; the function's name if not given.
+        reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
+            formulas then take some per cent longer.
 
     Raises:
         CompileError: The function cannot be traced or compiled.
     """
-    return Kernel(trace(function, inputs), name or str(getattr(function, "__name__", "function")))
+    tape = trace(function, inputs)
+    return Kernel(tape.contracted(shared=True) if reproducible else tape,
+                  name or str(getattr(function, "__name__", "function")))
 
 
 class Kernel:

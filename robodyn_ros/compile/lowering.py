@@ -10,9 +10,6 @@ from robodyn_ros.compile.partition import Step, partition
 from robodyn_ros.compile.tape import Tape
 from robodyn_ros.compile.trigonometry import float_type, literal, mangled, sincos_function
 
-FREEDOM = "contract"
-"""What LLVM may do to sums and products: fuse them. Reordering would lose NaN ((a + b) - a is b) and gains no time."""
-
 STORES = 250
 """Most results that are inputs or constants stored in one function."""
 
@@ -84,6 +81,7 @@ def lower(tape: Tape, memory: Memory, helpers: "Helpers", prefix: str = "") -> L
         helpers: For how many samples, and the functions that the module's tapes share.
         prefix: What the names of this tape's own functions begin with, to tell several tapes of a module apart.
     """
+    tape = tape.contracted(shared=False)
     plan = partition(tape, helpers.lanes if helpers.width == 1 else 1)
     lists = _Lists(tape.codes.tolist(), tape.operands.tolist(), tape.constants.tolist())
     flow = _Flow.of(tape, lists, memory)
@@ -179,13 +177,14 @@ class Helpers:
     Attributes:
         width: Samples computed at once.
         lanes: Angles that a single sample gathers.
+        fused: Whether the processor has a fused multiply-add.
         attributes: LLVM's attributes for all functions.
     """
 
     def __init__(self, width: int, lanes: int, fused: bool) -> None:
         self.width, self.lanes = width, lanes
         self.attributes = vector_attributes(lanes)
-        self._fused = fused
+        self.fused = fused
         self._functions: dict[str, str] = {}
 
     def text(self) -> str:
@@ -198,7 +197,7 @@ class Helpers:
         if name not in self._functions:
             # A single sample has few, in a row with what needs them; in a batch the call is shared by all lanes.
             inlined = "alwaysinline" if self.width == 1 else "noinline"
-            self._functions[name] = sincos_function(width, self._fused, inlined, self.attributes)
+            self._functions[name] = sincos_function(width, self.fused, inlined, self.attributes)
         return name
 
     def library(self, code: int) -> str:
@@ -318,7 +317,9 @@ class _Piece:
         values = [self._value(operand) for operand in self._operands[entry] if operand >= 0]
         row = op.OPERATIONS[code]
         if row.lowering == "instruction":
-            return f"{row.llvm} {FREEDOM} {kind} {', '.join(values)}"
+            return f"{row.llvm} {kind} {', '.join(values)}"
+        if code in (op.MULTIPLY_ADD, op.MULTIPLY_SUBTRACT, op.SUBTRACT_PRODUCT):
+            return self._sum_of_product(code, name, *values)
         if row.lowering == "intrinsic" or row.lowering == "library":
             given = ", ".join(f"{kind} {value}" for value in values)
             if row.lowering == "library":
@@ -328,6 +329,19 @@ class _Piece:
             self._truths[entry] = f"{name}t"
         truth = self._truths.get(self._operands[entry][0]) if code == op.WHERE else None
         return self._choice(code, name, truth, *values)
+
+    def _sum_of_product(self, code: int, name: str, a: str, b: str, c: str) -> str:
+        """A sum or difference of a product and a number, rounded once where the processor can."""
+        kind = self._kind
+        if not self._helpers.fused:
+            self.lines.append(f"  {name}p = fmul {kind} {a}, {b}")
+            instruction = "fadd" if code == op.MULTIPLY_ADD else "fsub"
+            operands = (c, f"{name}p") if code == op.SUBTRACT_PRODUCT else (f"{name}p", c)
+            return f"{instruction} {kind} {', '.join(operands)}"
+        if code != op.MULTIPLY_ADD:
+            self.lines.append(f"  {name}n = fneg {kind} {c if code == op.MULTIPLY_SUBTRACT else a}")
+            a, c = (a, f"{name}n") if code == op.MULTIPLY_SUBTRACT else (f"{name}n", c)
+        return f"call {kind} @llvm.fma.{mangled(self._width)}({kind} {a}, {kind} {b}, {kind} {c})"
 
     def _choice(self, code: int, name: str, condition: str | None, a: str, b: str = "", c: str = "") -> str:
         """Comparisons, sign, and choice between values; ``condition``: what ``a`` is as a truth, if that is known."""

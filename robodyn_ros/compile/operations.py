@@ -166,6 +166,13 @@ WHERE = _operation("where", 3, _choose,
                    lambda _, condition, a, b: 0.0,
                    lambda _, condition, a, b: _OnBranch(condition, when=True),
                    lambda _, condition, a, b: _OnBranch(condition, when=False), record=_record_where)
+MULTIPLY_ADD = _operation("multiply_add", 3, lambda a, b, c: a * b + c, lambda _, a, b, c: b, lambda _, a, b, c: a,
+                          lambda _, a, b, c: 1.0, record=lambda a, b, c: a * b + c)
+MULTIPLY_SUBTRACT = _operation("multiply_subtract", 3, lambda a, b, c: a * b - c, lambda _, a, b, c: b,
+                               lambda _, a, b, c: a, lambda _, a, b, c: -1.0, record=lambda a, b, c: a * b - c)
+SUBTRACT_PRODUCT = _operation("subtract_product", 3, lambda a, b, c: c - a * b, lambda _, a, b, c: -b,
+                              lambda _, a, b, c: -a, lambda _, a, b, c: 1.0, record=lambda a, b, c: c - a * b)
+"""Sums of a product, never traced: `Tape.contracted` makes them, and compiled code rounds each once."""
 
 _ELEMENTWISE = {
     code: np.frompyfunc(lambda *operands, code=code: apply(code, *operands), OPERATIONS[code].operand_count, 1)

@@ -94,7 +94,7 @@ class ProcedureText:
             for element in range(self._sizes[input_])
         ]
         memory = Memory(("block",), inputs, outputs, Place("block", self.frame_size), 8 * self._width)
-        lowered = lower(tape, memory, self._helpers, f"{name}_")
+        lowered = lower(tape.contracted(shared=True), memory, self._helpers, f"{name}_")
         self.frame_size += lowered.between_count
         return "\n".join(
             [

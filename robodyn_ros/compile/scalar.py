@@ -102,7 +102,8 @@ class Scalar:
         if self.key[0] == op.NEGATE:
             return other - recorder.scalars[self.key[1]]
         a, b = self.index, other.index
-        return recorder.record((op.ADD, a, b) if a <= b else (op.ADD, b, a))
+        reverse = recorder.table.get((op.ADD, b, a))  # in the order written, which decides how the sum is rounded
+        return recorder.record((op.ADD, a, b)) if reverse is None else reverse
 
     def __radd__(self, other: Any) -> Any:
         value = _as_float(other)

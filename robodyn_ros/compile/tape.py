@@ -78,8 +78,32 @@ class Tape:
                 live[[operand for operand in self.operands[entry].tolist() if operand >= 0]] = True
         number = np.cumsum(live) - 1
         refers = computed[:, None] & (self.operands >= 0)
-        operands = np.where(refers, number[self.operands], self.operands)[live]
+        operands = np.where(refers, number[np.where(refers, self.operands, 0)], self.operands)[live]
         return Tape(self.inputs, outputs.shape, self.codes[live], operands, self.constants, number[outputs])
+
+    def contracted(self, *, shared: bool) -> "Tape":
+        """The same with each sum of a product and a number as one operation, which compiled code rounds once.
+
+        Args:
+            shared: Also where the product is needed elsewhere. The same formula is then rounded in the same way
+                whatever else the tape computes, but products are multiplied out more than once.
+        """
+        codes, operands = self.codes.copy(), self.operands.copy()
+        product = self.codes == op.MULTIPLY
+        if not shared:
+            used = np.bincount(self.operands[self.codes > op.CONSTANT].ravel() + 1, minlength=len(self) + 1)[1:]
+            used += np.bincount(self.outputs, minlength=len(self))
+            product &= used == 1
+        sums = np.flatnonzero((self.codes == op.ADD) | (self.codes == op.SUBTRACT))
+        for place, other in ((0, 1), (1, 0)):   # the second operand's product has precedence: sums grow at the end
+            of = sums[product[self.operands[sums, place]]]
+            factors = self.operands[self.operands[of, place], :2]
+            operands[of] = np.column_stack([factors, self.operands[of, other]])
+            difference = op.SUBTRACT_PRODUCT if place else op.MULTIPLY_SUBTRACT
+            codes[of] = np.where(self.codes[of] == op.ADD, op.MULTIPLY_ADD, difference)
+        tape = Tape(self.inputs, self.output_shape, codes, operands, self.constants, self.outputs)
+        live = tape.giving(range(len(self.outputs)))
+        return Tape(self.inputs, self.output_shape, live.codes, live.operands, live.constants, live.outputs)
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}{list(shape)}" for name, shape in self.inputs.items())

@@ -114,4 +114,5 @@ def compile_law(
         Exception: Whatever else the law raises when traced.
     """
     function, shapes = traceable(law, packed, state, reference, memory)
-    return compile_function(lambda *arrays: np.concatenate(function(*arrays)), shapes, name=type(law).__name__).call
+    return compile_function(lambda *arrays: np.concatenate(function(*arrays)), shapes, name=type(law).__name__,
+                            reproducible=True).call

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.compile.bound import Bound
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.program import Repeat
 from robodyn_ros.description.model import Array
@@ -18,7 +19,7 @@ from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.motion import Smooth
 from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
-from robodyn_ros.simulation.plant_step import plant_program, report_statement
+from robodyn_ros.simulation.plant_step import EVERYTHING, UNDER_EFFORTS, Scope, plant_program, report_statement
 from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, energy
 from robodyn_ros.timing import DEFAULT_STEP
 
@@ -73,16 +74,12 @@ class Plant:
         self._state: Array
         self._adaptive = (AdaptiveMotion(model, tolerance, compiled)
                           if model.integrator is Integrator.ADAPTIVE else None)
-        self._procedure = self._make_procedure()
-        self._bound = self._procedure.bind() if compiled else None
-        if self._bound is None:
-            self._command, self._report = np.zeros((len(Command), robot.n)), np.zeros((len(Report), robot.n))
-            self._smooth = np.zeros((len(Smooth), robot.n))
-        else:
-            self._bound_state, self._health = self._bound["state"], self._bound["health"]
-            self._command, self._report = self._bound["command"], self._bound["report"]
-            self._smooth = np.zeros(0) if self._adaptive is None else self._bound["smooth"]
-        self._asked_effort, self._asked_voltage = self._command[Command.EFFORT], self._command[Command.VOLTAGE]
+        self._compiled = compiled
+        self._programs: dict[Scope, tuple[Procedure, Bound | None]] = {}
+        self._state = np.zeros((len(Row), robot.n))
+        self._command, self._report = np.zeros((len(Command), robot.n)), np.zeros((len(Report), robot.n))
+        self._smooth = np.zeros((len(Smooth), robot.n))
+        self._scope: Scope | None = None
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else self._position(position)
         self.reset()
@@ -131,6 +128,7 @@ class Plant:
             self._wrenches[link] = array
         elif self._wrenches.pop(link, None) is not None:
             self._command[Command.EXTERNAL] = 0.0
+        self._choose_program()
 
     def set_wrench_tip(self, wrench: ArrayLike) -> None:
         """As :meth:`set_wrench`, for the tip link."""
@@ -193,11 +191,36 @@ class Plant:
         else:
             self._run(steps)
 
-    def _make_procedure(self) -> Procedure:
-        variables, statements = plant_program(self.model)
-        inputs = ["state", "command"] + ["smooth"] * (self._adaptive is not None)
-        return compile_procedure(variables, [Repeat("steps", statements), report_statement(self.model)], inputs,
-                                 ("state", "report", "health"), name="plant")
+    def prepare(self) -> None:
+        """Compile for every kind of command now; else each is compiled when the first command of its kind comes."""
+        for scope in (UNDER_EFFORTS, EVERYTHING):
+            self._program(scope)
+
+    def _program(self, scope: Scope) -> tuple[Procedure, Bound | None]:
+        """The program for a scope, made when first needed, and its memory if it is compiled."""
+        if scope not in self._programs:
+            variables, statements = plant_program(self.model, scope)
+            inputs = ["state", "command"] + ["smooth"] * (self._adaptive is not None)
+            procedure = compile_procedure(variables, [Repeat("steps", statements), report_statement(self.model)],
+                                          inputs, ("state", "report", "health"), name="plant")
+            self._programs[scope] = procedure, procedure.bind() if self._compiled else None
+        return self._programs[scope]
+
+    def _choose_program(self) -> None:
+        """Run the program for efforts alone wherever it does: it takes less time, and is what rollouts run."""
+        rows = Command.BY_VOLTAGE, Command.DAMPING, Command.BRAKE
+        efforts_alone = not (self._wrenches or self._adaptive or self._command[list(rows)].any())
+        scope = UNDER_EFFORTS if efforts_alone else EVERYTHING
+        if scope is self._scope:
+            return
+        self._scope, (self._procedure, bound) = scope, self._program(scope)
+        if bound is not None:
+            bound["state"], bound["command"], bound["report"] = self._state, self._command, self._report
+            self._bound_state, self._health = bound["state"], bound["health"]
+            self._command, self._report = bound["command"], bound["report"]
+            self._smooth = self._smooth if self._adaptive is None else bound["smooth"]
+        self._bound = bound
+        self._asked_effort, self._asked_voltage = self._command[Command.EFFORT], self._command[Command.VOLTAGE]
 
     def _prepare_step(self) -> None:
         """Work out what is not compiled: what wrenches do here, and where the adaptive method goes."""
@@ -255,6 +278,7 @@ class Plant:
         self._drive, command = drive, self._command
         command[Command.DAMPING], command[Command.BRAKE] = drive.damping, drive.brake
         command[Command.BY_VOLTAGE] = by_voltage
+        self._choose_program()
 
     def _position(self, values: ArrayLike) -> Array:
         q = self._vector(values, "positions", self.robot.n)

@@ -59,6 +59,9 @@ class Scope(NamedTuple):
 
 EVERYTHING = Scope()
 
+UNDER_EFFORTS = Scope(frozenset({Command.EFFORT}))
+"""Without brakes, wrenches and voltages; the motion is that of `MOTION_UNDER_EFFORTS`, bit for bit."""
+
 MOTION_UNDER_EFFORTS = Scope(frozenset({Command.EFFORT}), energies=False)
 """What a control law needs of its robot."""
 
@@ -103,7 +106,7 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
 def report_statement(plant: PlantModel) -> Statement:
     """What to do after some steps for ``report``, shape (len(Report), n), and ``health``, finite if the state is.
 
-    The steps are those of a program for `EVERYTHING`.
+    The steps are those of a program with energies.
     """
     return Compute(partial(_report, plant), ("state", "command", "voltage", "friction", "impulse"),
                    ("report", "health"))

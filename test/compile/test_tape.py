@@ -124,3 +124,29 @@ def test_a_part_of_the_result_takes_a_part_of_the_operations():
         assert part.operation_count == operations
         assert part.inputs_read == read
     assert tape.inputs_read == {0, 1, 2, 3}
+
+
+def sums_of_products(x):
+    shared = x[0] * x[1]
+    return [shared + x[2], shared - x[2], x[2] - shared, shared + x[1] * x[2], x[0] + x[1], shared]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_contracted_tapes_compute_the_same(shared):
+    tape = trace(sums_of_products, {"x": (3,)})
+    x = np.random.default_rng(3).normal(size=3)
+    np.testing.assert_array_equal(tape.contracted(shared=shared).evaluate(x), tape.evaluate(x))
+
+
+def test_contraction_joins_products_with_sums():
+    tape = trace(sums_of_products, {"x": (3,)})
+    assert [tape.contracted(shared=shared).operation_count for shared in (False, True)] == [6, 6]
+    single = trace(lambda x: [x[0] * x[1] + x[2]], {"x": (3,)})
+    assert [single.contracted(shared=shared).operation_count for shared in (False, True)] == [1, 1]
+    twice = trace(lambda x: [x[0] * x[1] + x[2], x[0] * x[1] - x[2]], {"x": (3,)})
+    assert [twice.contracted(shared=shared).operation_count for shared in (False, True)] == [3, 2]
+
+
+def test_an_input_beyond_the_length_of_a_part_of_the_tape():
+    tape = trace(lambda x: [x[0] + x[1], x[40]], {"x": (41,)})
+    np.testing.assert_array_equal(tape.giving([1]).evaluate(np.arange(41.0)), [40.0])

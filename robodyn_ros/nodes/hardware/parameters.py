@@ -133,6 +133,7 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Pl
         friction=settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
         integrator=value("integrator"),
     )
+    plant.prepare()
     _ = plant.joint_inertia(), plant.energy  # compiled now, not when the control path or the diagnostics need them
     return plant
 

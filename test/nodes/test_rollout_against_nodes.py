@@ -1,0 +1,67 @@
+"""A rollout computes what the nodes in lockstep do, bit for bit."""
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from controller_rig import trajectory
+from ros_process import RosProcess
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
+
+from robodyn_ros import Robot
+from robodyn_ros.control import JointReference
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.nodes.common.messages import to_nanoseconds
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.rollout import ClosedLoop
+
+PERIOD = 2_000_000  # of the nodes by default, and stamp of the first joint state [ns]
+AHEAD = 50  # ticks between the pause and the start of the trajectory
+TIMES, TURNS = [0.2, 0.5], [0.3, -0.1]  # of the trajectory's points [s], joint positions relative to the start [rad]
+TICKS = 600
+
+
+@pytest.mark.parametrize("law", ["pd", "pid", "computed_torque", "adaptive", "lqr"])
+def test_joint_states_are_those_of_the_rollout(ros, law):
+    namespace, robot = f"/rollout_{law}", Robot.from_urdf(robot_file("arm6"))
+    start = default_position(robot)
+    states = ros.record(JointState, f"{namespace}/joint_states", 2 * TICKS)
+    goals = ros.node.create_publisher(JointTrajectoryMessage, f"{namespace}/controller/joint_trajectory", 1)
+    settings = {"robot": "arm6", "time_mode": "lockstep", "lockstep_speed_limit": 1.0}
+    with (RosProcess("controller", {"robot": "arm6", "controller": law}, namespace) as controller,
+          RosProcess("hardware", settings, namespace) as hardware):
+        ros.wait_for(lambda: goals.get_subscription_count() and states, "the nodes")
+        assert ros.call(SetBool, f"{namespace}/hardware/pause", data=True).success
+        ros.wait_for(lambda: len(states) > 1 and stamp(states[-1]) == stamp(states[-2]),
+                     "the joint state that a pause repeats")
+        begin = stamp(states[-1]) + AHEAD * PERIOD
+        message = trajectory(TIMES, [start + turn for turn in TURNS], robot.joint_names)
+        message.header.stamp = Time(sec=begin // 10**9, nanosec=begin % 10**9)
+        goals.publish(message)
+        controller.wait_for_output("following a trajectory")
+        assert ros.call(SetBool, f"{namespace}/hardware/pause", data=False).success
+        ros.wait_for(lambda: stamp(states[-1]) >= begin + TICKS * PERIOD, "the end")
+        hardware.stop()
+        controller.stop()
+    ticks = [stamp(state) // PERIOD - 1 for state in states]
+    count = ticks[-1] + 1
+    assert ticks[0] < begin // PERIOD and len(set(ticks)) > 0.9 * (count - ticks[0])  # a busy test may miss some
+    expected = rollout(robot, law, start, (begin - PERIOD) * 1e-9, count)
+    np.testing.assert_array_equal([state.position for state in states], expected.q[ticks])
+    np.testing.assert_array_equal([state.velocity for state in states], expected.v[ticks])
+    assert np.ptp(expected.q, axis=0).min() > 0.1
+
+
+def stamp(state):
+    return to_nanoseconds(state.header.stamp)
+
+
+def rollout(robot, law, start, begin, ticks):
+    """The motion that the nodes are sent, [s] and ticks since their first joint state."""
+    points = Points.checked(TIMES, [start + turn for turn in TURNS])
+    motion = JointTrajectory(JointReference(start, np.zeros(robot.n), np.zeros(robot.n)), begin, points, begin)
+    loop = ClosedLoop(make_controller(law, robot))
+    return loop.run(loop.scenario([motion], ticks * PERIOD * 1e-9, q=start))
