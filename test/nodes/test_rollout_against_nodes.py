@@ -13,7 +13,7 @@ from robodyn_ros import Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.nodes.common.messages import to_nanoseconds
+from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -56,7 +56,7 @@ def test_joint_states_are_those_of_the_rollout(ros, law):
 
 
 def stamp(state):
-    return to_nanoseconds(state.header.stamp)
+    return read_stamp(state.header.stamp)
 
 
 def rollout(robot, law, start, begin, ticks):
