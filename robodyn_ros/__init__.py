@@ -1,9 +1,12 @@
 """Robot dynamics from a URDF, a simulated robot, and controllers swapped by a parameter, on ROS 2.
 
-``from robodyn_ros import Robot`` is the door; everything it needs is imported when it is first used.
+``from robodyn_ros import Robot, rollout`` is all that most programs need. Both are imported when they are first used,
+so that importing this package, for an exception class or ``robodyn --help``, takes no time. Type checkers read their
+types from ``__init__.pyi``.
 """
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import Any
 
 from robodyn_ros.errors import (
     CompileError,
@@ -12,10 +15,8 @@ from robodyn_ros.errors import (
     InputError,
     PluginError,
     RobodynError,
+    SimulationError,
 )
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 __version__ = "0.1.0"
 
@@ -27,13 +28,17 @@ __all__ = [
     "PluginError",
     "RobodynError",
     "Robot",
+    "SimulationError",
     "__version__",
+    "rollout",
 ]
+
+_IMPORTED_WHEN_USED = {"Robot": "robodyn_ros.robot", "rollout": "robodyn_ros.simulation.rollout"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Robot":
-        from robodyn_ros.robot import Robot
-
-        return Robot
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _IMPORTED_WHEN_USED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_IMPORTED_WHEN_USED[name]), name)
+    globals()[name] = value
+    return value

@@ -1,27 +1,22 @@
-"""``Robot``: the door of the library."""
+"""``Robot``: a robot description with its dynamics and inverse kinematics."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
+from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.controller import Controller
-    from robodyn_ros.control.trajectories.reference import Trajectory
-    from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable
-    from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult
-    from robodyn_ros.simulation.score import Rollout
+from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
 
 
 class Robot:
-    """A robot: what it is (``model``) and how it moves (``dynamics()``).
+    """A robot: its description (``model``) and its dynamics (``dynamics()``).
 
     Args:
         model: The robot as data.
@@ -93,8 +88,6 @@ class Robot:
         Warns:
             DescriptionWarning: No row has an inertia: kinematics will do, dynamics will not.
         """
-        from robodyn_ros.description.denavit_hartenberg import load_dh
-
         return cls(load_dh(table, name=name, strict=strict, gravity=gravity))
 
     @property
@@ -143,42 +136,12 @@ class Robot:
                 ``rows``, tolerances, limits, restarts.
 
         Returns:
-            The joint positions and whether, and if not why, they do not do.
+            Joint positions, whether they reach the target, and if not, why.
 
         Raises:
             InputError: An argument has the wrong shape, is no pose or out of its range; no link has that name.
         """
-        from robodyn_ros.kinematics.inverse_kinematics import inverse_kinematics
-
         return inverse_kinematics(self.model, self.dynamics(), target, q_start, **options)
-
-    def rollout(
-        self,
-        controller: str | Controller,
-        trajectory: Trajectory | None = None,
-        duration: float | None = None,
-        **options: Any,
-    ) -> Rollout:
-        """Simulate this robot under a control law, both compiled as one.
-
-        Args:
-            controller: Name of a law as the registry has it, or the law itself.
-            trajectory: What to follow; None: hold the start.
-            duration: How long [s]; None: until the trajectory ends.
-            **options: As for :func:`robodyn_ros.simulation.rollout.rollout`: ``parameters`` of the law, control
-                ``period``, ``step``, ``actuators``, ``friction``, ``q`` and ``v`` at the start.
-
-        Returns:
-            Positions, velocities, efforts and reference at every tick, and how well the robot did.
-
-        Raises:
-            InputError: Something does not fit together.
-            PluginError: No controller is called so.
-            SimulationError: The state became infinite or NaN.
-        """
-        from robodyn_ros.simulation.rollout import rollout  # the one room above that this door leads to
-
-        return rollout(self, controller, trajectory, duration, **options)
 
     def __repr__(self) -> str:
         return f"<Robot {self.name!r}: {self.n} joints, tip {self.tip_link!r}>"

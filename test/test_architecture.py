@@ -15,10 +15,6 @@ ENTRANCES = ("__init__", "__main__")
 """They stand outside of the house: they may import from every room, and no room may import them."""
 
 
-DOORS = {"robot": ("control", "simulation")}
-"""`Robot` is the door of the library: methods of it may lead into rooms above, once they are called."""
-
-
 def rooms():
     """Rank of each room by name, the top one highest, as the table in docs/architecture.md lists them."""
     rows = [re.findall(r"`(?:robodyn_ros/)?(\w+)(?:/|\.py)`", line.split("|")[1])
@@ -42,14 +38,6 @@ def imports(path):
             yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
 
 
-def imports_when_called(path):
-    """Lines of imports within functions, or for type checkers only."""
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
-        typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        if typing or isinstance(node, ast.FunctionDef):
-            yield from (inner.lineno for inner in ast.walk(node) if isinstance(inner, ast.Import | ast.ImportFrom))
-
-
 def ros_modules():
     """Packages of ROS 2 that package.xml names."""
     root = ElementTree.parse(ROOT / "package.xml").getroot()
@@ -67,7 +55,6 @@ def upward_imports(path):
     rank, here = rooms(), room_of(path)
     if here in ENTRANCES:
         return
-    beyond, when_called = DOORS.get(here, ()), set(imports_when_called(path))
     for name, line in imports(path):
         parts = name.split(".")
         if parts[0] != "robodyn_ros":
@@ -75,13 +62,46 @@ def upward_imports(path):
         there = "robot" if parts[1] == "Robot" else parts[1]
         if there not in rank:
             yield f"{path}:{line} imports {name}, which is in no room"
-        elif not (there in beyond and line in when_called) and rank[there] > rank[here]:
+        elif rank[there] > rank[here]:
             yield f"{path}:{line}: {here} is below {there} and may not import {name}"
 
 
 def test_imports_go_down():
     found = [problem for path in MODULES for problem in upward_imports(path)]
     assert not found, "\n".join(found)
+
+
+def module_name(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def circles():
+    """Groups of modules that import each other, directly or through others; the package's front page left out."""
+    names = {module_name(path) for path in MODULES} - {"robodyn_ros"}
+    graph = {module_name(path): set() for path in MODULES}
+    for path in MODULES:
+        for name, _ in imports(path):
+            found = next((each for each in (name, name.rpartition(".")[0]) if each in names), None)
+            if found is not None:
+                graph[module_name(path)].add(found)
+    reached = {name: set(after) for name, after in graph.items()}
+    for middle in reached:
+        for after in reached.values():
+            if middle in after:
+                after |= reached[middle]
+    return {frozenset(each for each in names if each in reached[name] and name in reached[each])
+            for name in names if name in reached[name]}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert not circles()
+
+
+def test_no_import_is_for_type_checkers_only():
+    found = [f"{path}:{inner.lineno}" for path in MODULES for node in ast.walk(ast.parse(path.read_text()))
+             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+             for inner in ast.walk(node) if isinstance(inner, ast.Import | ast.ImportFrom)]
+    assert not found, f"{', '.join(found)}: import it as everything else, or declare a narrower type"
 
 
 def test_ros_stays_in_nodes():
@@ -92,8 +112,7 @@ def test_ros_stays_in_nodes():
 
 
 def test_everything_but_nodes_imports_without_ros():
-    names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in MODULES
-             if room_of(path) not in ("nodes", "__main__")]
+    names = [module_name(path) for path in MODULES if room_of(path) not in ("nodes", "__main__")]
     script = textwrap.dedent(f"""
         import importlib, sys
         for name in {sorted(ros_modules())!r}:

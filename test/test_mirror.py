@@ -32,6 +32,7 @@ TESTED_BY = {
     "control/laws/pd.py": "control/test_laws.py",
     # Parts of a rollout, and of the programs that print what rollouts gave.
     "simulation/closed_loop.py": "simulation/test_rollout.py",
+    "commands/demo_command.py": "commands/test_demo.py",
     "commands/compare_program.py": "commands/test_compare.py",
     "simulation/scenario.py": "simulation/test_rollout.py",
     "simulation/score.py": "simulation/test_rollout.py",

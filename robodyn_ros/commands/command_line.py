@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from robodyn_ros.commands import cache_command, demo, node_commands, robot_commands, rollout_commands, swap
+from robodyn_ros.commands import cache_command, demo_command, node_commands, robot_commands, rollout_commands, swap
 from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.errors import InputError, RobodynError
 
-GROUPS = (node_commands, swap, demo, robot_commands, rollout_commands, cache_command)
+GROUPS = (node_commands, swap, demo_command, robot_commands, rollout_commands, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from robodyn_ros.commands.compare import comparable, perform, plot, table
 from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.test_motion import excursion
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 
 def compare_robot(robot: Robot, options: Namespace) -> int:

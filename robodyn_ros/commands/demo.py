@@ -10,22 +10,18 @@ import contextlib
 import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from robodyn_ros.commands.options import Subparsers, add_options
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
-
-if TYPE_CHECKING:
-    from robodyn_ros.nodes.client.robot_client import ControllerSample, RobotClient
-    from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.tracking import TrackingRecord
+from robodyn_ros.resources import robot_file
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.tracking import TrackingRecord
 
 ROBOT = "arm6"
 CONTROLLERS = ("pd", "computed_torque")
@@ -37,19 +33,6 @@ SWINGS = np.array([[0.9, -0.4, 0.5, -0.4, 0.5, 1.2], [-0.6, 0.3, -0.6, 0.6, -0.4
 """Waypoints relative to the start [rad], passed twice; half-way, all joints are between two of them."""
 SECONDS_PER_WAYPOINT = 1.5
 START_DEADLINE = 30.0
-FAILED = 1
-
-
-def add_commands(commands: Subparsers) -> None:
-    """Add ``demo``."""
-    demo = commands.add_parser(
-        "demo",
-        help="an arm follows a trajectory while its controller is swapped; prints the tracking errors",
-        description=f"{ROBOT} follows a trajectory. Half-way, {CONTROLLERS[0]} is swapped for {CONTROLLERS[1]}. Prints "
-        "the tracking errors under each controller and writes a plot.",
-    )
-    add_options(demo, ("output", Path("demo_output"), "folder for the plot"))
-    demo.set_defaults(run=run_demo, error_code=FAILED)
 
 
 def run_demo(options: Namespace) -> int:
@@ -61,8 +44,6 @@ def run_demo(options: Namespace) -> int:
     """
     with ros_required():
         from robodyn_ros.nodes.client.robot_client import RobotClient
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
 
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     robot = Robot.from_urdf(robot_file(ROBOT))
@@ -91,11 +72,11 @@ def start_nodes() -> Iterator[list[NodeProcess]]:
                for node, values in parameters.items()]
 
 
-def perform(client: RobotClient, robot: Robot, processes: Sequence[NodeProcess]) -> TrackingRecord:
+def perform(client: Any, robot: Robot, processes: Sequence[NodeProcess]) -> TrackingRecord:
     """Send the motion, swap the controller half-way and record the tracking.
 
     Args:
-        client: The connection to the nodes.
+        client: The connection to the nodes, a `RobotClient`.
         robot: The robot.
         processes: The processes of the nodes; an error shows what they printed.
 
@@ -139,10 +120,8 @@ def trajectory(robot: Robot) -> tuple[Array, Array]:
     return times, positions
 
 
-def record(robot: Robot, samples: list[ControllerSample]) -> TrackingRecord:
-    """Turn the controller's reports into a record of the tracking."""
-    from robodyn_ros.simulation.tracking import TrackingRecord
-
+def record(robot: Robot, samples: list[Any]) -> TrackingRecord:
+    """Turn the controller's reports, of class `ControllerSample`, into a record of the tracking."""
     kinds = {joint.name: joint.kind for joint in robot.model.joints}
     names = samples[0].joint_names
     return TrackingRecord(

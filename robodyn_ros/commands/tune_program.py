@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.tune import Generation, tune
@@ -13,12 +12,10 @@ from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import load_controller, make_controller
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.test_motion import beside, excursion, tip_references
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 _REST = 0.3
 """How long the end of the motion is held [s]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import yaml
@@ -12,11 +12,9 @@ import yaml
 from robodyn_ros.commands.tune import Tuning
 from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.registry import prefix
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.simulation.tracking import TrackingRecord
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 
 def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:

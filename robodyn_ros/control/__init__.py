@@ -1,6 +1,7 @@
 """Control laws, the contract that they keep, the registry that finds them, and the references they follow."""
 
-from robodyn_ros.control.controller import Controller, JointReference, Law, State
+from robodyn_ros.control.controller import Controller, Law
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import (
     DAMPING,
     EFFORT,
@@ -13,9 +14,12 @@ from robodyn_ros.control.parameters import (
     per_joint,
     scalar,
 )
+from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
+from robodyn_ros.description.model import Array
 
 __all__ = [
+    "Array",
     "DAMPING",
     "EFFORT",
     "POSITION",
@@ -23,6 +27,7 @@ __all__ = [
     "VELOCITY",
     "TipReference",
     "Controller",
+    "DynamicsLike",
     "ForceReference",
     "JointReference",
     "Law",

@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 import dataclasses
+import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.state import Reference, Shapes, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.textbook import Textbook
+from robodyn_ros.errors import CompileError, InputError
+from robodyn_ros.robot import Robot
 
-if TYPE_CHECKING:
-    from robodyn_ros.control.controller import Law, State
+
+class PureLaw(Protocol):
+    """What is needed of a `Law` to compile it."""
+
+    robot: Robot
+
+    @property
+    def follows(self) -> type[Reference] | None:
+        """Class of the references; None if the law follows none."""
+
+    @property
+    def law(self) -> Callable[..., ArrayLike | tuple[ArrayLike, ArrayLike]]:
+        """The function, see `Law.law`."""
+
+    def initial_memory(self, state: State) -> ArrayLike:
+        """The memory before the first tick, shape (m,)."""
 
 
 class PackedParameters:
-    """Parameters as one vector of their numbers, and all that a traced law takes as given.
+    """Parameters as one vector of numbers, beside what a kernel has built in.
 
     Args:
         parameters: Complete for a robot.
 
     Attributes:
         values: The numbers of fields that hold floats, one field after the other, shape (p,).
-        fixed: What a kernel is made for: the other fields (switches, names, counts) and the shapes of these.
+        fixed: The other fields (switches, names, counts) and the shapes of these; each combination has its own kernel.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -44,7 +63,7 @@ class PackedParameters:
         self._shapes = {name: array.shape for name, array in numbers.items()}
 
     def unpack(self, values: Array) -> Parameters:
-        """The parameters with other numbers, of floats or traced scalars, shape (p,)."""
+        """The parameters with other numbers, floats or traced scalars, shape (p,)."""
         changed, begin = {}, 0
         for name, shape in self._shapes.items():
             end = begin + int(np.prod(shape))
@@ -57,62 +76,117 @@ class TraceableLaw(NamedTuple):
     """A law as a function of arrays.
 
     Attributes:
-        function: Of time and period, shape (2,), of the other arrays of the state, of those of the reference, of the
-            parameters' numbers, shape (p,), and of the memory; to efforts, shape (n,), and memory, shape (m,).
-        shapes: Of its arguments, by name, in their order.
+        function: Takes time and period, shape (2,), the other arrays of the state, those of the reference, the numbers
+            of the parameters, shape (p,), and the memory; returns efforts, shape (n,), and memory, shape (m,).
+        shapes: Shapes of its arguments, by name, in their order.
     """
 
     function: Callable[..., tuple[Any, Any]]
-    shapes: dict[str, tuple[int, ...]]
+    shapes: Shapes
 
 
-def traceable(law: Law, packed: PackedParameters, state: State, reference: Any, memory: Array) -> TraceableLaw:
-    """A law with the dynamics of its robot, to be traced.
+def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
+    """Make a law and the dynamics of its robot one function that can be traced.
 
     Args:
-        law: The law.
+        law: The law, which gives all shapes itself.
         packed: Its parameters; only those that are `fixed` are built in.
-        state: A measurement, for the shapes of its arrays.
-        reference: A reference, for the shapes of its arrays; None if the law follows none.
-        memory: A memory, for its shape (m,).
+
+    Raises:
+        CompileError: The initial memory cannot be used; when the function is traced: the law raised, or returned
+            something else than efforts and memory of these shapes.
     """
-    fields = () if reference is None else reference._fields
-    shapes: dict[str, tuple[int, ...]] = {"clock": (2,)}
-    shapes |= {name: np.shape(getattr(state, name)) for name in state._fields[2:]}
-    shapes |= {f"reference.{name}": np.shape(getattr(reference, name)) for name in fields}
+    n, name, follows = law.robot.n, type(law).__name__, law.follows
+    fields = {} if follows is None else follows.shapes(n)
+    try:
+        memory = initial_memory(law, State(0.0, 0.0, np.zeros(n), np.zeros(n)))
+    except Exception as error:  # whatever the code of a plugin raises
+        raise CompileError(_reason(name, error)) from error
+    shapes: Shapes = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)}
+    shapes |= {f"reference.{field}": shape for field, shape in fields.items()}
     shapes |= {"parameters": packed.values.shape, "memory": memory.shape}
-    last = len(state._fields)
     dynamics = Textbook(law.robot.model)
+    make_reference: Any = follows
 
     def answer(*arrays: Array) -> tuple[Any, Any]:
-        (time, period), values, remembered = arrays[0], arrays[-2], arrays[-1]
-        measured = type(state)(time, period, *arrays[1 : last - 1])
-        wanted = None if reference is None else type(reference)(*arrays[last - 1 : -2])
-        effort, kept = law.law(dynamics, packed.unpack(values), measured, wanted, remembered)
-        return np.asarray(effort), np.asarray(kept)
+        (time, period), q, v, wrench_tip, *reference, values, remembered = arrays
+        state = State(time, period, q, v, wrench_tip)  # type: ignore[arg-type]  # traced scalars
+        desired = None if make_reference is None else make_reference(*reference)
+        try:
+            result = law.law(dynamics, packed.unpack(values), state, desired, remembered)
+            return efforts_and_memory(name, result, n, len(memory))
+        except Exception as error:
+            raise CompileError(_reason(name, error)) from error
 
     return TraceableLaw(answer, shapes)
 
 
-def compile_law(
-    law: Law, packed: PackedParameters, state: State, reference: Any, memory: Array
-) -> Callable[..., Array]:
+def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
     """Trace a law with the dynamics of its robot and compile it.
 
     Args:
-        law: As for `traceable`, and so are the others.
-        packed: Its parameters.
-        state: A measurement.
-        reference: A reference.
-        memory: A memory.
+        law: The law.
+        packed: Its parameters; only those that are `fixed` are built in.
 
     Returns:
-        What `TraceableLaw.function` is, efforts and memory in one array of shape (n + m,).
+        Takes the arguments of `TraceableLaw.function`, returns efforts and memory in one array, shape (n + m,).
 
     Raises:
-        CompileError: The law does what cannot be compiled, such as to branch on a value.
-        Exception: Whatever else the law raises when traced.
+        CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
     """
-    function, shapes = traceable(law, packed, state, reference, memory)
+    function, shapes = traceable(law, packed)
     return compile_function(lambda *arrays: np.concatenate(function(*arrays)), shapes, name=type(law).__name__,
                             reproducible=True).call
+
+
+def initial_memory(law: PureLaw, state: State) -> Array:
+    """The initial memory of a law as an array, shape (m,).
+
+    Raises:
+        InputError: The law returned something else.
+    """
+    memory = np.array(law.initial_memory(state), dtype=np.float64)
+    if memory.ndim != 1:
+        raise InputError(f"{type(law).__name__}.initial_memory: expected shape (m,), received {memory.shape}")
+    return memory
+
+
+def efforts_and_memory(name: str, result: Any, n: int, m: int) -> tuple[Array, Array]:
+    """The result of a law as arrays.
+
+    Args:
+        name: Name of the law's class, for messages.
+        result: Efforts, array-like of shape (n,); of a law with memory a pair of efforts and memory, shape (m,). All
+            of them numbers or traced scalars.
+        n: Number of joints.
+        m: Length of the memory; 0 for a law without memory.
+
+    Returns:
+        Efforts, shape (n,), and memory, shape (m,).
+
+    Raises:
+        InputError: The result has another form.
+    """
+    try:
+        effort, memory = result if m else (result, ())
+        arrays = np.asarray(effort), np.asarray(memory)
+    except (TypeError, ValueError):
+        arrays = np.zeros(()), np.zeros(())
+    if arrays[0].shape != (n,) or arrays[1].shape != (m,):
+        expected = (f"efforts of shape ({n},) and memory of shape ({m},), as that of initial_memory is" if m else
+                    f"efforts of shape ({n},) alone (only a law with an initial_memory returns a memory)")
+        received = f"a tuple of {len(result)}" if isinstance(result, tuple) else f"{type(result).__name__}"
+        if not isinstance(result, tuple) and np.ndim(result):
+            received += f" of shape {np.shape(result)}"
+        raise InputError(f"{name}.law: expected {expected}; received {received}")
+    return arrays
+
+
+def _reason(name: str, error: Exception) -> str:
+    """Why a law cannot be compiled, with the line of the law that raised."""
+    if isinstance(error, InputError):
+        return str(error)
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    place = f" ({lines[0].filename}, line {lines[0].lineno}: {lines[0].line})" if lines else ""
+    said = str(error) if isinstance(error, CompileError) else f"{type(error).__name__}: {error}"
+    return f"{name}.law: {said}{place}"

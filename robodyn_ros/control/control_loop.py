@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
-from robodyn_ros.control.dry_run import FAULTS, check_effort, describe
+from robodyn_ros.control.dry_run import FAULTS, checked_effort, describe
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
-
 
 JUMP = 0.05
 """Distance that a joint must have moved beyond what its velocities explain to have been put elsewhere [rad or m]."""
@@ -175,11 +172,10 @@ class ControlLoop:
         self._activate(plugin, state)
 
     def prepare(self, name: str, parameters: Parameters) -> None:
-        """Do beforehand what takes time when parameters are replaced; from any thread."""
-        last = self.last
+        """Compile a controller for new parameters before they are put in force; may be called from any thread."""
         for plugin in (self.active, self._safe):
-            if plugin.name == name and isinstance(plugin.controller, Law) and last is not None:
-                plugin.controller.prepare(parameters, last.state, last.reference)
+            if plugin.name == name and isinstance(plugin.controller, Law):
+                plugin.controller.prepare(parameters)
 
     def configure(self, name: str, parameters: Parameters) -> None:
         """Replace the parameters of a controller by name, if it is in force or the safe one."""
@@ -257,8 +253,7 @@ class ControlLoop:
         controller = self.active.controller
         reference = None if controller.follows is None else self._source.sample(state.time)
         try:
-            asked = controller.update(state, reference)
-            values = check_effort(asked, self._n)
+            asked, values = checked_effort(controller.update(state, reference), self._n)
         except FAULTS as error:
             return self._fall_back(state, error)
         within = all(map(operator.le, map(abs, values), self._limit_list))  # costs less than np.clip

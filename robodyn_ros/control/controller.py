@@ -11,76 +11,41 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robodyn_ros.control.compiled_law import PackedParameters, compile_law
+from robodyn_ros.control.compiled_law import PackedParameters, compile_law, efforts_and_memory, initial_memory
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import Parameters as AnyParameters
+from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import CompileError, InputError
+from robodyn_ros.robot import Robot
 
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
-
-
-UNMEASURED: Array = np.full(6, np.nan)
-"""The wrench on the tip where no sensor measures it."""
-
-
-class State(NamedTuple):
-    """What a controller sees of the robot at one tick.
-
-    Attributes:
-        time: Time of the measurement, on the robot's clock [s].
-        period: Time since the measurement before; 0 at the first tick [s].
-        q: Joint positions, shape (n,) [rad or m].
-        v: Joint velocities, shape (n,) [rad/s or m/s].
-        wrench_tip: (force, torque) that the environment exerts on the tip link, about its origin in base axes, shape
-            (6,) [N, N m]; NaN where it is not measured.
-    """
-
-    time: float
-    period: float
-    q: Array
-    v: Array
-    wrench_tip: Array = UNMEASURED
-
-
-class JointReference(NamedTuple):
-    """Where the joints should be at one tick.
-
-    Attributes:
-        q: Desired joint positions, shape (n,) [rad or m].
-        v: Desired joint velocities, shape (n,) [rad/s or m/s].
-        a: Desired joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-    """
-
-    q: Array
-    v: Array
-    a: Array
-
+__all__ = ["UNMEASURED", "Controller", "JointReference", "Law", "State"]
 
 class Controller(ABC):
-    """Answers what the robot does with the efforts that its joints shall exert.
+    """Answers each measured state with the efforts that the joints shall exert.
 
     One instance serves one robot. Whoever runs it calls `activate` once and then `update` at every tick, always
     from the same thread; between two ticks it may replace `parameters` by others of the same class.
 
     Attributes:
         Parameters: Class of the parameters.
-        follows: Class of the reference that `update` expects; None if the controller follows none (and is given
-            None). A change to a controller that follows the same class leaves a motion under way untouched.
+        follows: Class of the references that `update` expects; None if the controller follows none (and receives
+            None). Where one controller replaces another that follows the same class, a motion under way goes on.
         robot: The robot.
         dynamics: Its compiled dynamics.
         parameters: The parameters in force, complete and within their ranges. Never altered, only replaced.
     """
 
     Parameters: ClassVar[type[AnyParameters]] = AnyParameters
-    follows: ClassVar[type | None] = JointReference
+    follows: ClassVar[type[Reference] | None] = JointReference
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
-        """Prepare for a robot; the place for all that takes time.
+        """Prepare for a robot; slow preparations belong here.
 
         Args:
             robot: The robot.
@@ -100,62 +65,73 @@ class Controller(ABC):
         self.dynamics = robot.dynamics()
         self.parameters: Any = parameters.for_robot(robot)
 
+    @property
+    def uncompiled_reason(self) -> str:
+        """Why `update` runs as Python code; empty if it runs as machine code."""
+        return f"{type(self).__name__} is a Controller, and only a Law can be compiled"
+
     def activate(self, state: State) -> None:  # noqa: B027  (most controllers have nothing to do here)
         """Forget the past: the next update is the first one, from this state."""
 
     @abstractmethod
-    def update(self, state: State, reference: Any) -> Array:
-        """Return the joint efforts, shape (n,) [N m or N].
+    def update(self, state: State, reference: Any) -> ArrayLike:
+        """Return the joint efforts, array-like of shape (n,) [N m or N].
 
-        An exception, a wrong shape or a value that is not finite ends the controller: the declared safe one takes
-        over.
+        If it raises, or returns another shape or a number that is not finite, the safe controller takes over.
 
         Args:
-            state: What the robot does now.
-            reference: What it should do, an instance of `follows`.
+            state: The measured state.
+            reference: The reference, an instance of `follows`.
         """
 
 
 class Law(Controller):
-    """A controller that is a pure function, and therefore can be compiled with the robot it controls.
+    """A controller that is a pure function, and therefore can be compiled together with the robot it controls.
 
-    `update` compiles the law with the robot's dynamics at its first call, and again when a parameter changes that is
-    no float. A law that cannot be compiled runs as it is written, at the cost of Python.
+    `update` compiles the law at its first call, and again when a parameter changes that is no float. A law that cannot
+    be compiled runs as Python code; `uncompiled_reason` says why.
 
     Attributes:
-        memory: What the law returned last, shape (m,).
-        obstacle: Why the law runs as it is written; empty if it is compiled.
+        memory: The memory that the law returned last, shape (m,).
     """
 
     def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
         """As in `Controller`."""
         super().__init__(robot, parameters)
         self.memory: Array = np.zeros(0)
-        self.obstacle = ""
+        self._active = False
         self._clock = np.zeros(2)
-        self._kernels: dict[Any, Callable[..., Array] | None] = {}
+        self._kernels: dict[Any, Callable[..., Array] | str] = {}  # by PackedParameters.fixed; a str: why there is none
         self._kernel: Callable[..., Array] | None = None
-        self._in_kernel: AnyParameters | None = None  # the parameters that these are for
+        self._kernel_parameters: AnyParameters | None = None  # the parameters of _kernel and _packed
         self._packed: PackedParameters
+
+    @property
+    def uncompiled_reason(self) -> str:
+        """As in `Controller`; empty before `prepare` or `update` has tried to compile the law."""
+        kernel = self._kernels.get(PackedParameters(self.parameters).fixed, "")
+        return kernel if isinstance(kernel, str) else ""
 
     @staticmethod
     @abstractmethod
-    def law(dynamics: Any, parameters: Any, state: State, reference: Any, memory: Array) -> tuple[Array, Array]:
-        """Return the joint efforts, shape (n,) [N m or N], and the memory for the next tick.
+    def law(
+        dynamics: DynamicsLike, parameters: Any, state: State, reference: Any, memory: Array
+    ) -> ArrayLike | tuple[ArrayLike, ArrayLike]:
+        """Return the joint efforts, array-like of shape (n,) [N m or N]; with a memory: efforts and next memory.
 
-        All arrays, `state.time` and `state.period` hold floats or traced scalars: NumPy arithmetic only, no branch
-        on a value.
+        All arrays, `state.time` and `state.period` hold floats or traced scalars: to be compiled, a law uses NumPy
+        arithmetic and does not branch on a value.
 
         Args:
-            dynamics: The robot's dynamics, compiled or textbook.
-            parameters: The parameters in force.
-            state: What the robot does now.
-            reference: What it should do, an instance of `follows`.
-            memory: What the law returned at the tick before, shape (m,); at the first, `initial_memory`.
+            dynamics: The dynamics of the robot.
+            parameters: The parameters in force, an instance of `Parameters`.
+            state: The measured state.
+            reference: The reference, an instance of `follows`.
+            memory: The memory that the law returned at the tick before, shape (m,); at the first, `initial_memory`.
         """
 
-    def initial_memory(self, state: State) -> Array:
-        """The memory before the first tick, shape (m,); empty for a law that remembers nothing."""
+    def initial_memory(self, state: State) -> ArrayLike:
+        """The memory before the first tick, shape (m,), of the same length for every state; empty: no memory."""
         return np.zeros(0)
 
     def memory_names(self) -> tuple[str, ...]:
@@ -164,17 +140,20 @@ class Law(Controller):
 
     def activate(self, state: State) -> None:
         """Start over with the initial memory."""
-        self.memory = self.initial_memory(state)
+        self.memory = initial_memory(self, state)
+        self._active = True
 
     def update(self, state: State, reference: Any) -> Array:
-        """Evaluate the law and keep its memory."""
-        if self.parameters is not self._in_kernel:
-            self._packed = self.prepare(self.parameters, state, reference)
-            self._kernel = self._kernels[self._packed.fixed]
-            self._in_kernel = self.parameters
+        """Evaluate the law and keep its memory; the first call activates a law that was not activated."""
+        if self.parameters is not self._kernel_parameters:
+            if not self._active:
+                self.activate(state)
+            self._packed = self.prepare(self.parameters)
+            kernel = self._kernels[self._packed.fixed]
+            self._kernel = None if isinstance(kernel, str) else kernel
+            self._kernel_parameters = self.parameters
         if self._kernel is None:
-            effort, self.memory = self.law(self.dynamics, self.parameters, state, reference, self.memory)
-            return effort
+            return self._update_uncompiled(state, reference)
         clock = self._clock
         clock[0], clock[1] = state.time, state.period
         if reference is None:
@@ -187,19 +166,22 @@ class Law(Controller):
         self.memory = result[n:]
         return result[:n]
 
-    def prepare(self, parameters: AnyParameters, state: State, reference: Any) -> PackedParameters:
-        """Have a kernel for these parameters, so that the first tick with them takes no longer than others.
+    def prepare(self, parameters: AnyParameters) -> PackedParameters:
+        """Compile a kernel for these parameters, if there is none yet; may be called from any thread.
 
         Args:
             parameters: Complete for the robot.
-            state: Any state, for the shapes of its arrays.
-            reference: Any reference, likewise.
         """
         packed = PackedParameters(parameters)
         if packed.fixed not in self._kernels:
             try:
-                self._kernels[packed.fixed] = compile_law(self, packed, state, reference, self.memory)
-            except Exception as error:  # whatever a law that is not meant to be traced does then
-                self.obstacle = f"{type(error).__name__}: {error}"
-                self._kernels[packed.fixed] = None
+                self._kernels[packed.fixed] = compile_law(self, packed)
+            except CompileError as error:
+                self._kernels[packed.fixed] = str(error)
         return packed
+
+    def _update_uncompiled(self, state: State, reference: Any) -> Array:
+        result = self.law(self.dynamics, self.parameters, state, reference, self.memory)
+        effort, memory = efforts_and_memory(type(self).__name__, result, self.robot.n, self.memory.size)
+        self.memory = np.asarray(memory, dtype=np.float64)
+        return np.asarray(effort, dtype=np.float64)

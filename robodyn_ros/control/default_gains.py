@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, read_only
+from robodyn_ros.robot import Robot
 from robodyn_ros.timing import DEFAULT_PERIOD
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 NATURAL_FREQUENCY = 60.0
 """Of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""
@@ -30,7 +28,7 @@ _MARGIN = 0.4  # share of the stability limit, T lambda_max(M^-1 D) = 2, that is
 
 
 def viscous_friction(robot: Robot) -> Array:
-    """That of the description, shape (n,) [N m s/rad or N s/m]: what laws with a model take it to be."""
+    """Viscous friction from the URDF, shape (n,) [N m s/rad or N s/m]; the default of model-based laws."""
     return robot.model.damping
 
 
@@ -77,7 +75,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     damping = np.minimum(2.0 * np.sqrt(stiffness * largest), most_damping)
     fastest = np.linalg.eigvals(inverses * damping).real.max()  # of M^-1 D [1/s]: the coupling between joints
     share = min(1.0, 2.0 * _MARGIN / (DEFAULT_PERIOD * fastest)) if fastest > 0 else 1.0
-    return share**2 * stiffness, share * damping
+    return read_only(share**2 * stiffness), read_only(share * damping)
 
 
 def stiffness(robot: Robot) -> Array:
@@ -111,7 +109,7 @@ def task_gains(robot: Robot) -> TaskGains:
         parts.append(min(0.5 * TASK_FREQUENCY**2 / float(mobility), saturating) if mobility > 0.0 else 0.0)
     felt = parts[0] * (jacobians[:, :3] ** 2).sum(axis=1) + parts[1] * (jacobians[:, 3:] ** 2).sum(axis=1)
     critical = 2.0 * np.sqrt(felt * np.diagonal(mass_matrices, axis1=1, axis2=2)).max(axis=0)
-    return TaskGains(parts[0], parts[1], np.minimum(critical, damping(robot)))
+    return TaskGains(parts[0], parts[1], read_only(np.minimum(critical, damping(robot))))
 
 
 def sampled_positions(robot: Robot) -> Array:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.control.controller import Controller, State
 from robodyn_ros.control.trajectories.reference import SOURCES
@@ -32,28 +34,47 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
     try:
         reference = None if kind is None else SOURCES[kind](controller.robot, q).sample(0.0)
         controller.activate(state)
-        check_effort(controller.update(state, reference), len(q))
+        checked_effort(controller.update(state, reference), len(q))
     except FAULTS as error:
         raise PluginError(f"controller '{name}' fails: {describe(error)}") from error
 
 
-def check_effort(effort: Array, n: int) -> list[float]:
-    """Check what a controller returned; cheap if it is right.
+def checked_effort(effort: ArrayLike, n: int) -> tuple[Array, list[float]]:
+    """Check the efforts that a controller returned; cheap for a float64 array.
+
+    Args:
+        effort: Array-like of real numbers, shape (n,) [N m or N].
+        n: Number of joints.
 
     Returns:
-        The efforts as a list.
+        The efforts as a float64 array, shape (n,), and as a list.
 
     Raises:
-        InputError: It is no float64 array of shape (n,), or not finite.
+        InputError: The shape is another one, an element is no real number, or it is not finite.
     """
-    if not isinstance(effort, np.ndarray) or effort.shape != (n,) or effort.dtype != np.float64:
-        received = f"{effort.dtype} {effort.shape}" if isinstance(effort, np.ndarray) else repr(effort)
-        raise InputError(f"update returned {received}, expected a float64 array of shape ({n},)")
-    # A sum that is not finite may be an overflow of finite values: only then looked at one by one.
-    values: list[float] = effort.tolist()
-    if not math.isfinite(sum(values)) and not np.isfinite(effort).all():
-        raise InputError(f"update returned efforts that are not finite: {effort}")
-    return values
+    array = effort if isinstance(effort, np.ndarray) and effort.dtype == np.float64 else _as_float64(effort)
+    if array.shape != (n,):
+        raise InputError(f"update: expected efforts of shape ({n},), received {_short(effort)} of shape {array.shape}")
+    values: list[float] = array.tolist()
+    # The sum of finite values may overflow: only then are they checked one by one.
+    if not math.isfinite(sum(values)) and not np.isfinite(array).all():
+        raise InputError(f"update: expected finite efforts, received {values}")
+    return array, values
+
+
+def _as_float64(effort: Any) -> Array:
+    try:
+        array = np.asarray(effort)
+    except ValueError:  # nested sequences of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"update: expected efforts as an array of real numbers, received {_short(effort)}")
+    return array.astype(np.float64)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text[:80]}{'...' if len(text) > 80 else ''}"
 
 
 def describe(error: BaseException) -> str:

@@ -14,17 +14,15 @@ per-joint field, ``<field>`` for a field of the whole controller.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 _METADATA_KEY = "robodyn_ros.control"
 
@@ -62,6 +60,7 @@ class Declaration:
         description: What the parameter does, in one sentence without a full stop.
         per_joint: Whether there is one value for every joint.
         structural: Whether the parameter is fixed once the controller exists.
+        choices: The values allowed; empty where every value within the range is.
     """
 
     default: Value | Callable[[Robot], Any]
@@ -71,6 +70,7 @@ class Declaration:
     description: str
     per_joint: bool
     structural: bool
+    choices: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class FlatParameter:
         maximum: Highest value allowed.
         description: What the parameter does, in one sentence without a full stop.
         structural: Whether the parameter is fixed once the controller exists.
+        choices: The values allowed; empty where every value within the range is.
     """
 
     name: str
@@ -98,6 +99,7 @@ class FlatParameter:
     maximum: float
     description: str
     structural: bool
+    choices: tuple[Value, ...] = ()
 
 
 def per_joint(
@@ -131,6 +133,7 @@ def scalar(
     minimum: float = -np.inf,
     maximum: float = np.inf,
     structural: bool = False,
+    choices: Sequence[Value] = (),
 ) -> Any:
     """Declare a field of the whole controller: a float, int, bool or str, whichever the default is.
 
@@ -141,8 +144,15 @@ def scalar(
         minimum: Lowest value allowed; numbers only.
         maximum: Highest value allowed; numbers only.
         structural: Whether the parameter is fixed once the controller exists.
+        choices: The values allowed, the default among them; empty: every value within the range.
+
+    Raises:
+        InputError: The default is not one of the choices.
     """
-    declaration = Declaration(default, unit, minimum, maximum, description, False, structural)
+    if choices and not callable(default) and default not in choices:
+        raise InputError(f"scalar: expected a default that is one of the choices {', '.join(map(repr, choices))}; "
+                         f"received {default!r}")
+    declaration = Declaration(default, unit, minimum, maximum, description, False, structural, tuple(choices))
     return field(default=default, metadata={_METADATA_KEY: declaration})
 
 
@@ -201,7 +211,7 @@ class Parameters:
         complete = dataclasses.replace(self, **values)
         follow = {item.name: item.metadata[_METADATA_KEY] for item in dataclasses.fields(self)
                   if item.name not in values}
-        return dataclasses.replace(complete, **{name: _read_only(function(robot, complete))
+        return dataclasses.replace(complete, **{name: _read_only_copy(function(robot, complete))
                                                 for name, function in follow.items()})
 
     def flat(self, robot: Robot) -> list[FlatParameter]:
@@ -217,7 +227,7 @@ class Parameters:
             value, unit = getattr(complete, name), declaration.unit
             shared = (declaration.minimum, declaration.maximum, declaration.description, declaration.structural)
             if not declaration.per_joint:
-                rows.append(FlatParameter(name, name, None, value, str(unit), *shared))
+                rows.append(FlatParameter(name, name, None, value, str(unit), *shared, declaration.choices))
                 continue
             for index, joint in enumerate(robot.joint_names):
                 unit_here = unit if isinstance(unit, str) else unit[slides[index]]
@@ -268,13 +278,11 @@ def _per_joint_value(owner: str, name: str, declaration: Declaration, value: Any
         )
     for joint, number in zip(robot.joint_names, array, strict=True):
         _check_number(f"{owner}.{name} of joint {joint}", float(number), declaration.minimum, declaration.maximum, "")
-    return _read_only(array)
+    return _read_only_copy(array)
 
 
-def _read_only(value: Any) -> Array:
-    array = np.array(value, dtype=np.float64)
-    array.flags.writeable = False
-    return array
+def _read_only_copy(value: Any) -> Array:
+    return read_only(np.array(value, dtype=np.float64))
 
 
 def _scalar_value(where: str, declaration: Declaration, value: Any, robot: Robot) -> Value:
@@ -287,6 +295,8 @@ def _scalar_value(where: str, declaration: Declaration, value: Any, robot: Robot
         raise InputError(f"{where}: expected {expected.__name__}, received {type(value).__name__} {value!r}")
     if numeric:
         _check_number(where, value, declaration.minimum, declaration.maximum, str(declaration.unit))
+    if declaration.choices and value not in declaration.choices:
+        raise InputError(f"{where}: expected one of {', '.join(map(repr, declaration.choices))}, received {value!r}")
     return value
 
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import importlib
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING
 
 from robodyn_ros.control.controller import Controller
 from robodyn_ros.control.dry_run import FAULTS
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError, PluginError
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 GROUP = "robodyn_ros.controllers"
 """Entry point group of controllers."""

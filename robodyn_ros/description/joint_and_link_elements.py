@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.model import Array, Inertia, Limits
 from robodyn_ros.description.report import Report
-
-if TYPE_CHECKING:
-    import yourdfpy.urdf
 
 _UNIT_TOLERANCE = 1e-3
 """Axes written with three digits, such as 0.707 0.707 0, pass as unit vectors."""
@@ -56,7 +53,7 @@ def read_origin(origin: Array | None) -> Array:
     return np.eye(4) if origin is None else snap_pose(origin, float(np.max(np.abs(origin[:3, 3]))))
 
 
-def read_axis(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Report) -> Array:
+def read_axis(joint: Any, element: etree._Element, report: Report) -> Array:
     """The unit axis of a moving joint in its link frame, shape (3,)."""
     length = float(np.linalg.norm(joint.axis))
     if length == 0.0:
@@ -66,7 +63,7 @@ def read_axis(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Repor
     return joint.axis / length
 
 
-def read_limits(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Report) -> Limits:
+def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
     """The limits of a moving joint; what is missing or left at zero counts as unlimited."""
     figures = {name: getattr(joint.limit, name, None) for name in ("lower", "upper", "velocity", "effort")}
     has_range = joint.type != "continuous"
@@ -105,7 +102,7 @@ def read_limits(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Rep
     return Limits(**{name: getattr(unlimited, name) if value is None else value for name, value in figures.items()})
 
 
-def read_friction(joint: yourdfpy.urdf.Joint, element: etree._Element, report: Report) -> tuple[float, float]:
+def read_friction(joint: Any, element: etree._Element, report: Report) -> tuple[float, float]:
     """Viscous and Coulomb friction of a joint."""
     figures = []
     for name in ("damping", "friction"):
@@ -148,7 +145,7 @@ def read_reductions(root: etree._Element, joints: dict[str, etree._Element], rep
     return reductions
 
 
-def read_inertia(link: yourdfpy.urdf.Link, element: etree._Element, report: Report, *, moves: bool) -> Inertia:
+def read_inertia(link: Any, element: etree._Element, report: Report, *, moves: bool) -> Inertia:
     """The inertia of a link in its own frame.
 
     Args:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from robodyn_ros.description.document import Document
 from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report
 
-if TYPE_CHECKING:
-    import yourdfpy.urdf
-
 Relation = tuple[str, float, float]
 """Leader, multiplier and offset: position = multiplier * position of the leader + offset."""
 
 
-def resolve_mimics(joints: Sequence[yourdfpy.urdf.Joint], document: Document, report: Report) -> dict[str, Relation]:
+def resolve_mimics(joints: Sequence[Any], document: Document, report: Report) -> dict[str, Relation]:
     """The relation of every moving joint to an independent joint; to itself, 1 and 0 if it is independent.
 
     Args:

@@ -227,12 +227,12 @@ class RobotModel:
         for joint in self.joints:
             if joint.multiplier != 0.0:
                 limit[joint.dof] = min(limit[joint.dof], joint.limits.velocity / abs(joint.multiplier))
-        return _read_only(limit)
+        return read_only(limit)
 
     @cached_property
     def effort_limit(self) -> Array:
         """Greatest effort per degree of freedom [N m or N], inf where there is none."""
-        return _read_only(np.array([joint.limits.effort for joint in self.leaders]))
+        return read_only(np.array([joint.limits.effort for joint in self.leaders]))
 
     @cached_property
     def damping(self) -> Array:
@@ -247,7 +247,7 @@ class RobotModel:
     @cached_property
     def reduction(self) -> Array:
         """Gear reduction per degree of freedom, motor turns per joint turn."""
-        return _read_only(np.array([joint.reduction for joint in self.leaders]))
+        return read_only(np.array([joint.reduction for joint in self.leaders]))
 
     def frame(self, name: str) -> Frame:
         """The frame of a link.
@@ -297,13 +297,13 @@ class RobotModel:
         for joint in self.joints:
             low, high = position_range_of_dof(joint)
             lower[joint.dof], upper[joint.dof] = max(lower[joint.dof], low), min(upper[joint.dof], high)
-        return _read_only(lower), _read_only(upper)
+        return read_only(lower), read_only(upper)
 
     def _sum_per_dof(self, value: Callable[[Joint], float]) -> Array:
         total = np.zeros(self.n)
         for joint in self.joints:
             total[joint.dof] += value(joint)
-        return _read_only(total)
+        return read_only(total)
 
 
 def position_range_of_dof(joint: Joint) -> tuple[float, float]:
@@ -314,7 +314,8 @@ def position_range_of_dof(joint: Joint) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def _read_only(array: Array) -> Array:
+def read_only(array: Array) -> Array:
+    """The same array, which can no longer be written to."""
     array.setflags(write=False)
     return array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from robodyn_ros.description.document import Document
 from robodyn_ros.description.joint_and_link_elements import is_massless, read_inertia, read_origin, snap, snap_pose
 from robodyn_ros.description.model import Array, Frame, Inertia
 from robodyn_ros.description.report import Report
-
-if TYPE_CHECKING:
-    import yourdfpy.urdf
 
 
 @dataclass
@@ -31,7 +28,7 @@ class Tree:
             kind; among equals the first.
     """
 
-    joints: list[yourdfpy.urdf.Joint] = field(default_factory=list)
+    joints: list[Any] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     poses: list[Array] = field(default_factory=list)
     inertias: list[Inertia] = field(default_factory=list)
@@ -39,7 +36,7 @@ class Tree:
     tip_link: str = ""
 
 
-def lay_out(robot: yourdfpy.urdf.Robot, document: Document, report: Report) -> Tree:
+def lay_out(robot: Any, document: Document, report: Report) -> Tree:
     """Lays out a robot's tree.
 
     Args:
@@ -55,7 +52,7 @@ def lay_out(robot: yourdfpy.urdf.Robot, document: Document, report: Report) -> T
     """
     tree = Tree()
     links = {link.name: link for link in robot.links}
-    children: dict[str, list[yourdfpy.urdf.Joint]] = defaultdict(list)
+    children: dict[str, list[Any]] = defaultdict(list)
     for joint in robot.joints:
         children[joint.parent].append(joint)
 

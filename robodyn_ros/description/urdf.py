@@ -11,7 +11,7 @@ import dataclasses
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -29,9 +29,6 @@ from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotM
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.tree import lay_out
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    import yourdfpy.urdf
 
 _READ_OF_LINK = ("inertial",)
 _READ_OF_JOINT = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
@@ -97,7 +94,7 @@ def check_gravity(gravity: Sequence[float] | Array) -> Array:
     return array
 
 
-def _read_with_yourdfpy(document: Document, report: Report) -> yourdfpy.urdf.Robot:
+def _read_with_yourdfpy(document: Document, report: Report) -> Any:
     import yourdfpy  # here, as it brings trimesh along, which takes most of a second
 
     robot = etree.Element("robot", name=document.root.get("name"))

@@ -16,7 +16,7 @@ from robodyn_ros.actuation.joint_actuators import within
 from robodyn_ros.compile import Compute, Procedure, Read, Record, Repeat, compile_procedure, equal, maximum, where
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
-from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.textbook import Textbook
@@ -30,7 +30,7 @@ RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort"}
 """Variables that are recorded at every tick, and the names of their records; and ``error``, if it is not q_d - q."""
 
 
-def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, reference: Any, *,
+def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
                           recorded: bool, noisy: bool) -> Procedure:
     """Compile a closed loop.
 
@@ -44,7 +44,6 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         packed: Its parameters; only those that are ``fixed`` are built in.
         plant: The robot.
         steps: Steps of the plant in a control period.
-        reference: Any reference, for the shapes of its arrays; None if the law follows none.
         recorded: Whether what `RECORDS` names is recorded.
         noisy: Whether there is noise in what the law measures.
 
@@ -52,11 +51,10 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         CompileError: The law does what cannot be compiled, such as to branch on a value.
     """
     n = plant.n
-    rest = State(0.0, 0.0, np.zeros(n), np.zeros(n))
-    answer, shapes = traceable(law, packed, rest, reference, law.initial_memory(rest))
+    answer, shapes = traceable(law, packed)
     fields = [name for name in shapes if name.startswith("reference.")]
-    tracking_error = tracking_error_function(plant.model, reference)
-    error_shape = np.shape(tracking_error(rest.q, *(np.zeros(shapes[name]) for name in fields)))
+    tracking_error = tracking_error_function(plant.model, law.follows)
+    error_shape = np.shape(tracking_error(np.zeros(n), *(np.zeros(shapes[name]) for name in fields)))
 
     variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS)
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
@@ -70,7 +68,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         command = np.stack([effort_now if row is Command.EFFORT else np.zeros(n) for row in Command])
         return command, effort_now, where(is_first, 0.0, effort_now - effort), memory
 
-    records = RECORDS if isinstance(reference, JointReference) else RECORDS | {"error": "error"}
+    records = RECORDS if law.follows is JointReference else RECORDS | {"error": "error"}
     tick: list[Statement] = [
         Read("clock", "clocks"),
         *([Read("noise", "noises")] if noisy else []),
@@ -86,23 +84,23 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
                              name=f"rollout of {type(law).__name__}")
 
 
-def tracking_error_function(model: RobotModel, reference: Any) -> Callable[..., Any]:
+def tracking_error_function(model: RobotModel, follows: Any) -> Callable[..., Any]:
     """What a rollout takes for the tracking error, as a function of q and the fields of the reference.
 
     Args:
         model: The robot.
-        reference: Any reference of the law.
+        follows: Class of the references of the law; None if it follows none.
 
     Returns:
         q_d - q, shape (n,) [rad or m]; for poses of the tip link `workspace.pose_error`, shape (6,) [m, rad]; nothing,
         shape (0,), for a law that follows no reference.
     """
-    if reference is None:
+    if follows is None:
         return lambda q: np.zeros(0)
-    if isinstance(reference, JointReference):
-        return lambda q, *fields: type(reference)(*fields).q - q
+    if follows is JointReference:
+        return lambda q, *fields: JointReference(*fields).q - q
     dynamics = Textbook(model)
-    return lambda q, *fields: pose_error(dynamics.forward_kinematics(q), type(reference)(*fields))
+    return lambda q, *fields: pose_error(dynamics.forward_kinematics(q), follows(*fields))
 
 
 def _measure(state: NDArray[Any], noise: Any = (0.0, 0.0)) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.program import Repeat
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.motion import Smooth
@@ -22,10 +22,6 @@ from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, 
 from robodyn_ros.simulation.plant_step import EVERYTHING, UNDER_EFFORTS, Scope, plant_program, report_statement
 from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, energy
 from robodyn_ros.timing import DEFAULT_STEP
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
-
 
 _POSITION, _VELOCITY = int(Row.POSITION), int(Row.VELOCITY)  # plain integers index faster
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,22 +11,19 @@ from numpy.typing import ArrayLike
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import Procedure
-from robodyn_ros.control.compiled_law import PackedParameters
+from robodyn_ros.control.compiled_law import PackedParameters, initial_memory
 from robodyn_ros.control.controller import Controller, JointReference, Law, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller
-from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
+from robodyn_ros.control.trajectories.reference import Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
-from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
 from robodyn_ros.simulation.scenario import Scenario, checked_start
 from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 
 class ClosedLoop:
@@ -157,10 +154,8 @@ class ClosedLoop:
             noisy: Whether there is noise in what the law measures.
         """
         if (recorded, noisy) not in self._procedures:
-            kind = self.law.follows
-            reference = None if kind is None else SOURCES[kind](self.robot, default_position(self.robot)).sample(0.0)
             self._procedures[recorded, noisy] = closed_loop_procedure(
-                self.law, self._packed, self.plant, self._steps, reference, recorded=recorded, noisy=noisy)
+                self.law, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy)
         return self._procedures[recorded, noisy]
 
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
@@ -173,7 +168,7 @@ class ClosedLoop:
         return given
 
     def _memory(self, q: Array, v: Array) -> Array:
-        return self.law.initial_memory(State(0.0, 0.0, q, v))
+        return initial_memory(self.law, State(0.0, 0.0, q, v))
 
 
 

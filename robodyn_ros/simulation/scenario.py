@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +13,9 @@ from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference
@@ -12,10 +10,8 @@ from robodyn_ros.control.trajectories.quintic import PEAK_SPEED
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
+from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 _TURN, _SLIDE = 0.5, 0.1  # [rad, m]
 _TURN_BESIDE, _SLIDE_BESIDE = 0.05, 0.01  # [rad, m]

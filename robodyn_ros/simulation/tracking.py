@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ class TrackingRecord:
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         figure.savefig(path, dpi=110)
 
-    def _mark_phases(self, axis: Axes, time: NDArray[np.float64]) -> None:
+    def _mark_phases(self, axis: Any, time: NDArray[np.float64]) -> None:
         """Shade each controller's span and write its name at the top."""
         for index, (name, mask) in enumerate(self.phases().items()):
             span = time[mask]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from robodyn_ros import InputError, Robot
+from robodyn_ros import InputError, Robot, rollout
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.compare import Performance, comparable, perform, plot, table
 from robodyn_ros.resources import robot_file
@@ -20,7 +20,7 @@ MOTION = excursion(ROBOT)
 
 def test_the_figures_are_those_of_a_rollout():
     found = perform(ROBOT, "pd", MOTION, rest=0.0)
-    alone = ROBOT.rollout("pd", MOTION)
+    alone = rollout(ROBOT, "pd", MOTION)
     np.testing.assert_allclose(found.joint_error, alone.reference.q - alone.q, atol=1e-12)
     np.testing.assert_allclose(found.effort_share, alone.effort / ROBOT.model.effort_limit)
     assert found.work == pytest.approx(0.002 * np.abs(alone.effort * alone.v).sum())

@@ -1,5 +1,7 @@
 """The control loop: first setpoints, swaps, trajectories, controllers that fail, states that jump."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
+from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.resources import robot_file
@@ -61,6 +64,22 @@ class Rig:
         for _ in range(ticks_between):
             self.tick()
         self.loop.follow(trajectory, on_arrival=stamp is None)
+
+
+def test_new_parameters_are_compiled_for_what_each_controller_follows():
+    """The active law follows joints, the safe one poses: a parameter that is compiled in changes for the safe one."""
+    safe = TaskSpacePD(ROBOT)
+    rig = Rig(PD(ROBOT), safe)
+    rig.tick()
+    changed = replace(safe.parameters, gravity=not safe.parameters.gravity)
+    rig.loop.prepare("damping", changed)
+    rig.loop.configure("damping", changed)
+    rig.loop.active = rig.safe
+    rig.loop.start(rig.stamp, Q, V)
+    rig.loop.swap(rig.safe)
+    rig.tick()
+    assert safe.uncompiled_reason == "" and safe._kernel is not None
+    assert not rig.failures
 
 
 def test_first_setpoint_is_the_current_state():

@@ -6,7 +6,17 @@ from hypothesis import given, settings
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
-from robodyn_ros.control.default_gains import NATURAL_FREQUENCY, SATURATION_ERROR, joint_gains, task_gains
+from robodyn_ros.control.default_gains import (
+    NATURAL_FREQUENCY,
+    SATURATION_ERROR,
+    damping,
+    joint_gains,
+    stiffness,
+    task_gains,
+    viscous_friction,
+)
+from robodyn_ros.control.laws.lqr import LQR, gain_matrix
+from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
 
@@ -21,8 +31,8 @@ def test_stable_in_configurations_that_were_not_looked_at(name):
     n, one = robot.n, np.eye(robot.n)
     for q in np.random.default_rng(99).uniform(low, high, (100, n)):
         inverse = np.linalg.inv(robot.dynamics().mass_matrix(q))
-        for stiffness in (np.diag(p), np.zeros((n, n))):
-            v_q, v_v = -PERIOD * inverse @ stiffness, one - PERIOD * inverse @ np.diag(d)
+        for spring in (np.diag(p), np.zeros((n, n))):
+            v_q, v_v = -PERIOD * inverse @ spring, one - PERIOD * inverse @ np.diag(d)
             step = np.block([[one + PERIOD * v_q, PERIOD * v_v], [v_q, v_v]])  # semi-implicit Euler
             assert np.abs(np.linalg.eigvals(step)).max() <= 1.0 + 1e-9
 
@@ -41,6 +51,18 @@ def test_springs_at_the_hand_are_stable_in_configurations_that_were_not_looked_a
         v_v = one - PERIOD * inverse @ np.diag(gains.damping)
         step = np.block([[one + PERIOD * v_q, PERIOD * v_v], [v_q, v_v]])  # semi-implicit Euler
         assert np.abs(np.linalg.eigvals(step)).max() <= 1.0 + 1e-6
+
+
+def test_default_gains_cannot_be_edited():
+    """They are computed once for a robot: an edit would change the defaults of every controller made later."""
+    robot = Robot.from_urdf(robot_file("scara"))
+    for array in (*joint_gains(robot), stiffness(robot), damping(robot), task_gains(robot).damping,
+                  viscous_friction(robot), PD(robot).parameters.p, LQR(robot).parameters.gain,
+                  gain_matrix(robot, LQR(robot).parameters)):
+        with pytest.raises(ValueError, match="read-only"):
+            array *= 2.0
+    before = PD(robot).parameters.p.copy()
+    np.testing.assert_array_equal(PD(robot).parameters.p, before)
 
 
 @pytest.mark.parametrize("name", shipped_robots())

@@ -47,7 +47,7 @@ def test_the_plugin_of_ones_own_is_found_by_name_and_runs_compiled(tmp_path, mon
     assert {"gains.shoulder_pan_joint.p", "time_constant"} <= {row.name for row in controller.parameters.flat(robot)}
     goal = np.array([0.3, -1.0, 1.0, 0.2, 0.1, 0.0])
     _, q, v = simulate(robot, controller, q=goal + 0.1, q_d=goal, duration=1.5)
-    assert not controller.obstacle
+    assert not controller.uncompiled_reason
     np.testing.assert_allclose(q[-1], goal, atol=1e-2)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from robodyn_ros import InputError, PluginError, Robot
 from robodyn_ros.control import Controller
-from robodyn_ros.control.dry_run import check_effort, rehearse
+from robodyn_ros.control.dry_run import checked_effort, rehearse
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.resources import robot_file
@@ -34,15 +34,19 @@ def test_sound_controllers_pass(controller):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (None, "returned None"),
-        (0.0, "returned 0.0"),
-        ([0.0, 0.0], r"returned \[0.0, 0.0\]"),
-        (np.zeros(3), r"float64 \(3,\).*shape \(2,\)"),
+        (None, "array of real numbers, received NoneType None"),
+        (0.0, r"received float 0.0 of shape \(\)"),
+        ([0.0, 0.0, 0.0], r"shape \(2,\), received list \[0.0, 0.0, 0.0\] of shape \(3,\)"),
+        ([[0.0], [0.0, 1.0]], "array of real numbers, received list"),
+        (["0.0", "1.0"], "array of real numbers, received list"),
+        (np.zeros(2, dtype=bool), "array of real numbers, received ndarray"),
+        (np.zeros(2, dtype=complex), "array of real numbers, received ndarray"),
+        (np.zeros(3), r"shape \(2,\), received ndarray .* of shape \(3,\)"),
         (np.zeros((2, 1)), r"\(2, 1\)"),
-        (np.zeros(2, dtype=int), "int64"),
-        (np.array([0.0, np.nan]), "not finite.*nan"),
-        (np.array([np.inf, -np.inf]), "not finite.*inf"),
-        (ValueError("odd"), r"ValueError: odd \(.*test_rehearsal.py, line \d+\)"),
+        (np.array([0.0, np.nan]), "expected finite efforts.*nan"),
+        ([0.0, float("nan")], "expected finite efforts.*nan"),
+        (np.array([np.inf, -np.inf]), "expected finite efforts.*inf"),
+        (ValueError("odd"), r"ValueError: odd \(.*test_dry_run.py, line \d+\)"),
     ],
 )
 def test_what_is_wrong_with_an_answer_is_said(answer, words):
@@ -50,7 +54,15 @@ def test_what_is_wrong_with_an_answer_is_said(answer, words):
         rehearse("it", Answers(answer), np.zeros(2), np.zeros(2))
 
 
+@pytest.mark.parametrize("answer", [[1, 2], (1.0, 2.0), np.array([1, 2]), np.array([1.0, 2.0], np.float32),
+                                    np.array([1.0, 0.0, 2.0])[::2]])
+def test_any_array_like_of_the_right_shape_will_do(answer):
+    rehearse("it", Answers(answer), np.zeros(2), np.zeros(2))
+    array, values = checked_effort(answer, 2)
+    assert array.dtype == np.float64 and array.tolist() == values == [1.0, 2.0]
+
+
 def test_finite_efforts_whose_sum_overflows_are_finite():
-    check_effort(np.array([1.7e308, 1.7e308]), 2)
+    checked_effort(np.array([1.7e308, 1.7e308]), 2)
     with pytest.raises(InputError):
-        check_effort(np.array([1.7e308, np.inf]), 2)
+        checked_effort(np.array([1.7e308, np.inf]), 2)

@@ -78,7 +78,7 @@ def test_compiled_is_as_written(law, name):
             reference = random_reference(robot, controller.follows, state, seed=tick)
             expected, memory = as_written(controller, state, reference, memory)
             effort = controller.update(state, reference)
-            assert not controller.obstacle
+            assert not controller.uncompiled_reason
             assert effort.shape == (robot.n,) and np.isfinite(expected).all()
             np.testing.assert_allclose(effort, expected, rtol=1e-12, atol=1e-12 * (1.0 + np.abs(expected).max()))
             np.testing.assert_allclose(controller.memory, memory, rtol=1e-12,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros import InputError, Robot
+from robodyn_ros import InputError, Robot, rollout
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
@@ -23,7 +23,7 @@ from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.rollout import ClosedLoop, rollout
+from robodyn_ros.simulation.rollout import ClosedLoop
 
 
 def robot_called(name):
@@ -65,7 +65,7 @@ def tick_by_tick(robot, law, trajectory, ticks, period, step, **options):
 def test_what_the_graph_does_in_lockstep(name):
     robot = rubbing(robot_called("arm6"), 0.4)
     trajectory = motion(robot)
-    result = robot.rollout(name, trajectory, period=0.004, step=0.002)
+    result = rollout(robot, name, trajectory, period=0.004, step=0.002)
     plant, (q, v, effort, reference) = tick_by_tick(
         robot, make_controller(name, robot), trajectory, len(result.time), 0.004, 0.002)
     assert len(result.time) == round(trajectory.end_time / 0.004)
@@ -203,7 +203,7 @@ def test_the_law_sees_noise_and_the_score_does_not(arm):
     np.testing.assert_array_equal(one.error, one.reference.q - one.q)
     q, v = scenario.q + noisy[0].noises[0, 0], scenario.v + noisy[0].noises[0, 1]
     reference = JointReference(*(array[0] for array in scenario.references))
-    effort, _ = loop.law.law(loop.law.dynamics, loop.law.parameters, State(0.0, 0.0, q, v), reference, np.zeros(0))
+    effort = loop.law.law(loop.law.dynamics, loop.law.parameters, State(0.0, 0.0, q, v), reference, np.zeros(0))
     np.testing.assert_allclose(one.effort[0], effort, rtol=1e-10)
 
 
@@ -219,7 +219,7 @@ def test_stops_hold():
 
 def test_a_law_without_reference_needs_a_duration():
     robot = robot_called("scara")
-    result = robot.rollout("damping", duration=0.2, v=np.full(robot.n, 0.1))
+    result = rollout(robot, "damping", duration=0.2, v=np.full(robot.n, 0.1))
     assert result.reference is None
     assert result.error.shape == (100, 0)
     assert np.abs(result.score.v[:2]).max() < 0.1
@@ -241,7 +241,7 @@ class Spring(Law):
         """As in `Law`."""
         error = reference.position - dynamics.forward_kinematics(state.q)[:3, 3]
         pull = 400.0 * dynamics.jacobian(state.q)[:3].T @ error
-        return dynamics.gravity(state.q) + dynamics.mass_matrix(state.q) @ (pull - 20.0 * state.v), memory
+        return dynamics.gravity(state.q) + dynamics.mass_matrix(state.q) @ (pull - 20.0 * state.v)
 
 
 def test_a_law_that_follows_poses():
@@ -284,7 +284,7 @@ def test_what_diverges_is_said():
     wild = replace(parameters, d=np.full(6, 1e200))
     endless = Robot(replace(robot.model, joints=tuple(replace(j, limits=Limits()) for j in robot.model.joints)))
     with pytest.raises(SimulationError, match=r"rollout of 'arm6' under ComputedTorque diverged at about \S+ s; use"):
-        endless.rollout("computed_torque", duration=0.1, parameters=wild, v=np.ones(6))
+        rollout(endless, "computed_torque", duration=0.1, parameters=wild, v=np.ones(6))
     loop = ClosedLoop(make_controller("computed_torque", endless))
     scores = loop.scores(loop.scenario([], 0.1, v=np.ones(6)), [loop.law.parameters, wild])
     assert np.isfinite(scores.rms_error[0]).all()

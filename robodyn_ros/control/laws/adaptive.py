@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from robodyn_ros.compile import clip
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.moments import Composite
 from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 FRICTION_SHARE = 0.1
 """Least scale of viscous friction, over the damping of `PD`."""
@@ -94,7 +93,7 @@ class Adaptive(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: AdaptiveParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: AdaptiveParameters, state: State, reference: JointReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
         v_r = reference.v + parameters.rate * (reference.q - state.q)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import viscous_friction
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
 
@@ -39,9 +39,9 @@ class ComputedTorque(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: ComputedTorqueParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: ComputedTorqueParameters, state: State,
+        reference: JointReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
         a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
-        effort = dynamics.inverse_dynamics(state.q, state.v, a) + parameters.friction * state.v
-        return effort, memory
+        return dynamics.inverse_dynamics(state.q, state.v, a) + parameters.friction * state.v

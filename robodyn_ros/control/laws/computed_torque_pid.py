@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
@@ -56,10 +56,11 @@ class ComputedTorquePID(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: ComputedTorquePIDParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: ComputedTorquePIDParameters, state: State,
+        reference: JointReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
-        effort, _ = ComputedTorque.law(
+        effort = ComputedTorque.law(
             dynamics, parameters, state, reference._replace(a=reference.a + memory), memory
         )
         change = parameters.i * (reference.q - state.q) * state.period

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
 
@@ -36,7 +36,7 @@ class Damping(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: DampingParameters, state: State, reference: None, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: DampingParameters, state: State, reference: None, memory: Array
+    ) -> Array:
         """As in `Law`; needs neither dynamics nor reference nor memory."""
-        return -parameters.d * state.v, memory
+        return -parameters.d * state.v

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 import numpy as np
 
 from robodyn_ros.compile import clip, equal, where
 from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.operational_space import OperationalSpaceTerms
 from robodyn_ros.control.laws.task_space import (
     AXES,
@@ -22,9 +23,7 @@ from robodyn_ros.control.parameters import scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 
 def last_translation(robot: Robot) -> str:
@@ -87,7 +86,7 @@ class Force(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: ForceParameters, state: State, reference: ForceReference, memory: Array
+        dynamics: DynamicsLike, parameters: ForceParameters, state: State, reference: ForceReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
         rows, n = parameters.rows, len(state.q)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from robodyn_ros.compile import clip
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.laws.pid import default_limit
 from robodyn_ros.control.parameters import EFFORT, per_joint, scalar
@@ -60,14 +60,14 @@ class Fuzzy(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: FuzzyParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: FuzzyParameters, state: State, reference: JointReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v
         small, medium, large = memberships(parameters.p * abs(e) / parameters.effort_limit)
         p = small * parameters.p_small + medium * parameters.p_medium + large * parameters.p_large
         d = small * parameters.d_small + medium * parameters.d_medium + large * parameters.d_large
-        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q), memory
+        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q)
 
 
 def memberships(z: Array) -> tuple[Array, Array, Array]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 SHARE = 0.02
 """Default damping over that of `PD`."""
@@ -45,7 +43,7 @@ class GravityCompensation(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: GravityCompensationParameters, state: State, reference: None, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: GravityCompensationParameters, state: State, reference: None, memory: Array
+    ) -> Array:
         """As in `Law`; needs neither reference nor memory."""
-        return dynamics.gravity(state.q) - parameters.d * state.v, memory
+        return dynamics.gravity(state.q) - parameters.d * state.v

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.gravity_compensation import light_damping
 from robodyn_ros.control.laws.singularity import damped_inverse, damping_near_singularity
 from robodyn_ros.control.laws.task_space import (
@@ -20,9 +21,7 @@ from robodyn_ros.control.laws.task_space import (
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 SOFTNESS = 0.25
 """Default stiffness over that of `TaskSpacePD`."""
@@ -84,8 +83,8 @@ class Impedance(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: ImpedanceParameters, state: State, reference: TipReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: ImpedanceParameters, state: State, reference: TipReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
         rows, q = parameters.rows, state.q
         errors = task_errors(dynamics, rows, state, reference)
@@ -96,4 +95,4 @@ class Impedance(Law):
         singular = damping_near_singularity(jacobian, parameters.singularity, parameters.singularity_damping)
         v_d = damped_inverse(jacobian, singular) @ reference.twist[rows]
         spring = jacobian.T @ (stiffness * errors.pose)
-        return spring + damping * (v_d - state.v) + dynamics.gravity(q), memory
+        return spring + damping * (v_d - state.v) + dynamics.gravity(q)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from robodyn_ros.compile import greater, greater_equal, less, maximum, minimum, where
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.parameters import scalar
 from robodyn_ros.description.model import Array
@@ -39,7 +39,7 @@ class IterativeLearningParameters(PDParameters):
     )
 
 
-class _Memory:
+class _LearningMemory:
     """The memory's parts, of an array of shape (m,).
 
     Attributes:
@@ -69,17 +69,19 @@ class IterativeLearning(Law):
 
     The table is linear between its knots, which smooths what is learned over the time between two of them.
 
-    The memory is clock and phase of the repeat, the table, and what the present repeat adds to it: see `_Memory`.
+    The memory holds clock and phase of the repeat, the table, and what the present repeat adds: see
+    `_LearningMemory`.
     """
 
     Parameters = IterativeLearningParameters
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: IterativeLearningParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: IterativeLearningParameters, state: State,
+        reference: JointReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
-        knots, past = parameters.knots, _Memory(memory, parameters.knots)
+        knots, past = parameters.knots, _LearningMemory(memory, parameters.knots)
         moves = greater(reference.v @ reference.v + reference.a @ reference.a, 0.0)
         clock = past.clock + past.repeats * state.period
         begins = moves * (1.0 - past.repeats)
@@ -96,7 +98,7 @@ class IterativeLearning(Law):
         learned = kept * past.learned + learns * np.multiply.outer(near, lesson)
         weight = kept * past.weight + learns * near
 
-        effort = PD.law(dynamics, parameters, state, reference, memory)[0] + dynamics.gravity(state.q) + near @ table
+        effort = PD.law(dynamics, parameters, state, reference, memory) + dynamics.gravity(state.q) + near @ table
         return effort, np.concatenate([[clock, repeats], table.ravel(), learned.ravel(), weight])
 
     def initial_memory(self, state: State) -> Array:

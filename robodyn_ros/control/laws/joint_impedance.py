@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
 from robodyn_ros.description.model import Array
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 
 def soft_stiffness(robot: Robot) -> Array:
@@ -54,10 +52,11 @@ class JointImpedance(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: JointImpedanceParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: JointImpedanceParameters, state: State,
+        reference: JointReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
         q, v = state.q, state.v
         motion = dynamics.mass_matrix(q) @ reference.a + dynamics.coriolis_matrix(q, v) @ reference.v
         spring = parameters.stiffness * (reference.q - q) + parameters.damping * (reference.v - v)
-        return motion + dynamics.gravity(q) + spring, memory
+        return motion + dynamics.gravity(q) + spring

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, expm, solve_discrete_are
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, EFFORT, POSITION, VELOCITY, Parameters, derived, per_joint, scalar
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
 from robodyn_ros.timing import DEFAULT_PERIOD
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
 
 
 def default_effort_weight(robot: Robot) -> Array:
@@ -66,7 +64,7 @@ def _gain_matrix(robot: Robot, period: float, numbers: bytes) -> Array:
     except (LinAlgError, ValueError) as error:
         raise InputError(f"lqr: no gain for these tolerances and this period: {error}; bring the tolerances closer to "
                          f"what the robot can do") from error
-    return np.asarray(np.linalg.solve(effort_weights + b.T @ cost @ b, b.T @ cost @ a))
+    return read_only(np.asarray(np.linalg.solve(effort_weights + b.T @ cost @ b, b.T @ cost @ a)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +116,9 @@ class LQR(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: LQRParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: LQRParameters, state: State, reference: JointReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
         error = np.concatenate([reference.q - state.q, reference.v - state.v])
         feedforward = dynamics.inverse_dynamics(*reference) + parameters.friction * reference.v
-        return feedforward + parameters.gain @ error, memory
+        return feedforward + parameters.gain @ error

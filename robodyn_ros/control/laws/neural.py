@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
 from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.laws.pid import default_limit
@@ -77,8 +77,8 @@ class Neural(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: NeuralParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: NeuralParameters, state: State, reference: JointReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v
         size = np.sqrt(e * e + _TINY)  # |e|, whose sign is known even at 0
@@ -86,7 +86,7 @@ class Neural(Law):
         inertia = dynamics.mass_matrix(state.q).diagonal() / parameters.largest_inertia
         p, d = gain_shares(np.array(WEIGHTS), parameters.p * size / limit, parameters.d * e_dot * e / (size * limit),
                            inertia)
-        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q), memory
+        return p * parameters.p * e + d * parameters.d * e_dot + dynamics.gravity(state.q)
 
 
 _TINY = 1e-24

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.singularity import damped_task_inertia, damping_near_singularity
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -33,7 +34,7 @@ class OperationalSpace(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: AccelerationParameters, state: State, reference: TipReference, memory: Array
+        dynamics: DynamicsLike, parameters: AccelerationParameters, state: State, reference: TipReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
         errors = task_errors(dynamics, parameters.rows, state, reference)

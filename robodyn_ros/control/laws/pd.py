@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, STIFFNESS, Parameters, per_joint
 from robodyn_ros.description.model import Array
 
@@ -40,8 +40,7 @@ class PD(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: PDParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no dynamics and no memory."""
-        effort = parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v)
-        return effort, memory
+        return parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v)

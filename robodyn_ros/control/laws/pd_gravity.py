@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.description.model import Array
 
@@ -20,8 +19,7 @@ class PDGravity(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: PDParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
-        effort, memory = PD.law(dynamics, parameters, state, reference, memory)
-        return effort + dynamics.gravity(state.q), memory
+        return PD.law(dynamics, parameters, state, reference, memory) + dynamics.gravity(state.q)

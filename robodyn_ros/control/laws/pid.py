@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robodyn_ros.compile import clip, maximum
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import joint_gains
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.parameters import EFFORT, Unit, per_joint
 from robodyn_ros.description.model import Array
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 INTEGRAL_SHARE = 0.1
 """Default K_i over K_p^2 / K_v."""
@@ -80,10 +78,10 @@ class PID(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: PIDParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: PIDParameters, state: State, reference: JointReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`; needs no dynamics."""
-        pd, integral = PD.law(dynamics, parameters, state, reference, memory)
+        pd, integral = PD.law(dynamics, parameters, state, reference, memory), memory
         change = parameters.i * (reference.q - state.q) * state.period
         upwards = maximum(parameters.effort_limit - (pd + integral), 0.0)
         downwards = maximum(parameters.effort_limit + (pd + integral), 0.0)

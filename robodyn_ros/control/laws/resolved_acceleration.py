@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.singularity import damped_inverse, damping_near_singularity
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
@@ -32,7 +31,7 @@ class ResolvedAcceleration(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: AccelerationParameters, state: State, reference: TipReference, memory: Array
+        dynamics: DynamicsLike, parameters: AccelerationParameters, state: State, reference: TipReference, memory: Array
     ) -> tuple[Array, Array]:
         """As in `Law`."""
         rows, q, v = parameters.rows, state.q, state.v

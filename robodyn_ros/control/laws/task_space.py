@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from robodyn_ros.kinematics.quaternions import (
     quaternion_conjugate,
     quaternion_product,
 )
-
-if TYPE_CHECKING:
-    from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 """Translation along, rotation about the axes of the base, in the order of the Jacobian's rows."""

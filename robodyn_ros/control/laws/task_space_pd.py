@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
+from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.task_space import TaskSpaceParameters, by_part, task_errors
 from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import TipReference
@@ -54,11 +54,11 @@ class TaskSpacePD(Law):
 
     @staticmethod
     def law(
-        dynamics: Any, parameters: TaskSpacePDParameters, state: State, reference: TipReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: TaskSpacePDParameters, state: State, reference: TipReference, memory: Array
+    ) -> Array:
         """As in `Law`; needs no memory."""
         rows = parameters.rows
         errors = task_errors(dynamics, rows, state, reference)
         stiffness = by_part(rows, parameters.translation, parameters.rotation)
         effort = errors.jacobian.T @ (stiffness * errors.pose) - parameters.d * state.v
-        return effort + dynamics.gravity(state.q) if parameters.gravity else effort, memory
+        return effort + dynamics.gravity(state.q) if parameters.gravity else effort

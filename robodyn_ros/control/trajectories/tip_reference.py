@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from robodyn_ros.control.state import Shapes
 from robodyn_ros.description.model import Array
 
 
@@ -24,6 +25,11 @@ class TipReference(NamedTuple):
     quaternion: Array
     twist: Array
     acceleration: Array
+
+    @staticmethod
+    def shapes(n: int) -> Shapes:
+        """As in `Reference`."""
+        return {"position": (3,), "quaternion": (4,), "twist": (6,), "acceleration": (6,)}
 
 
 class ForceReference(NamedTuple):
@@ -43,3 +49,8 @@ class ForceReference(NamedTuple):
     twist: Array
     acceleration: Array
     wrench: Array
+
+    @staticmethod
+    def shapes(n: int) -> Shapes:
+        """As in `Reference`."""
+        return TipReference.shapes(n) | {"wrench": (6,)}

@@ -8,13 +8,10 @@ the nodes' own process, and warned of where a file has it, which may be meant fo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from robodyn_ros.nodes.common.runtime import RobodynNode
 
 PARAMETERS = frozenset((
     "robot", "robot_description", "actuators", "publish_frequency", "frame_prefix", "tip_link",
@@ -51,7 +48,29 @@ def unclaimed_names(given: Iterable[str], declared: Collection[str]) -> list[str
     return [name for name in _undeclared(given, declared) if "." in name and _group(name) not in claimed]
 
 
-def check_given(nodes: Sequence[RobodynNode], arguments: Iterable[str]) -> None:
+class NodeParameters(Protocol):
+    """What `check_given` needs of a node's parameters."""
+
+    def names(self) -> Collection[str]:
+        """Names of the declared parameters."""
+
+    def unknown(self) -> Iterable[str]:
+        """Names that are given a value but not declared."""
+
+
+class ParameterNode(Protocol):
+    """What `check_given` needs of a node."""
+
+    parameters: NodeParameters
+
+    def get_fully_qualified_name(self) -> str:
+        """Namespace and name."""
+
+    def get_logger(self) -> Any:
+        """The logger."""
+
+
+def check_given(nodes: Sequence[ParameterNode], arguments: Iterable[str]) -> None:
     """Look at all that the nodes of this process were given; they have declared what they have.
 
     Args:
@@ -61,7 +80,7 @@ def check_given(nodes: Sequence[RobodynNode], arguments: Iterable[str]) -> None:
     Raises:
         InputError: An unknown name stands on the command line.
     """
-    meant: dict[str, list[RobodynNode]] = {}
+    meant: dict[str, list[ParameterNode]] = {}
     for node in nodes:
         for name in node.parameters.unknown():
             meant.setdefault(name, []).append(node)

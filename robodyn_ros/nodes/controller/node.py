@@ -17,7 +17,6 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import registry
 from robodyn_ros.control.control_loop import ControlLoop, Plugin, Tick
-from robodyn_ros.control.controller import Law
 from robodyn_ros.control.dry_run import rehearse
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
@@ -205,8 +204,9 @@ class ControllerNode(RobodynNode):
         model = self._robot.model
         q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
         rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
-        if isinstance(plugin.controller, Law) and plugin.controller.obstacle:
-            self.get_logger().info(f"controller '{plugin.name}' runs uncompiled: {plugin.controller.obstacle}")
+        if plugin.controller.uncompiled_reason:
+            self.get_logger().warning(f"controller '{plugin.name}' runs uncompiled: "
+                                      f"{plugin.controller.uncompiled_reason}")
 
     def _values(self) -> dict[str, object]:
         return {"controller": self._loop.active.name, "saturated commands": self._saturated, **self._action.values()}

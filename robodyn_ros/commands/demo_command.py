@@ -1,0 +1,29 @@
+"""``robodyn demo``: its options; the demo itself is imported when it runs."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from robodyn_ros.commands.options import Subparsers, add_options
+
+FAILED = 1
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``demo``."""
+    demo = commands.add_parser(
+        "demo",
+        help="an arm follows a trajectory while its controller is swapped; prints the tracking errors",
+        description="arm6 follows a trajectory. Half-way, pd is swapped for computed_torque. Prints the "
+        "tracking errors under each controller and writes a plot.",
+    )
+    add_options(demo, ("output", Path("demo_output"), "folder for the plot"))
+    demo.set_defaults(run=run, error_code=FAILED)
+
+
+def run(options: Namespace) -> int:
+    """Run the demo, see `demo.run_demo`."""
+    from robodyn_ros.commands.demo import run_demo
+
+    return run_demo(options)

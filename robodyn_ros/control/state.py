@@ -1,0 +1,62 @@
+"""What a controller receives at each tick: the measured state and the reference to follow."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+
+Shapes = dict[str, tuple[int, ...]]
+"""Shape of each array by name."""
+
+UNMEASURED: Array = np.full(6, np.nan)
+"""The wrench on the tip where no sensor measures it."""
+UNMEASURED.flags.writeable = False
+
+
+class State(NamedTuple):
+    """What a controller sees of the robot at one tick.
+
+    Attributes:
+        time: Time of the measurement, on the robot's clock [s].
+        period: Time since the measurement before; 0 at the first tick [s].
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+        wrench_tip: (force, torque) that the environment exerts on the tip link, about its origin in base axes, shape
+            (6,) [N, N m]; NaN where it is not measured.
+    """
+
+    time: float
+    period: float
+    q: Array
+    v: Array
+    wrench_tip: Array = UNMEASURED
+
+
+class Reference(Protocol):
+    """A class of references: a named tuple of arrays that a controller can follow."""
+
+    @staticmethod
+    def shapes(n: int) -> Shapes:
+        """Shape of each field for a robot of n joints, in the order of the fields."""
+
+
+class JointReference(NamedTuple):
+    """Where the joints should be at one tick.
+
+    Attributes:
+        q: Desired joint positions, shape (n,) [rad or m].
+        v: Desired joint velocities, shape (n,) [rad/s or m/s].
+        a: Desired joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+    """
+
+    q: Array
+    v: Array
+    a: Array
+
+    @staticmethod
+    def shapes(n: int) -> Shapes:
+        """As in `Reference`."""
+        return dict.fromkeys(("q", "v", "a"), (n,))

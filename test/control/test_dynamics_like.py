@@ -1,0 +1,20 @@
+"""The type of the dynamics that laws receive has every function of `Dynamics`, with the same arguments."""
+
+import inspect
+
+from robodyn_ros.control import DynamicsLike
+from robodyn_ros.dynamics.robot_dynamics import Dynamics
+
+
+def functions(cls):
+    """Signatures of the functions that a class has or inherits, by name; without properties and private names."""
+    return {name: inspect.signature(member) for name, member in inspect.getmembers(cls, inspect.isfunction)
+            if not name.startswith("_")}
+
+
+def test_every_function_of_dynamics_with_its_arguments():
+    ours, theirs = functions(DynamicsLike), functions(Dynamics)
+    assert ours.keys() == theirs.keys()
+    for name, signature in theirs.items():
+        expected = [(each.name, each.kind, each.default) for each in signature.parameters.values()]
+        assert [(each.name, each.kind, each.default) for each in ours[name].parameters.values()] == expected, name
