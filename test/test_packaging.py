@@ -137,6 +137,15 @@ def test_every_package_is_installed(distribution):
     assert folders == set(distribution.packages)
 
 
+def test_types_are_installed(distribution):
+    """Without py.typed, a type checker takes everything imported from the package for Any."""
+    patterns = distribution.package_data["robodyn_ros"]
+    shipped = {path for pattern in patterns for path in (ROOT / "robodyn_ros").glob(pattern)}
+    typed = {path for path in (ROOT / "robodyn_ros").rglob("*") if path.suffix == ".pyi" or path.name == "py.typed"}
+    assert shipped == typed
+    assert (ROOT / "robodyn_ros" / "py.typed") in shipped
+
+
 def test_entry_points_lead_somewhere(distribution):
     pytest.importorskip("rclpy", reason="the nodes need ROS 2")
     for group, entries in distribution.entry_points.items():

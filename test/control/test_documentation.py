@@ -1,6 +1,8 @@
 """What the documents say of controllers is so: the one in 20 lines runs, every parameter is in the table."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,34 @@ ROOT = Path(__file__).parents[2]
 OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
 
 
+def example(document, first_line):
+    """The Python block of a document that begins with this comment."""
+    (source,) = re.findall(rf"```python\n(# {re.escape(first_line)}.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    return source
+
+
+EXAMPLES = (("README.md", "my_controllers.py"), ("docs/controllers.md", "my_robot_control/filtered_pd.py"))
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("mypy")
+
+
+@pytest.mark.parametrize(("function", "errors"), [("dynamics.gravity", 0), ("dynamics.gravty", 1)])
+def test_examples_pass_a_strict_type_checker(tmp_path, cache, function, errors):
+    """As they stand; and the checker sees the package's types, so that a wrong name is an error."""
+    for document, first_line in EXAMPLES:
+        name = first_line.replace("/", "_")
+        (tmp_path / name).write_text(example(document, first_line).replace("dynamics.gravity", function))
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), "."],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == bool(errors), done.stdout + done.stderr
+    assert done.stdout.count('has no attribute "gravty"') == errors * len(EXAMPLES)
+
+
 def test_the_readmes_controller_runs(tmp_path, monkeypatch):
-    (source,) = re.findall(r"```python\n(# my_controllers\.py.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    source = example("README.md", "my_controllers.py")
     assert len([line for line in source.splitlines() if line.strip()]) <= 20
     (tmp_path / "my_controllers.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
@@ -27,12 +55,13 @@ def test_the_readmes_controller_runs(tmp_path, monkeypatch):
     _, q, v = simulate(robot, controller, q=goal, q_d=goal, duration=0.05)
     np.testing.assert_allclose(q[-1], goal, atol=1e-6)
     np.testing.assert_allclose(v[-1], 0.0, atol=1e-6)
+    assert not controller.uncompiled_reason
 
 
 def test_the_plugin_of_ones_own_is_found_by_name_and_runs_compiled(tmp_path, monkeypatch):
     """The walk-through of docs/controllers.md: its package, its entry point, its parameters, its law."""
     text = (ROOT / "docs" / "controllers.md").read_text()
-    (source,) = re.findall(r"```python\n(# my_robot_control/filtered_pd\.py.*?)```", text, re.DOTALL)
+    source = example("docs/controllers.md", "my_robot_control/filtered_pd.py")
     ((group, entry),) = re.findall(r'entry_points=\{"([\w.]+)": \["([^"]+)"\]\}', text)
     assert group == GROUP
     package, metadata = tmp_path / "my_robot_control", tmp_path / "my_robot_control-1.0.dist-info"
