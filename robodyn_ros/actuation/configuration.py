@@ -15,7 +15,7 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
-from robodyn_ros.actuation.yaml_fields import figure, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import number, read_yaml, section
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError
 
@@ -39,15 +39,15 @@ class ActuatorSettings:
     """
 
     motor: str | Mapping[str, Any]
-    gear_ratio: float | None = figure(None, least=-np.inf)
-    gear_efficiency: float = figure(1.0, above=True, most=1.0)
-    motor_damping: float = figure(0.0)
+    gear_ratio: float | None = number(None, minimum=-np.inf)
+    gear_efficiency: float = number(1.0, above=True, maximum=1.0)
+    motor_damping: float = number(0.0)
     inductance: bool = True
-    voltage_limit: float | None = figure(None, above=True)
-    current_limit: float | None = figure(None, above=True)
-    torque_limit: float | None = figure(None, above=True)
+    voltage_limit: float | None = number(None, above=True)
+    current_limit: float | None = number(None, above=True)
+    torque_limit: float | None = number(None, above=True)
     thermal: bool = True
-    ambient_temperature: float = figure(AMBIENT_TEMPERATURE, least=-273.15)
+    ambient_temperature: float = number(AMBIENT_TEMPERATURE, minimum=-273.15)
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class FrictionSettings:
         stribeck_velocity: At which the rise from Coulomb to breakaway friction has fallen to 1/e [rad/s or m/s].
     """
 
-    viscous: float | None = figure(None)
-    coulomb: float | None = figure(None)
-    static: float | None = figure(None)
-    stribeck_velocity: float = figure(0.01, above=True)
+    viscous: float | None = number(None)
+    coulomb: float | None = number(None)
+    static: float | None = number(None)
+    stribeck_velocity: float = number(0.01, above=True)
 
 
 @dataclass(frozen=True)

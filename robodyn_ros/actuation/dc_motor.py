@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.per_joint import per_actuator, require
-from robodyn_ros.checks import as_array
+from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_array, as_joint_arrays, as_number
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -26,6 +25,10 @@ class CurrentShares(NamedTuple):
     end: Array
     mean: Array
     mean_square: Array
+
+
+_RANGES = {"resistance": POSITIVE, "torque_constant": POSITIVE, "rotor_inertia": NOT_NEGATIVE,
+           "inductance": NOT_NEGATIVE, "back_emf_constant": NOT_NEGATIVE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +68,7 @@ class DCMotor:
         values = dict(vars(self))
         if self.back_emf_constant is None:
             values["back_emf_constant"] = self.torque_constant
-        for name, array in per_actuator("DCMotor", values).items():
-            may_vanish = name in ("rotor_inertia", "inductance", "back_emf_constant")
-            fits = array >= 0.0 if may_vanish else array > 0.0
-            require("DCMotor", name, array, fits, "numbers that are not negative" if may_vanish else "positive numbers")
+        for name, array in as_joint_arrays("DCMotor", values, _RANGES).items():
             object.__setattr__(self, name, array)
 
     @property
@@ -189,8 +189,7 @@ class DCMotor:
         Raises:
             InputError: The step is not positive.
         """
-        if not 0.0 < step < np.inf:
-            raise InputError(f"DCMotor: expected a positive step [s], received {step}")
+        as_number(step, POSITIVE, "DCMotor: step")
         time_constants = self.electrical_time_constant / step
         with np.errstate(over="ignore"):  # infinite is right
             rates = np.divide(1.0, time_constants, out=np.full(self.n, np.inf), where=time_constants > 0.0)
@@ -203,8 +202,9 @@ class DCMotor:
         Raises:
             InputError: A motor has no inductance.
         """
-        require("DCMotor", "inductance", self.inductance, self.inductance > 0.0,
-                "positive numbers [H], the current being a state")
+        if not self.inductance.all():
+            raise InputError(f"DCMotor.inductance: expected positive numbers [H], so that the current is a state, "
+                             f"received {self.inductance.tolist()}")
 
     def _array(self, value: ArrayLike, name: str) -> NDArray[Any]:
         return as_array(value, (self.n,), f"DCMotor: {name}")

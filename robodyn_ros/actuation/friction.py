@@ -8,9 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.per_joint import per_actuator, require
+from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_joint_array, as_joint_arrays
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
+
+_RANGES = {"viscous": NOT_NEGATIVE, "coulomb": NOT_NEGATIVE, "static": NOT_NEGATIVE, "stribeck_velocity": POSITIVE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +45,11 @@ class Friction:
         values = dict(vars(self))
         if self.static is None:
             values["static"] = self.coulomb
-        for name, array in per_actuator("Friction", values).items():
-            positive = name == "stribeck_velocity"
-            require("Friction", name, array, array > 0.0 if positive else array >= 0.0,
-                    "positive numbers" if positive else "numbers that are not negative")
+        for name, array in as_joint_arrays("Friction", values, _RANGES).items():
             object.__setattr__(self, name, array)
-        require("Friction", "static", self.static, self.static >= self.coulomb,
-                f"breakaway friction not below the Coulomb friction {self.coulomb.tolist()}")
+        if (self.static < self.coulomb).any():
+            raise InputError(f"Friction.static: expected breakaway friction not below the Coulomb friction "
+                             f"{self.coulomb.tolist()}, received {self.static.tolist()}")
 
     @classmethod
     def of_model(cls, model: RobotModel) -> Self:
@@ -80,8 +80,5 @@ class Friction:
         Raises:
             InputError: A factor is negative or not finite, or the shape differs.
         """
-        factors = per_actuator("Friction.scaled", {"factor": factor})["factor"]
-        if len(factors) not in (1, self.n):
-            raise InputError(f"Friction.scaled: expected 1 or {self.n} factors, received {len(factors)}")
-        require("Friction.scaled", "factor", factors, factors >= 0.0, "numbers that are not negative")
+        factors = as_joint_array(factor, self.n, NOT_NEGATIVE, "Friction.scaled: factor")
         return Friction(factors * self.viscous, factors * self.coulomb, factors * self.static, self.stribeck_velocity)

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.per_joint import per_actuator, require
-from robodyn_ros.checks import as_array
+from robodyn_ros.checks import ANY_FINITE, as_array, as_joint_array
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,9 @@ class GearTrain:
 
     def __post_init__(self) -> None:
         """Check the ratios and give them their shape."""
-        array = per_actuator("GearTrain", {"ratio": self.ratio})["ratio"]
-        require("GearTrain", "ratio", array, array != 0.0, "ratios other than 0")
+        array = as_joint_array(self.ratio, None, ANY_FINITE, "GearTrain.ratio")
+        if not array.all():
+            raise InputError(f"GearTrain.ratio: expected ratios other than 0, received {array.tolist()}")
         object.__setattr__(self, "ratio", array)
 
     @classmethod

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
-from robodyn_ros.actuation.per_joint import per_actuator, require
+from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays
 from robodyn_ros.compile import clip, less, less_equal, where
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
@@ -29,7 +29,10 @@ AMBIENT_TEMPERATURE = 25.0
 """At which data sheets rate motors [degrees Celsius]."""
 
 
-_LIMITS = ("voltage_limit", "current_limit", "torque_limit")
+_LIMIT = Range(0.0, above=True, or_infinite=True)
+_RANGES = {"voltage_limit": _LIMIT, "current_limit": _LIMIT, "torque_limit": _LIMIT, "motor_damping": NOT_NEGATIVE,
+           "thermal_resistance": NOT_NEGATIVE, "thermal_time_constant": POSITIVE,
+           "efficiency": Range(0.0, 1.0, above=True)}
 
 
 class EffortLine(NamedTuple):
@@ -98,15 +101,9 @@ class JointActuators:
         """Check the figures and give all of them one shape."""
         values = {name: value for name, value in vars(self).items() if name != "motors"}
         every_motor = np.ones(self.motors.n)  # so that there are as many of all figures
-        arrays = per_actuator("JointActuators", values | {"motors": every_motor}, _LIMITS)
+        arrays = as_joint_arrays("JointActuators", values | {"motors": every_motor}, _RANGES)
         del arrays["motors"]
         for name, array in arrays.items():
-            if name in (*_LIMITS, "thermal_time_constant"):
-                require("JointActuators", name, array, array > 0.0, "positive numbers")
-            elif name in ("motor_damping", "thermal_resistance"):
-                require("JointActuators", name, array, array >= 0.0, "numbers that are not negative")
-            elif name == "efficiency":
-                require("JointActuators", name, array, (array > 0.0) & (array <= 1.0), "numbers above 0 and up to 1")
             object.__setattr__(self, name, array != 0.0 if name == "is_motor" else array)
         if len(self.efficiency) != self.motors.n:
             raise InputError(f"JointActuators: expected figures of {self.motors.n} actuators, received "

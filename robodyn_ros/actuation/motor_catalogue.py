@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from robodyn_ros.actuation.yaml_fields import figure, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import number, read_yaml, section
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import share_directory
@@ -32,16 +32,16 @@ class MotorFigures:
 
     name: str
     source: str
-    nominal_voltage: float = figure(above=True)
-    resistance: float = figure(above=True)
-    torque_constant: float = figure(above=True)
-    rotor_inertia: float = figure()
-    inductance: float = figure(0.0)
-    back_emf_constant: float | None = figure(None)
-    continuous_current: float | None = figure(None, above=True)
-    thermal_resistance: float | None = figure(None, above=True)
-    thermal_time_constant: float | None = figure(None, above=True)
-    winding_temperature_limit: float | None = figure(None)
+    nominal_voltage: float = number(above=True)
+    resistance: float = number(above=True)
+    torque_constant: float = number(above=True)
+    rotor_inertia: float = number()
+    inductance: float = number(0.0)
+    back_emf_constant: float | None = number(None)
+    continuous_current: float | None = number(None, above=True)
+    thermal_resistance: float | None = number(None, above=True)
+    thermal_time_constant: float | None = number(None, above=True)
+    winding_temperature_limit: float | None = number(None)
 
 
 def motor_names() -> tuple[str, ...]:

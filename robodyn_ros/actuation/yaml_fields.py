@@ -1,14 +1,16 @@
-"""Sections of YAML files as dataclasses: every key checked against the fields, every figure against its range."""
+"""Sections of YAML files as dataclasses: every key is checked against the fields, every number against its range."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from contextlib import suppress
+from dataclasses import MISSING, Field, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
 
@@ -17,34 +19,16 @@ T = TypeVar("T")
 _KEY = "robodyn_ros.actuation"
 
 
-@dataclass(frozen=True)
-class _Range:
-    """What a figure has to be."""
-
-    least: float
-    open: bool
-    most: float
-
-    def holds(self, value: float) -> bool:
-        return (value > self.least if self.open else value >= self.least) and value <= self.most
-
-    def __str__(self) -> str:
-        lower = f"a number {'above' if self.open else 'not below'} {self.least:g}"
-        if self.least == -np.inf:
-            lower = "a number"
-        return lower + (f" and up to {self.most:g}" if self.most < np.inf else "")
-
-
-def figure(default: Any = MISSING, *, least: float = 0.0, above: bool = False, most: float = np.inf) -> Any:
-    """A dataclass field that is a number in a range; a default of None may stay None.
+def number(default: Any = MISSING, *, minimum: float = 0.0, above: bool = False, maximum: float = np.inf) -> Any:
+    """Declare a dataclass field that is a number in a range; a default of None may stay None.
 
     Args:
-        default: Its value where the file has none; without, the file must have one.
-        least: Lowest value.
+        default: Its value where the file has none; without a default, the file must have one.
+        minimum: Lowest value.
         above: Whether the lowest value itself is too low.
-        most: Greatest value.
+        maximum: Greatest value.
     """
-    return field(default=default, metadata={_KEY: _Range(least, above, most)})
+    return field(default=default, metadata={_KEY: Range(minimum, maximum, above=above)})
 
 
 def read_yaml(path: Path) -> Any:
@@ -87,23 +71,17 @@ def section(kind: type[T], where: str, values: Any) -> T:
 
 
 def _value(where: str, entry: Field[Any], value: Any) -> Any:
-    limits = entry.metadata.get(_KEY)
+    allowed = entry.metadata.get(_KEY)
     if value is None and entry.default is None:
         return None
-    if limits is not None:
-        return _number(where, limits, value)
+    if allowed is not None:
+        return _number(where, allowed, value)
     if isinstance(entry.default, bool) and not isinstance(value, bool):
         raise InputError(f"{where}: expected true or false, received {value!r}")
     return value
 
 
-def _number(where: str, limits: _Range, value: Any) -> float:
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        number = float(value)  # also of text, as which YAML reads 2e-3
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: expected {limits}, received {value!r}") from None
-    if not np.isfinite(number) or not limits.holds(number):
-        raise InputError(f"{where}: expected {limits}, received {value!r}")
-    return number
+def _number(where: str, allowed: Range, value: Any) -> float:
+    with suppress(ValueError):
+        value = float(value) if isinstance(value, str) else value  # YAML reads 2e-3 as text
+    return as_number(value, allowed, where)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from robodyn_ros.checks import Range, as_joint_array, as_number
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
@@ -71,6 +72,11 @@ class Declaration:
     per_joint: bool
     structural: bool
     choices: tuple[Value, ...] = ()
+
+    @property
+    def range(self) -> Range:
+        """The numbers allowed; without a unit where that depends on the kind of the joint."""
+        return Range(self.minimum, self.maximum, self.unit if isinstance(self.unit, str) else "")
 
 
 @dataclass(frozen=True)
@@ -205,7 +211,8 @@ class Parameters:
         for name, declaration in self.declarations().items():
             value = getattr(self, name)
             if declaration.per_joint:
-                values[name] = _per_joint_value(type(self).__name__, name, declaration, value, robot)
+                values[name] = as_joint_array(value(robot) if callable(value) else value, robot.n, declaration.range,
+                                              f"{type(self).__name__}.{name}", robot.joint_names)
             else:
                 values[name] = _scalar_value(f"{type(self).__name__}.{name}", declaration, value, robot)
         complete = dataclasses.replace(self, **values)
@@ -256,29 +263,10 @@ class Parameters:
             if row.index is None:
                 changed[row.field] = value
                 continue
-            _check_number(name, value, row.minimum, row.maximum, row.unit)
+            as_number(value, Range(row.minimum, row.maximum, row.unit), name)
             array = changed.setdefault(row.field, getattr(complete, row.field).copy())
             array[row.index] = value
         return dataclasses.replace(complete, **changed).for_robot(robot)
-
-
-def _per_joint_value(owner: str, name: str, declaration: Declaration, value: Any, robot: Robot) -> Array:
-    if callable(value):
-        value = value(robot)
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{owner}.{name}: expected one number or {robot.n} numbers, received {value!r}") from error
-    if array.ndim == 0:
-        array = np.full(robot.n, float(array))
-    if array.shape != (robot.n,):
-        raise InputError(
-            f"{owner}.{name}: expected one number or shape ({robot.n},), one for each of "
-            f"{', '.join(robot.joint_names)}; received shape {array.shape}"
-        )
-    for joint, number in zip(robot.joint_names, array, strict=True):
-        _check_number(f"{owner}.{name} of joint {joint}", float(number), declaration.minimum, declaration.maximum, "")
-    return _read_only_copy(array)
 
 
 def _read_only_copy(value: Any) -> Array:
@@ -294,16 +282,7 @@ def _scalar_value(where: str, declaration: Declaration, value: Any, robot: Robot
     if not fits:
         raise InputError(f"{where}: expected {expected.__name__}, received {type(value).__name__} {value!r}")
     if numeric:
-        _check_number(where, value, declaration.minimum, declaration.maximum, str(declaration.unit))
+        as_number(value, declaration.range, where)
     if declaration.choices and value not in declaration.choices:
         raise InputError(f"{where}: expected one of {', '.join(map(repr, declaration.choices))}, received {value!r}")
     return value
-
-
-def _check_number(where: str, value: Any, minimum: float, maximum: float, unit: str) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or not minimum <= value <= maximum:
-        raise InputError(
-            f"{where}: expected a finite number from {minimum:g} to {maximum:g}"
-            f"{' ' + unit if unit else ''}, received {value!r}"
-        )

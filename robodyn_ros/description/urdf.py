@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.checks import as_floats
 from robodyn_ros.description.document import Document, read_document
 from robodyn_ros.description.joint_and_link_elements import (
     is_massless,
@@ -28,7 +29,6 @@ from robodyn_ros.description.mimic import resolve_mimics
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.tree import lay_out
-from robodyn_ros.errors import InputError
 
 _READ_OF_LINK = ("inertial",)
 _READ_OF_JOINT = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
@@ -85,13 +85,7 @@ def check_gravity(gravity: Sequence[float] | Array) -> Array:
     Raises:
         InputError: It is not three finite numbers.
     """
-    try:
-        array = np.array(gravity, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (3,) or not np.all(np.isfinite(array)):
-        raise InputError(f"gravity must be three finite numbers in base axes, e.g. (0, 0, -9.81), not {gravity!r}")
-    return array
+    return as_floats(gravity, (3,), "gravity, in base axes").copy()
 
 
 def _read_with_yourdfpy(document: Document, report: Report) -> Any:

@@ -10,9 +10,10 @@ from typing import Any
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from robodyn_ros.checks import Range, as_number
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative
 from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
 
@@ -32,8 +33,7 @@ class AdaptiveMotion:
     """
 
     def __init__(self, plant: PlantModel, tolerance: float, compiled: bool) -> None:
-        if not 1e-13 <= tolerance <= 1e-2:
-            raise InputError(f"tolerance of the plant: expected 1e-13 to 1e-2, received {tolerance}")
+        as_number(tolerance, Range(1e-13, 1e-2), "tolerance of the plant")
         self._tolerance, self._step = tolerance, plant.step
         function, shapes = partial(_rate, plant), {"x": (len(Smooth), plant.n), "v_start": (plant.n,),
                                                    "command": (len(Command), plant.n)}

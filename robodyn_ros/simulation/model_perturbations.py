@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_floats
+from robodyn_ros.checks import Range, as_floats, as_number
 from robodyn_ros.description.model import Inertia, RobotModel, suggest
 from robodyn_ros.errors import InputError
 
@@ -33,8 +33,7 @@ def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0
     if frame.joint < 0:
         raise InputError(f"payload: link '{frame.name}' of '{model.name}' does not move, so that it can carry any; "
                          "name another link")
-    if not 0.0 <= mass < np.inf:
-        raise InputError(f"payload of '{model.name}': expected a mass not below 0 [kg], received {mass}")
+    as_number(mass, Range(0.0, unit="kg"), f"payload of '{model.name}': mass")
     tensor = np.zeros((3, 3)) if rotational is None else as_floats(rotational, (3, 3), "payload: rotational inertia")
     if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max(initial=0.0) or np.linalg.eigvalsh(tensor)[0] < 0.0:
         raise InputError(f"payload: expected a symmetric rotational inertia without negative principal moments, "
@@ -60,8 +59,7 @@ def with_mass_error(model: RobotModel, percent: float | Mapping[str, float]) -> 
     for name, value in by_joint.items():
         if name not in names:
             raise InputError(f"mass error: robot '{model.name}' has no moving joint '{name}': {suggest(name, names)}")
-        if not -100.0 < value < np.inf:
-            raise InputError(f"mass error of joint '{name}': expected more than -100 %, received {value}")
+        as_number(value, Range(-100.0, unit="%", above=True), f"mass error of joint '{name}'")
         index, factor = names.index(name), 1.0 + value / 100.0
         inertia = model.joints[index].inertia
         changed[index] = Inertia(factor * inertia.mass, inertia.com, factor * inertia.rotational)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.checks import as_floats
 from robodyn_ros.compile.bound import Bound
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.program import Repeat
@@ -77,7 +78,7 @@ class Plant:
         self._smooth = np.zeros((len(Smooth), robot.n))
         self._scope: Scope | None = None
         self._take_over(Drive(*np.zeros((3, robot.n))))
-        self.initial_position = default_position(robot) if position is None else self._position(position)
+        self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         self.reset()
 
     @property
@@ -119,7 +120,7 @@ class Plant:
             InputError: No link has that name, the shape is wrong or a value not finite.
         """
         self.robot.model.frame(link)
-        array = self._vector(wrench, f"wrench on '{link}'", 6)
+        array = as_floats(wrench, (6,), f"wrench on '{link}'")
         if array.any():
             self._wrenches[link] = array
         elif self._wrenches.pop(link, None) is not None:
@@ -140,8 +141,8 @@ class Plant:
         Raises:
             InputError: A shape is wrong, a value not finite, or a position beyond its limits; nothing changes then.
         """
-        position = self.q if q is None else self._position(q)
-        velocity = np.zeros(len(self.q)) if v is None else self._vector(v, "velocities", self.robot.n)
+        position = self.q if q is None else start_position(self.robot, q)
+        velocity = np.zeros(len(self.q)) if v is None else as_floats(v, (self.robot.n,), "velocities")
         state = self.model.state(position, velocity)
         state[Row.TEMPERATURE] = self._state[Row.TEMPERATURE]
         self._begin(state)
@@ -276,22 +277,20 @@ class Plant:
         command[Command.BY_VOLTAGE] = by_voltage
         self._choose_program()
 
-    def _position(self, values: ArrayLike) -> Array:
-        q = self._vector(values, "positions", self.robot.n)
-        for name, value, low, high in zip(self.joint_names, q, self.robot.model.position_lower,
-                                          self.robot.model.position_upper, strict=True):
-            if not low <= value <= high:
-                raise InputError(f"position of joint '{name}': expected {low:g} to {high:g}, its limits, "
-                                 f"received {value:g}")
-        return q
 
-    def _vector(self, values: ArrayLike, what: str, length: int) -> Array:
-        array = np.array(values, dtype=np.float64)
-        if array.shape != (length,):
-            raise InputError(f"{what} of '{self.robot.name}': expected shape ({length},), received {array.shape}")
-        if not np.isfinite(array).all():
-            raise InputError(f"{what} of '{self.robot.name}': expected finite numbers, received {array.tolist()}")
-        return array
+def start_position(robot: Robot, q: ArrayLike) -> Array:
+    """Return a copy of joint positions to start from, shape (n,) [rad or m].
+
+    Raises:
+        InputError: The shape is wrong, or a position is not finite or beyond its limits.
+    """
+    array = as_floats(q, (robot.n,), f"positions of '{robot.name}'").copy()
+    lower, upper = robot.model.position_lower, robot.model.position_upper
+    for name, value, low, high in zip(robot.joint_names, array, lower, upper, strict=True):
+        if not low <= value <= high:
+            raise InputError(f"position of joint '{name}': expected {low:g} to {high:g}, its limits, "
+                             f"received {value:g}")
+    return array
 
 
 def default_position(robot: Robot) -> Array:

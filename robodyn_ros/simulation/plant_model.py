@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.joint_constraints import STICKING, Limits
@@ -107,8 +108,7 @@ class PlantModel:
 
     def __post_init__(self) -> None:
         """Check that everything fits together."""
-        if not 0.0 < self.step < np.inf:
-            raise InputError(f"step of the plant: expected a positive time [s], received {self.step}")
+        as_number(self.step, Range(0.0, unit="s", above=True), "step of the plant")
         for given, kind in ((self.actuators, JointActuators), (self.friction, Friction)):
             if not isinstance(given, kind):
                 raise InputError(f"plant: expected {kind.__name__}, received {type(given).__name__} {given!r}; "

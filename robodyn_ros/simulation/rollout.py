@@ -20,8 +20,9 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
+from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
-from robodyn_ros.simulation.scenario import Scenario, checked_start
+from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
 
@@ -118,7 +119,7 @@ class ClosedLoop:
             numbers = [self.packed(one) for one in parameters]
             given["parameters"] = np.array(numbers).reshape(-1, self._packed.values.size)
         if q is not None:
-            starts = np.array([checked_start(self.robot, one) for one in np.asarray(q)]).reshape(-1, self.robot.n)
+            starts = np.array([start_position(self.robot, one) for one in np.asarray(q)]).reshape(-1, self.robot.n)
             given["state"] = np.repeat(given["state"][None], len(starts), axis=0)
             given["state"][:, Row.POSITION] = starts
             given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import NOT_NEGATIVE, as_floats, as_joint_array, as_number
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
 
@@ -91,40 +92,15 @@ class Scenario:
         if q is None:
             begins = ordered and follows is JointReference
             q = ordered[0].sample(max(0.0, ordered[0].start_time)).q if begins else default_position(robot)
-        start = checked_start(robot, q)
-        velocity = _vector(robot, "velocities at the start", np.zeros(robot.n) if v is None else v)
-        deviation = np.stack([_vector(robot, "position_noise", np.zeros(robot.n) + np.asarray(position_noise)),
-                              _vector(robot, "velocity_noise", np.zeros(robot.n) + np.asarray(velocity_noise))])
-        if (deviation < 0.0).any():
-            raise InputError(f"rollout: position_noise and velocity_noise: expected standard deviations of 0 or more, "
-                             f"received {deviation.tolist()}")
-        if seed < 0:
-            raise InputError(f"rollout: seed: expected 0 or more, received {seed}")
+        start = start_position(robot, q)
+        velocity = np.zeros(robot.n) if v is None else as_floats(v, (robot.n,), "rollout: velocities at the start")
+        deviation = np.stack([
+            as_joint_array(noise, robot.n, NOT_NEGATIVE, f"rollout: {name}", robot.joint_names)
+            for name, noise in (("position_noise", position_noise), ("velocity_noise", velocity_noise))])
+        as_number(seed, NOT_NEGATIVE, "rollout: seed")
         noises = np.random.default_rng(seed).normal(size=(ticks, 2, robot.n)) * deviation
         references = _references(robot, follows, ordered, clocks[:, 0], start)
         return cls(clocks, references, noises, start, velocity)
-
-
-def checked_start(robot: Robot, q: ArrayLike) -> Array:
-    """Joint positions to start from, shape (n,) [rad or m].
-
-    Raises:
-        InputError: The shape is wrong or a position beyond the limits.
-    """
-    array = _vector(robot, "positions at the start", q)
-    lower, upper = robot.model.position_lower, robot.model.position_upper
-    for name, value, low, high in zip(robot.joint_names, array, lower, upper, strict=True):
-        if not low <= value <= high:
-            raise InputError(f"rollout: position of joint '{name}' at the start: expected {low:g} to {high:g}, its "
-                             f"limits, received {value:g}")
-    return array
-
-
-def _vector(robot: Robot, what: str, values: ArrayLike) -> Array:
-    array = np.array(values, dtype=np.float64)
-    if array.shape != (robot.n,) or not np.isfinite(array).all():
-        raise InputError(f"rollout: {what}: expected {robot.n} finite numbers, received {array.tolist()}")
-    return array
 
 
 def _references(robot: Robot, follows: type | None, trajectories: Sequence[Trajectory], times: Array, q: Array) -> Any:

@@ -13,9 +13,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_floats
+from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, as_number
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 
 
 class VelocitySource(StrEnum):
@@ -74,12 +73,11 @@ class Sensors:
     """
 
     def __init__(self, sensing: Sensing, n: int, period: float, seed: int | np.random.Generator = 0) -> None:
-        self._resolution = _per_joint(sensing.position_resolution, n, "position_resolution")
-        self._position_noise = _per_joint(sensing.position_noise, n, "position_noise")
-        self._velocity_noise = _per_joint(sensing.velocity_noise, n, "velocity_noise")
-        if not 0.0 <= sensing.velocity_filter < np.inf or sensing.delay < 0:
-            raise InputError("sensing: expected a velocity_filter [s] and a delay [control periods] that are not "
-                             f"negative, received {sensing.velocity_filter} and {sensing.delay}")
+        self._resolution, self._position_noise, self._velocity_noise = (
+            as_joint_array(getattr(sensing, name), n, NOT_NEGATIVE, f"sensing: {name}")
+            for name in ("position_resolution", "position_noise", "velocity_noise"))
+        as_number(sensing.velocity_filter, Range(0.0, unit="s"), "sensing: velocity_filter")
+        as_number(sensing.delay, Range(0.0, unit="control periods"), "sensing: delay")
         self._period = period
         self._rounds = self._resolution > 0.0
         self._differentiates = sensing.velocity_source is VelocitySource.POSITION
@@ -135,14 +133,3 @@ class Sensors:
         if not deviation.any():
             return values
         return values + deviation * self._random.standard_normal(len(values))
-
-
-def _per_joint(value: ArrayLike, n: int, name: str) -> Array:
-    """One figure per joint, shape (n,), from one for all or one for each."""
-    array = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    if array.shape not in ((1,), (n,)):
-        raise InputError(f"sensing: {name}: expected one number or one for each of {n} joints, received {array.size}")
-    array = as_floats(array, (None,), f"sensing: {name}")
-    if (array < 0.0).any():
-        raise InputError(f"sensing: {name}: expected numbers that are not negative, received {array.tolist()}")
-    return np.array(np.broadcast_to(array, n))

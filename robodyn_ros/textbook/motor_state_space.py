@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import expm
 
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.actuation.per_joint import per_actuator, require
+from robodyn_ros.checks import NOT_NEGATIVE, as_joint_arrays
 from robodyn_ros.errors import InputError
 
 
@@ -43,11 +43,12 @@ class MotorStateSpace(NamedTuple):
                 of the load is negative, not finite or of another shape.
         """
         load = {"load_inertia": load_inertia, "load_damping": load_damping}
-        values = per_actuator("MotorStateSpace", {"inductance": motor.inductance} | load)
-        for name in load:
-            require("MotorStateSpace", name, values[name], values[name] >= 0.0, "numbers that are not negative")
+        values = as_joint_arrays("MotorStateSpace", {"inductance": motor.inductance} | load,
+                                 dict.fromkeys(load, NOT_NEGATIVE))
         inertia = motor.rotor_inertia + values["load_inertia"]
-        require("MotorStateSpace", "inertia", inertia, inertia > 0.0, "inertia of the rotor or the load [kg m^2]")
+        if not inertia.all():
+            raise InputError(f"MotorStateSpace.inertia: expected inertia of the rotor or the load [kg m^2], received "
+                             f"{inertia.tolist()}")
         if len(inertia) != motor.n:
             raise InputError(f"MotorStateSpace: expected {motor.n} values of the load, received {len(inertia)}")
         damping, zero, one = values["load_damping"], np.zeros(motor.n), np.ones(motor.n)

@@ -69,13 +69,15 @@ def test_inductance_and_heat_can_be_left_out():
     ("joints: {joint1: {actuators: {}}}", "joint 'joint1': unknown key 'actuators', did you mean 'actuator'"),
     ("joints: {joint1: {actuator: {}}}", "joint 'joint1': actuator: .*missing: motor"),
     ("joints: {joint1: {actuator: {motor: x, gear_efficiency: 1.2}}}",
-     "actuator: gear_efficiency: expected a number above 0 and up to 1, received 1.2"),
+     "actuator: gear_efficiency: expected a finite number above 0 and up to 1, received 1.2"),
     ("joints: {joint1: {actuator: {motor: x, voltage_limit: none}}}",
-     "voltage_limit: expected a number above 0, received 'none'"),
-    ("joints: {joint1: {actuator: {motor: x, current_limit: .nan}}}", "current_limit: expected a number above 0"),
+     "voltage_limit: expected a finite number above 0, received 'none'"),
+    ("joints: {joint1: {actuator: {motor: x, current_limit: .nan}}}",
+     "current_limit: expected a finite number above 0"),
     ("joints: {joint1: {actuator: {motor: x, thermal: 1}}}", "thermal: expected true or false, received 1"),
-    ("joints: {joint1: {friction: {coulomb: -1}}}", "friction: coulomb: expected a number not below 0, received -1"),
-    ("joints: {joint1: {friction: {viscous: true}}}", "viscous: expected a number not below 0, received True"),
+    ("joints: {joint1: {friction: {coulomb: -1}}}",
+     "friction: coulomb: expected a finite number of 0 or more, received -1"),
+    ("joints: {joint1: {friction: {viscous: true}}}", "viscous: expected a finite number of 0 or more, received True"),
 ])
 def test_mistakes_in_a_file_are_named(text, message):
     with pytest.raises(InputError, match=message):

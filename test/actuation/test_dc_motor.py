@@ -89,9 +89,9 @@ def test_a_step_of_the_current_can_be_compiled():
 @pytest.mark.parametrize(
     ("figures", "words"),
     [
-        ({"resistance": 0.0}, ["DCMotor.resistance", "positive", "[0.0]"]),
+        ({"resistance": 0.0}, ["DCMotor.resistance", "a finite number above 0", "0.0"]),
         ({"torque_constant": [0.1, -0.1]}, ["torque_constant", "-0.1"]),
-        ({"rotor_inertia": -1e-5}, ["rotor_inertia", "not negative"]),
+        ({"rotor_inertia": -1e-5}, ["rotor_inertia", "a finite number of 0 or more"]),
         ({"inductance": np.nan}, ["inductance", "finite", "nan"]),
         ({"resistance": [1.0, 1.0, 1.0], "inductance": [0.0, 0.0]}, ["resistance': 3", "inductance': 2"]),
         ({"resistance": "1 ohm"}, ["resistance", "1 ohm"]),
@@ -108,7 +108,7 @@ def test_what_is_wrong_with_a_figure_is_said(figures, words):
 def test_bad_arguments_are_refused():
     with pytest.raises(InputError, match=r"speed: expected .*, received shape \(3,\)"):
         MOTOR.voltage(CURRENT, np.zeros(3))
-    with pytest.raises(InputError, match="positive step"):
+    with pytest.raises(InputError, match="step: expected a finite number above 0"):
         MOTOR.current_step(CURRENT, CURRENT, SPEED, 0.0)
     with pytest.raises(InputError, match="inductance"):
         DCMotor(1.0, 0.1, 1e-5).current_rate([0.0], [1.0], [0.0])

@@ -166,13 +166,13 @@ def test_ideal_sources_add_nothing():
 
 
 @pytest.mark.parametrize(("figures", "message"), [
-    ({"efficiency": 0.0}, "efficiency: expected numbers above 0 and up to 1"),
-    ({"efficiency": 1.1}, "efficiency: expected numbers above 0 and up to 1"),
-    ({"voltage_limit": 0.0}, "voltage_limit: expected positive numbers"),
-    ({"current_limit": [-1.0, 1.0]}, "current_limit: expected positive numbers"),
-    ({"torque_limit": np.nan}, "torque_limit: expected a finite number"),
-    ({"motor_damping": -1.0}, "motor_damping: expected numbers that are not negative"),
-    ({"thermal_time_constant": 0.0}, "thermal_time_constant: expected positive numbers"),
+    ({"efficiency": 0.0}, "efficiency: expected a finite number above 0 and up to 1"),
+    ({"efficiency": 1.1}, "efficiency: expected a finite number above 0 and up to 1"),
+    ({"voltage_limit": 0.0}, "voltage_limit: expected a number above 0"),
+    ({"current_limit": [-1.0, 1.0]}, "current_limit: expected a number above 0"),
+    ({"torque_limit": np.nan}, "torque_limit: expected a number above 0"),
+    ({"motor_damping": -1.0}, "motor_damping: expected a finite number of 0 or more"),
+    ({"thermal_time_constant": 0.0}, "thermal_time_constant: expected a finite number above 0"),
     ({"efficiency": [1.0, 1.0, 1.0]}, "expected single numbers or as many everywhere"),
 ])
 def test_impossible_actuators_are_refused(figures, message):

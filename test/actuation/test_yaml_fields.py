@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import pytest
 
 from robodyn_ros import InputError
-from robodyn_ros.actuation.yaml_fields import figure, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import number, read_yaml, section
 
 
 @dataclass(frozen=True)
 class Example:
     name: str
-    mass: float = figure(above=True)
-    offset: float | None = figure(None, least=-1.0, most=1.0)
+    mass: float = number(above=True)
+    offset: float | None = number(None, minimum=-1.0, maximum=1.0)
     rigid: bool = True
 
 
@@ -27,12 +27,12 @@ def test_numbers_may_be_written_as_yaml_reads_them_as_text():
     (None, "here: expected name, mass, offset, rigid; missing: name, mass"),
     ([1], r"here: expected keys and values, received \[1\]"),
     ({"name": "a", "mass": 1, "ridgid": True}, "here: unknown key 'ridgid', did you mean 'rigid'"),
-    ({"name": "a", "mass": 0}, "here: mass: expected a number above 0, received 0"),
-    ({"name": "a", "mass": None}, "here: mass: expected a number above 0, received None"),
-    ({"name": "a", "mass": True}, "here: mass: expected a number above 0, received True"),
-    ({"name": "a", "mass": [1]}, r"here: mass: expected a number above 0, received \[1\]"),
-    ({"name": "a", "mass": ".inf"}, "here: mass: expected a number above 0, received"),
-    ({"name": "a", "mass": 1, "offset": 1.5}, "here: offset: expected a number not below -1 and up to 1, received 1.5"),
+    ({"name": "a", "mass": 0}, "here: mass: expected a finite number above 0, received 0"),
+    ({"name": "a", "mass": None}, "here: mass: expected a finite number above 0, received None"),
+    ({"name": "a", "mass": True}, "here: mass: expected a finite number above 0, received True"),
+    ({"name": "a", "mass": [1]}, r"here: mass: expected a finite number above 0, received \[1\]"),
+    ({"name": "a", "mass": ".inf"}, "here: mass: expected a finite number above 0, received"),
+    ({"name": "a", "mass": 1, "offset": 1.5}, "here: offset: expected a finite number from -1 to 1, received 1.5"),
     ({"name": "a", "mass": 1, "rigid": "yes"}, "here: rigid: expected true or false, received 'yes'"),
 ])
 def test_what_does_not_fit_is_named(values, message):

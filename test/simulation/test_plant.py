@@ -189,7 +189,7 @@ def test_wrench_on_any_link_and_on_several():
     assert plant.energy.external_work > 0.0
     with pytest.raises(InputError, match="has no link 'tool1': did you mean 'tool0'"):
         plant.set_wrench("tool1", first)
-    with pytest.raises(InputError, match="wrench on 'tool0' of .*: expected finite numbers"):
+    with pytest.raises(InputError, match="wrench on 'tool0': expected finite numbers"):
         plant.set_wrench("tool0", np.full(6, np.nan))
 
 
@@ -239,10 +239,10 @@ def test_reset_and_set_state():
 
 
 @pytest.mark.parametrize(("q", "v", "message"), [
-    ([0.1, 0.2], None, r"positions of 'pendulum': expected shape \(1,\), received \(2,\)"),
+    ([0.1, 0.2], None, r"positions of 'pendulum': expected an array of shape \(1,\), received shape \(2,\)"),
     ([np.nan], None, "positions of 'pendulum': expected finite numbers, received"),
     ([3.5], None, "position of joint 'hinge': expected -3 to 3, its limits, received 3.5"),
-    (None, [np.inf], "velocities of 'pendulum': expected finite"),
+    (None, [np.inf], "velocities: expected finite"),
 ])
 def test_bad_states_are_refused_and_change_nothing(q, v, message):
     plant = Plant(pendulum())
@@ -260,7 +260,7 @@ def test_wrong_number_of_efforts_is_refused():
 
 @pytest.mark.parametrize("step", [0.0, -1e-3, np.inf, np.nan])
 def test_bad_step_is_refused(step):
-    with pytest.raises(InputError, match="step of the plant: expected a positive time"):
+    with pytest.raises(InputError, match="step of the plant: expected a finite number above 0 .s."):
         Plant(pendulum(), step)
 
 

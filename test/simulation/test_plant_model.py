@@ -28,8 +28,8 @@ def test_state_begins_without_current_at_ambient_temperature():
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"step": 0.0}, "step of the plant: expected a positive time"),
-    ({"step": np.nan}, "step of the plant: expected a positive time"),
+    ({"step": 0.0}, "step of the plant: expected a finite number above 0"),
+    ({"step": np.nan}, "step of the plant: expected a finite number above 0"),
     ({"actuators": JointActuators.ideal(3)}, "expected 2 actuators, one for each joint, received 3"),
     ({"friction": Friction(0.0, [0.1, 0.2, 0.3])}, "expected friction of 2 joints, received 3"),
     ({"friction": 0.3}, "plant: expected Friction, received float 0.3; HardwareSettings"),

@@ -104,12 +104,12 @@ def test_restart_forgets_the_delay_line_the_filter_and_the_last_position():
 
 
 @pytest.mark.parametrize(("figures", "message"), [
-    ({"position_resolution": [0.1, 0.1]}, "position_resolution: expected one number or one for each of 3 joints"),
-    ({"position_noise": -0.1}, "position_noise: expected numbers that are not negative"),
-    ({"velocity_noise": np.nan}, "velocity_noise: expected finite numbers"),
-    ({"delay": -1}, "a delay"),
-    ({"velocity_filter": -1.0}, "a velocity_filter"),
-    ({"velocity_filter": np.nan}, "a velocity_filter"),
+    ({"position_resolution": [0.1, 0.1]}, "position_resolution: expected one number or shape .3,., one for each joint"),
+    ({"position_noise": -0.1}, "position_noise: expected a finite number of 0 or more"),
+    ({"velocity_noise": np.nan}, "velocity_noise: expected a finite number"),
+    ({"delay": -1}, "delay: expected a finite number of 0 or more .control periods."),
+    ({"velocity_filter": -1.0}, "velocity_filter: expected a finite number of 0 or more .s."),
+    ({"velocity_filter": np.nan}, "velocity_filter: expected a finite number of 0 or more .s."),
 ])
 def test_bad_figures_are_refused(figures, message):
     with pytest.raises(InputError, match=message):

@@ -26,6 +26,7 @@ from rclpy.exceptions import InvalidParameterValueException, ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
+from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
@@ -58,6 +59,12 @@ class Parameter:
     choices: tuple[Value, ...] = ()
     check: Callable[[Any], None] | None = None
 
+    @property
+    def range(self) -> Range:
+        """The numbers allowed."""
+        return Range(-math.inf if self.minimum is None else self.minimum,
+                     math.inf if self.maximum is None else self.maximum)
+
     def descriptor(self) -> ParameterDescriptor:
         """ROS's descriptor of this parameter."""
         # The type is ours to check: rclpy names types by number ("expected '4' got '2'").
@@ -72,8 +79,7 @@ class Parameter:
                     to_value=2**63 - 1 if self.maximum is None else math.floor(self.maximum), step=0)]
             elif type(self.default) is float:
                 descriptor.floating_point_range = [FloatingPointRange(
-                    from_value=-math.inf if self.minimum is None else float(self.minimum),
-                    to_value=math.inf if self.maximum is None else float(self.maximum), step=0.0)]
+                    from_value=float(self.range.minimum), to_value=float(self.range.maximum), step=0.0)]
         return descriptor
 
     def validate(self, value: Any) -> None:
@@ -83,23 +89,21 @@ class Parameter:
             InputError: The value is of another type than the default, not finite, out of range, not among the choices,
                 or refused by ``check``.
         """
-        try:
-            if _type_of(value) != _type_of(self.default):
-                example = f" like {self.default!r}" if self.default else ""
-                raise InputError(f"expected {_type_of(self.default)}{example}, received {_type_of(value)} {value!r}")
-            for element in value if isinstance(value, list) else [value]:
-                if isinstance(element, float) and not math.isfinite(element):
-                    raise InputError(f"expected a finite number, received {element}")
-                if self.minimum is not None and element < self.minimum:
-                    raise InputError(f"expected at least {self.minimum:g}, received {element:g}")
-                if self.maximum is not None and element > self.maximum:
-                    raise InputError(f"expected at most {self.maximum:g}, received {element:g}")
-            if self.choices and value not in self.choices:
-                raise InputError(f"expected one of {', '.join(map(repr, self.choices))}, received {value!r}")
-            if self.check is not None:
+        where = f"parameter '{self.name}'"
+        if _type_of(value) != _type_of(self.default):
+            example = f" like {self.default!r}" if self.default else ""
+            raise InputError(
+                f"{where}: expected {_type_of(self.default)}{example}, received {_type_of(value)} {value!r}")
+        for element in value if isinstance(value, list) else [value]:
+            if type(element) in (int, float):
+                as_number(element, self.range, where)
+        if self.choices and value not in self.choices:
+            raise InputError(f"{where}: expected one of {', '.join(map(repr, self.choices))}, received {value!r}")
+        if self.check is not None:
+            try:
                 self.check(value)
-        except InputError as error:
-            raise InputError(f"parameter '{self.name}': {error}") from None
+            except InputError as error:
+                raise InputError(f"{where}: {error}") from None
 
 
 ROBOT_PARAMETERS = (

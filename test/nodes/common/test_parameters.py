@@ -21,12 +21,12 @@ def test_values_within_the_declaration_pass(parameter, value):
 
 
 @pytest.mark.parametrize(("parameter", "value", "what"), [
-    (RATE, 0, "expected at least 1, received 0"),
-    (RATE, 1001, "expected at most 1000, received 1001"),
+    (RATE, 0, "expected a finite number from 1 to 1000, received 0"),
+    (RATE, 1001, "expected a finite number from 1 to 1000, received 1001"),
     (RATE, 2.0, "expected int like 100, received float 2.0"),
     (RATE, True, "expected int like 100, received bool True"),
-    (GAINS, [1.0, -1.0], "expected at least 0, received -1"),
-    (GAINS, [1.0, math.nan], "expected a finite number, received nan"),
+    (GAINS, [1.0, -1.0], "expected a finite number of 0 or more, received -1.0"),
+    (GAINS, [1.0, math.nan], "expected a finite number of 0 or more, received nan"),
     (GAINS, [1, 2], "expected list of float like [1.0, 2.0], received list of int [1, 2]"),
     (GAINS, 1.0, "expected list of float like [1.0, 2.0], received float 1.0"),
     (MODE, "left", "expected one of 'up', 'down', received 'left'"),
