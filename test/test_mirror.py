@@ -9,15 +9,10 @@ MODULES = sorted(path.relative_to(ROOT / "robodyn_ros").as_posix() for path in (
 TESTED_BY = {
     "__main__.py": "commands/test_demo.py",  # runs python -m robodyn_ros
     "errors.py": "test_architecture.py",  # classes without code
-    # What a module hands on as it is; only the whole can be right or wrong.
-    "compile/batch_text.py": "compile/test_batch.py",
+    # Modules that others use as a whole.
     "compile/bound_text.py": "compile/test_bound.py",
+    "compile/compiled_program.py": "compile/test_procedure.py",
     "compile/fast_call.py": "compile/test_kernel.py",
-    "compile/layout_text.py": "compile/test_batch.py",
-    "compile/procedure_form.py": "compile/test_procedure.py",
-    "compile/procedure_text.py": "compile/test_procedure.py",
-    "compile/samples.py": "compile/test_batch.py",
-    "compile/single_text.py": "compile/test_lowering.py",
     "dynamics/link_wrenches.py": "dynamics/test_second_moment_newton_euler.py",
     "dynamics/functions.py": "dynamics/test_robot_dynamics.py",  # abstract; single and batched calls are its two forms
     "dynamics/function_table.py": "dynamics/test_robot_dynamics.py",

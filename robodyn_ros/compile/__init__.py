@@ -17,7 +17,7 @@ from robodyn_ros.compile.operations import (
 )
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile
-from robodyn_ros.compile.tape import Tape, inline, trace
+from robodyn_ros.compile.tape import Tape, trace
 
 __all__ = [
     "Compute",
@@ -37,7 +37,6 @@ __all__ = [
     "equal",
     "greater",
     "greater_equal",
-    "inline",
     "less",
     "less_equal",
     "maximum",

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.compile import c_api
 from robodyn_ros.compile.bound_text import counts_message
+from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.fast_call import METHOD_FLAGS, MethodDefinition
-from robodyn_ros.compile.procedure_form import Form
 from robodyn_ros.compile.program import Program
 from robodyn_ros.errors import InputError
 
@@ -43,12 +43,12 @@ class Bound:
 
     run: Callable[..., None]
 
-    def __init__(self, program: Program, form: Form, name: str) -> None:
-        size = form.text.frame_size
+    def __init__(self, program: Program, form: CompiledProgram, name: str) -> None:
+        size = form.frame_size
         memory = np.zeros(size + max(1, form.word_count)).view(_Memory)
         plain = memory.view(np.ndarray)
         self._views = {variable: form.view(plain, variable) for variable in program.variables}
-        if c_api.obstacle() is None:
+        if c_api.unsupported_reason() is None:
             definition = MethodDefinition(b"run", form.code["entry"], METHOD_FLAGS, b"run\n--\n\nRun the program once.")
             memory.keeps = (form.code, definition)
             make = ctypes.pythonapi.PyCFunction_NewEx
@@ -67,9 +67,9 @@ class Bound:
         self._views[variable][...] = values
 
 
-def _plain_run(form: Form, memory: NDArray[np.float64], message: str, count: int) -> Callable[..., None]:
+def _plain_run(form: CompiledProgram, memory: NDArray[np.float64], message: str, count: int) -> Callable[..., None]:
     """``run`` by way of ctypes."""
-    size = form.text.frame_size
+    size = form.frame_size
     words = memory[size : size + count].view(np.int64)
 
     def run(*counts: int) -> None:

@@ -4,7 +4,7 @@ Code that is called by Python without a wrapper reads arguments and makes result
 CPython it uses documented functions. Of NumPy it uses the leading fields of ``PyArrayObject_fields`` and entries of its
 table of C functions, which together are the binary interface that extension modules compiled long ago rely on. The
 checks below compare each of these with what Python says about a sample array. Where one differs (another interpreter, a
-build without the GIL, a NumPy of the future), nothing is assumed and `obstacle` says why.
+build without the GIL, a NumPy of the future), nothing is assumed and `unsupported_reason` says why.
 """
 
 import ctypes
@@ -70,7 +70,7 @@ def symbols() -> dict[str, int]:
 
 
 @functools.cache
-def obstacle() -> str | None:
+def unsupported_reason() -> str | None:
     """Why compiled code must not use the C interfaces here; None if it may."""
     if sys.implementation.name != "cpython":
         return f"the interpreter is {sys.implementation.name}, not CPython"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.tape import Shape, Tape, inline, trace
+from robodyn_ros.compile.tape import Shape, Tape, trace
 from robodyn_ros.errors import InputError
 
 Mode = Literal["forward", "reverse"]
@@ -70,7 +70,7 @@ def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray],
     if not 0 <= wrt < len(arrays):
         raise InputError(f"derivative_at: wrt: expected the position of one of {len(arrays)} arguments, received {wrt}")
     inputs = {f"argument{position}": array.shape for position, array in enumerate(arrays)}
-    return inline(derivative(trace(function, inputs), f"argument{wrt}"), *arrays)
+    return derivative(trace(function, inputs), f"argument{wrt}")(*arrays)
 
 
 def _shape_of(tape: Tape, names: list[str], alone: bool) -> Shape:

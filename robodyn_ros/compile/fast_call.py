@@ -12,7 +12,7 @@ from typing import Any
 
 from robodyn_ros.compile import c_api
 from robodyn_ros.compile.machine import Code
-from robodyn_ros.compile.tape import Tape
+from robodyn_ros.compile.tape import Shape
 
 METHOD_FLAGS = 0x80 | 0x2  # METH_FASTCALL | METH_KEYWORDS: called with an array of arguments and a tuple of names
 
@@ -43,10 +43,9 @@ class _Otherwise:
         self.definition = definition
 
 
-def entry_text(tape: Tape) -> str:
-    """LLVM text of ``entry``, the CPython function that checks its arguments and calls ``single``."""
-    shapes = list(tape.inputs.values())
-    dimensions = tape.output_shape or (0,)
+def entry_text(shapes: list[Shape], output_shape: Shape) -> str:
+    """LLVM text of ``entry``, the CPython function that checks its arguments and calls ``program``."""
+    dimensions = output_shape or (0,)
     lines = [
         "@numpy_array_type = external global i8",
         "@numpy_float64 = external global i8",
@@ -65,13 +64,13 @@ def entry_text(tape: Tape) -> str:
     pointers = "".join(f"ptr %data{number}, " for number in range(len(shapes)))
     lines += [
         "answer:",
-        f"  %result = call ptr @numpy_new_array(ptr @numpy_array_type, i32 {len(tape.output_shape)}, ptr @shape, "
+        f"  %result = call ptr @numpy_new_array(ptr @numpy_array_type, i32 {len(output_shape)}, ptr @shape, "
         f"i32 {c_api.FLOAT64}, ptr null, ptr null, i32 0, i32 0, ptr null)",
         "  %failed = icmp eq ptr %result, null",
         "  br i1 %failed, label %done, label %compute, !prof !0",
         "compute:",
         *_field("result", "%result", "ptr", c_api.DATA, "out"),
-        f"  call void @single({pointers}ptr %out)",
+        f"  call void @program({pointers}ptr %out)",
         "  br label %done",
         "done:",
         "  ret ptr %result",
@@ -154,9 +153,9 @@ def forwarding_function(name: str, documentation: str, function: Callable[..., A
         function: Called with the same arguments.
 
     Returns:
-        The function; ``function`` itself where `c_api.obstacle` forbids it.
+        The function; ``function`` itself where `c_api.unsupported_reason` forbids it.
     """
-    if c_api.obstacle() is not None:
+    if c_api.unsupported_reason() is not None:
         return function
     # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
     return _built_in(name, documentation, c_api.symbols()["python_call"], function, None)

@@ -43,7 +43,7 @@ class TracedProgram:
     """
 
     def __init__(self, program: Program) -> None:
-        self._program = program
+        self.program = program
         self.tapes: dict[Compute, Tape] = {}
         self.statements = self._fused(program.statements)
         self.results = {statement: self._elements(statement.output_names) for statement in self.tapes}
@@ -68,7 +68,7 @@ class TracedProgram:
     def _joined(self, group: list[Compute]) -> list[Compute]:
         """One computation that does what several do; these themselves if they cannot be traced together."""
         if len(group) > 1:
-            one = _one_after_the_other(self._program, group)
+            one = _one_after_the_other(self.program, group)
             try:
                 self.tapes[one] = self._tape(one)
                 return [one]
@@ -90,13 +90,13 @@ class TracedProgram:
             kept = [position for position, element in enumerate(results) if element in read]
             if len(kept) < len(results):
                 found = True
-                self.tapes[statement] = self.tapes[statement].giving(kept)
+                self.tapes[statement] = self.tapes[statement].with_outputs(kept)
                 self.results[statement] = [results[position] for position in kept]
         return found
 
     def _read_by_program(self) -> set[str]:
         """Variables that others than computations read."""
-        names = set(self._program.outputs)
+        names = set(self.program.outputs)
         for statement in walk(self.statements):
             if isinstance(statement, RepeatWhile):
                 names.add(statement.flag)
@@ -106,18 +106,20 @@ class TracedProgram:
 
     def _elements(self, names: Iterable[str]) -> list[tuple[str, int]]:
         """The elements of variables, one after the other."""
-        shapes = self._program.variables
+        shapes = self.program.variables
         return [(name, position) for name in names for position in range(math.prod(shapes[name]))]
 
     def _tape(self, statement: Compute) -> Tape:
         """All inputs in, the elements of all outputs out, one after the other."""
+        if isinstance(statement.function, Tape):
+            return statement.function
 
         def function(*arrays: Any) -> list[Any]:
-            results = self._program.results(statement, statement.function(*arrays))
+            results = self.program.results(statement, statement.function(*arrays))
             return [element for array in results for element in array.reshape(-1).tolist()]
 
         function.__name__ = str(statement)
-        variables = self._program.variables
+        variables = self.program.variables
         return trace(function, {f"{name} ({place})": variables[name] for place, name in enumerate(statement.inputs)})
 
 

@@ -1,6 +1,5 @@
 """`Kernel`: a traced function as machine code, called from Python."""
 
-import ctypes
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile import c_api
-from robodyn_ros.compile.arguments import in_order, real_array, shape_error
-from robodyn_ros.compile.batch import Batch
-from robodyn_ros.compile.fast_call import documentation, entry_text, python_function
-from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.single_text import single_module
+from robodyn_ros.compile.batch_abi import Arrays, checked_threads, empty_result, in_order, real_array, shape_error
+from robodyn_ros.compile.compiled_program import CompiledProgram
+from robodyn_ros.compile.fast_call import documentation, python_function
+from robodyn_ros.compile.fusion import TracedProgram
+from robodyn_ros.compile.machine import host
+from robodyn_ros.compile.program import Compute, Program
 from robodyn_ros.compile.tape import Shape, Tape, trace
+from robodyn_ros.errors import InputError
 
-SINGLE_LANES = 4
-"""Most lanes for the angles of a single call: 512-bit vectors would halve the rate of the scalar code after them."""
+RESULT = "(result)"
+"""Name of the output variable; no argument of a function can have it."""
 
 
 def compile_function(
@@ -61,7 +61,7 @@ class Kernel:
     """
 
     # A slot for __call__ holds whatever is called, here a function that CPython calls directly.
-    __slots__ = ("__call__", "__weakref__", "_batch", "_batch_lock", "_code", "_direct", "call", "name", "tape")
+    __slots__ = ("__call__", "__weakref__", "_batch", "_batch_lock", "_single", "_traced", "call", "name", "tape")
 
     if TYPE_CHECKING:
 
@@ -71,16 +71,11 @@ class Kernel:
     def __init__(self, tape: Tape, name: str) -> None:
         self.tape = tape
         self.name = name
-        self._batch: Batch | None = None
+        self._batch: CompiledProgram | None = None
         self._batch_lock = threading.Lock()
-        self._direct = c_api.obstacle() is None
-        text = single_module(tape, min(host().lanes, SINGLE_LANES), host().fused)
-        if self._direct:
-            image = compile_module(text + entry_text(tape))
-            self._code = Code(image, ("single", "entry"), c_api.symbols())
-        else:
-            self._code = Code(compile_module(text), ("single",), {})
-        compute: Callable[..., NDArray[np.float64]] = _PlainCall(tape, self._code)
+        self._traced = traced_tape(tape)
+        self._single = CompiledProgram(self._traced, 1, name, in_place=True)
+        compute: Callable[..., NDArray[np.float64]] = _PlainCall(tape, self._single)
         self.call = self.or_else(_CheckingCall(tape, name, self.or_else(compute)))
         self.__call__ = self.call  # type: ignore[method-assign]
 
@@ -95,12 +90,12 @@ class Kernel:
                 each a C-contiguous float64 array of its shape.
             text: `documentation` of the function with all its arguments; None for that of the kernel's alone.
         """
-        if self._direct:
+        if self._single.has_entry:
             if text is None:
                 signature = f"({', '.join(self.tape.inputs)})"
                 about = f"{self.name}, compiled. Takes and returns float64 arrays."
                 text = documentation(self.name, signature, about)
-            return python_function(self._code, self.name, text, otherwise)
+            return python_function(self._single.code, self.name, text, otherwise)
         return otherwise
 
     def batch(
@@ -124,11 +119,50 @@ class Kernel:
             InputError: An array is missing, superfluous, not of real numbers or of another shape, or the numbers of
                 samples differ.
         """
-        if self._batch is None:
-            with self._batch_lock:
-                if self._batch is None:
-                    self._batch = Batch(self.tape, self.name)
-        return self._batch(arrays, named, threads, out)
+        with self._batch_lock:
+            if self._batch is None:
+                self._batch = CompiledProgram(self._traced, host().lanes, self.name)
+        checked_threads(self.name, threads)
+        given = self._samples(arrays, named)
+        samples = len(next(iter(given.values())))
+        result = self._result((samples, *self.tape.output_shape), out)
+        # Threads read and write in blocks: a result that shares memory with an input is computed beside it.
+        overlaps = any(np.may_share_memory(result, array) for array in given.values())
+        target = np.empty(result.shape, np.float64) if overlaps else result
+        self._batch.run_batch(samples, threads, (), given, {RESULT: target})
+        if overlaps:
+            result[...] = target
+        return result
+
+    def _samples(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Arrays:
+        """The arrays of a batch, checked."""
+        given: Arrays = {}
+        for name, shape, value in in_order(self.name, self.tape.inputs, arrays, named):
+            array = real_array(self.name, name, value)
+            if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
+                raise shape_error(self.name, name, ("N", *shape), array.shape)
+            for first, other in given.items():
+                if len(other) != len(array):
+                    raise InputError(
+                        f"{self.name}: expected as many samples in each array, received {len(other)} in {first} and "
+                        f"{len(array)} in {name}"
+                    )
+            given[name] = array
+        if not given:
+            raise InputError(f"{self.name}: has no inputs, so that there is no number of samples; call it for one")
+        return given
+
+    def _result(self, shape: Shape, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """``out``, checked, or a new array."""
+        if out is None:
+            return empty_result(shape)
+        if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.dtype.isnative:
+            raise InputError(f"{self.name}: out: expected a float64 array, received {type(out).__name__}")
+        if out.shape != shape:
+            raise shape_error(self.name, "out", shape, out.shape)
+        if not (out.flags.writeable and out.flags.aligned):
+            raise InputError(f"{self.name}: out: expected a writeable, aligned array")
+        return out
 
     def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str]]:
         """Pickled as tape and name, and compiled anew for the processor where it is loaded."""
@@ -159,13 +193,18 @@ class _CheckingCall:
 class _PlainCall:
     """The compiled function by way of ctypes, for arrays that are as it needs them."""
 
-    __slots__ = ("_code", "_function", "_shape")
+    __slots__ = ("_program", "_shape")
 
-    def __init__(self, tape: Tape, code: Code) -> None:
-        self._shape, self._code = tape.output_shape, code
-        self._function = code.function("single", None, *[ctypes.c_void_p] * (len(tape.inputs) + 1))
+    def __init__(self, tape: Tape, program: CompiledProgram) -> None:
+        self._shape, self._program = tape.output_shape, program
 
     def __call__(self, *arrays: NDArray[np.float64]) -> NDArray[np.float64]:
         result = np.empty(self._shape, np.float64)
-        self._function(*(array.ctypes.data for array in arrays), result.ctypes.data)
+        self._program.function(*(array.ctypes.data for array in arrays), result.ctypes.data)
         return result
+
+
+def traced_tape(tape: Tape) -> TracedProgram:
+    """A program of one computation."""
+    variables = tape.inputs | {RESULT: tape.output_shape}
+    return TracedProgram(Program(variables, [Compute(tape, tape.inputs, RESULT)], tape.inputs, RESULT))

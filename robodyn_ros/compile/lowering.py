@@ -6,31 +6,12 @@ Text is written directly: an object per instruction would cost more time than LL
 from typing import NamedTuple
 
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.partition import Step, partition
+from robodyn_ros.compile.runtime import Runtime, float_type, literal, mangled
+from robodyn_ros.compile.schedule import Step, schedule
 from robodyn_ros.compile.tape import Tape
-from robodyn_ros.compile.trigonometry import float_type, literal, mangled, sincos_function
 
 STORES = 250
 """Most results that are inputs or constants stored in one function."""
-
-DECLARATIONS = "".join(
-    [
-        "declare double @sin(double) nounwind\ndeclare double @cos(double) nounwind\n",
-        *(
-            f"declare double @{row.llvm}({', '.join(['double'] * row.operand_count)}) nounwind\n"
-            for row in op.OPERATIONS
-            if row.lowering == "library"
-        ),
-        '!0 = !{!"branch_weights", i32 1, i32 100000}\n',
-    ]
-)
-"""What every module may refer to."""
-
-
-def vector_attributes(lanes: int) -> str:
-    """Attributes that let a function use vectors of ``lanes`` float64, also where LLVM would prefer narrower ones."""
-    bits = 64 * lanes
-    return f'nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
 
 
 class Place(NamedTuple):
@@ -47,14 +28,14 @@ class Memory(NamedTuple):
         pointers: The LLVM pointers that these places are behind; all are parameters of the functions made.
         inputs: Place of each input element.
         outputs: Place of each element of the result.
-        between: Place of the first value that is kept in between.
+        spill: Place of the first value that is kept in between.
         alignment: Of numbers, or of vectors, in memory [bytes].
     """
 
     pointers: tuple[str, ...]
     inputs: list[Place]
     outputs: list[Place]
-    between: Place
+    spill: Place
     alignment: int
 
 
@@ -64,47 +45,47 @@ class Lowered(NamedTuple):
     Attributes:
         body: The instructions, for a function whose parameters are `Memory.pointers`.
         functions: The tape's own functions that these call.
-        between_count: How many numbers, or vectors, are kept in between.
+        spill_slots: How many numbers, or vectors, are kept in between.
     """
 
     body: str
     functions: str
-    between_count: int
+    spill_slots: int
 
 
-def lower(tape: Tape, memory: Memory, helpers: "Helpers", prefix: str = "") -> Lowered:
+def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "") -> Lowered:
     """Write a tape as LLVM assembly.
 
     Args:
         tape: What to compute.
         memory: Where its inputs and results are; a result may replace an input.
-        helpers: For how many samples, and the functions that the module's tapes share.
+        runtime: For how many samples, and the functions that the module's tapes share.
         prefix: What the names of this tape's own functions begin with, to tell several tapes of a module apart.
     """
     tape = tape.contracted(shared=False)
-    plan = partition(tape, helpers.lanes if helpers.width == 1 else 1)
+    plan = schedule(tape, runtime.lanes if runtime.width == 1 else 1)
     lists = _Lists(tape.codes.tolist(), tape.operands.tolist(), tape.constants.tolist())
     flow = _Flow.of(tape, lists, memory)
     uncomputed = [entry for entry in flow.outputs if lists.codes[entry] <= op.CONSTANT]
     store_count = sum(len(flow.outputs[entry]) for entry in uncomputed)
     slot_count, late = plan.slot_count, []
     if len(plan.pieces) > 1 or store_count > STORES:
-        late = flow.put_aside(Place(memory.between.pointer, memory.between.offset + slot_count))
+        late = flow.put_aside(Place(memory.spill.pointer, memory.spill.offset + slot_count))
         slot_count += len(late)
     stores = [(entry, place) for entry in uncomputed for place in flow.outputs[entry]]
     pieces = []
     # The last of these stores, often the only ones, go into the first piece that computes.
     for start in range(0, max(1, len(stores)), STORES):
-        piece = _Piece(lists, memory, helpers, plan.slots, flow)
+        piece = _Piece(lists, memory, runtime, plan.slots, flow)
         piece.store_uncomputed(stores[start : start + STORES])
         pieces.append(piece)
     for number, steps in enumerate(plan.pieces):
         if number > 0:
-            pieces.append(_Piece(lists, memory, helpers, plan.slots, flow))
+            pieces.append(_Piece(lists, memory, runtime, plan.slots, flow))
         for step in steps:
             pieces[-1].add(step, plan.sines, plan.cosines)
     for start in range(0, len(late), STORES):
-        pieces.append(_Piece(lists, memory, helpers, plan.slots, flow))
+        pieces.append(_Piece(lists, memory, runtime, plan.slots, flow))
         pieces[-1].copy(late[start : start + STORES])
     texts = ["\n".join(piece.lines) for piece in pieces]
     if len(texts) == 1:
@@ -112,7 +93,7 @@ def lower(tape: Tape, memory: Memory, helpers: "Helpers", prefix: str = "") -> L
     parameters = ", ".join(f"ptr noalias %{pointer}" for pointer in memory.pointers)
     arguments = ", ".join(f"ptr %{pointer}" for pointer in memory.pointers)
     functions = [
-        f"define internal void @{prefix}piece{number}({parameters}) noinline {helpers.attributes} {{\n{text}\n"
+        f"define internal void @{prefix}piece{number}({parameters}) noinline {runtime.attributes} {{\n{text}\n"
         "  ret void\n}\n"
         for number, text in enumerate(texts)
     ]
@@ -166,81 +147,17 @@ class _Flow(NamedTuple):
         return copies
 
 
-class Helpers:
-    """The functions that instructions call, written when first needed.
-
-    Args:
-        width: Samples computed at once: 1, or a vector of as many.
-        lanes: Angles whose sine and cosine a single sample gathers into one vector.
-        fused: Whether the processor has a fused multiply-add.
-
-    Attributes:
-        width: Samples computed at once.
-        lanes: Angles that a single sample gathers.
-        fused: Whether the processor has a fused multiply-add.
-        attributes: LLVM's attributes for all functions.
-    """
-
-    def __init__(self, width: int, lanes: int, fused: bool) -> None:
-        self.width, self.lanes = width, lanes
-        self.attributes = vector_attributes(lanes)
-        self.fused = fused
-        self._functions: dict[str, str] = {}
-
-    def text(self) -> str:
-        """All that were needed so far."""
-        return "".join(self._functions.values())
-
-    def sincos(self, width: int) -> str:
-        """Name of the function for sine and cosine of so many angles."""
-        name = f"sincos{width}"
-        if name not in self._functions:
-            # A single sample has few, in a row with what needs them; in a batch the call is shared by all lanes.
-            inlined = "alwaysinline" if self.width == 1 else "noinline"
-            self._functions[name] = sincos_function(width, self.fused, inlined, self.attributes)
-        return name
-
-    def library(self, code: int) -> str:
-        """Name of the function that calls the C library for each lane."""
-        function, width, kind = op.OPERATIONS[code].llvm, self.width, float_type(self.width)
-        if width == 1:
-            return function
-        name = f"{function}_lanes"
-        if name not in self._functions:
-            count = op.OPERATIONS[code].operand_count
-            lines, result = [], "poison"
-            for lane in range(width):
-                given = []
-                for operand in range(count):
-                    lines.append(f"  %x{lane}_{operand} = extractelement {kind} %x{operand}, i32 {lane}")
-                    given.append(f"double %x{lane}_{operand}")
-                lines.append(f"  %y{lane} = call double @{function}({', '.join(given)})")
-                lines.append(f"  %r{lane} = insertelement {kind} {result}, double %y{lane}, i32 {lane}")
-                result = f"%r{lane}"
-            parameters = ", ".join(f"{kind} %x{operand}" for operand in range(count))
-            self._functions[name] = "\n".join(
-                [
-                    f"define internal {kind} @{name}({parameters}) noinline {self.attributes} {{",
-                    *lines,
-                    f"  ret {kind} {result}",
-                    "}",
-                    "",
-                ]
-            )
-        return name
-
-
 class _Piece:
     """The instructions of one piece."""
 
     def __init__(
-        self, lists: _Lists, memory: Memory, helpers: Helpers, slots: dict[int, int], flow: _Flow
+        self, lists: _Lists, memory: Memory, runtime: Runtime, slots: dict[int, int], flow: _Flow
     ) -> None:
         self.lines: list[str] = []
         self._codes, self._operands, self._constants = lists
-        self._memory, self._helpers, self._slots = memory, helpers, slots
+        self._memory, self._runtime, self._slots = memory, runtime, slots
         self._readers, self._outputs = flow
-        self._width, self._kind = helpers.width, float_type(helpers.width)
+        self._width, self._kind = runtime.width, float_type(runtime.width)
         self._names: dict[int, str] = {}
         self._truths: dict[int, str] = {}  # of comparisons, before they become numbers
         self._addresses = 0
@@ -283,7 +200,7 @@ class _Piece:
                 if code == op.INPUT:
                     place = memory.inputs[self._operands[entry][0]]
                 else:
-                    place = Place(memory.between.pointer, memory.between.offset + self._slots[entry])
+                    place = Place(memory.spill.pointer, memory.spill.offset + self._slots[entry])
                 address, name = self._address(place), f"%v{entry}"
                 self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {memory.alignment}")
             self._names[entry] = name
@@ -293,8 +210,8 @@ class _Piece:
         """Keep the value of an entry wherever it is needed."""
         self._names[entry] = name
         if entry in self._slots:
-            between = self._memory.between
-            self._store(Place(between.pointer, between.offset + self._slots[entry]), name)
+            spill = self._memory.spill
+            self._store(Place(spill.pointer, spill.offset + self._slots[entry]), name)
         if entry in self._outputs:
             self._store_outputs(entry, name)
 
@@ -323,7 +240,7 @@ class _Piece:
         if row.lowering == "intrinsic" or row.lowering == "library":
             given = ", ".join(f"{kind} {value}" for value in values)
             if row.lowering == "library":
-                return f"call {kind} @{self._helpers.library(code)}({given})"
+                return f"call {kind} @{self._runtime.library(code)}({given})"
             return f"call {kind} @{row.llvm}.{mangled(self._width)}({given})"
         if row.lowering == "comparison":
             self._truths[entry] = f"{name}t"
@@ -333,7 +250,7 @@ class _Piece:
     def _sum_of_product(self, code: int, name: str, a: str, b: str, c: str) -> str:
         """A sum or difference of a product and a number, rounded once where the processor can."""
         kind = self._kind
-        if not self._helpers.fused:
+        if not self._runtime.fused:
             self.lines.append(f"  {name}p = fmul {kind} {a}, {b}")
             instruction = "fadd" if code == op.MULTIPLY_ADD else "fsub"
             operands = (c, f"{name}p") if code == op.SUBTRACT_PRODUCT else (f"{name}p", c)
@@ -374,7 +291,7 @@ class _Piece:
                 append(f"  %x{angle} = insertelement {float_type(width)} {packed}, double {value}, i32 {lane}")
                 packed = f"%x{angle}"
         kind = float_type(width)
-        append(f"  %t{label} = call {{{kind}, {kind}}} @{self._helpers.sincos(width)}({kind} {packed})")
+        append(f"  %t{label} = call {{{kind}, {kind}}} @{self._runtime.sincos(width)}({kind} {packed})")
         for place, (letter, of) in enumerate((("s", sines), ("c", cosines))):
             append(f"  %{letter}{letter}{label} = extractvalue {{{kind}, {kind}}} %t{label}, {place}")
             for lane, angle in enumerate(angles):

@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.arguments import real_array, shape_error
+from robodyn_ros.compile.batch_abi import Arrays, checked_threads, empty_result, real_array, shape_error
 from robodyn_ros.compile.bound import Bound
+from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.interpreter import interpret
 from robodyn_ros.compile.machine import host
-from robodyn_ros.compile.procedure_form import Form
 from robodyn_ros.compile.program import Program, Rows, Statement
-from robodyn_ros.compile.samples import RowWords, checked_threads, share_samples
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
-
-Arrays = dict[str, NDArray[np.float64]]
 
 
 def compile_procedure(
@@ -64,8 +61,7 @@ class Procedure:
         self.program, self.name = program, name
         self._traced = TracedProgram(program)
         self._lock = threading.Lock()
-        self._single: Form | None = None
-        self._batch: Form | None = None
+        self._compiled_for: dict[int, CompiledProgram] = {}  # by samples in a block
 
     @property
     def tapes(self) -> tuple[Tape, ...]:
@@ -85,20 +81,15 @@ class Procedure:
         Raises:
             InputError: An argument is missing, superfluous, not of real numbers, or of another shape.
         """
-        form, program = self._single_form(), self.program
+        compiled, program = self._compiled(1), self.program
         counts, arrays = self._arguments(given, None)
-        frame = np.zeros(form.text.frame_size)
+        frame = np.zeros(compiled.frame_size)
         for name in program.inputs:
-            form.view(frame, name)[...] = arrays[name]
+            compiled.view(frame, name)[...] = arrays[name]
         records = {name: np.empty(self._rows(rows, counts)) for name, rows in program.records.items()}
         sequences = {name: np.ascontiguousarray(arrays[name]) for name in program.sequences}
-        words = np.zeros(form.word_count, np.int64)
-        words[: len(counts)] = list(counts.values())
-        for role, by_name in (("sequence", sequences), ("record", records)):
-            for name, array in by_name.items():
-                words[form.array_word(role, name)] = array.ctypes.data
-        form.function(frame.ctypes.data, words.ctypes.data)
-        return {name: form.view(frame, name).copy() for name in program.outputs} | records
+        compiled.run(frame, counts.values(), sequences, records)
+        return {name: compiled.view(frame, name).copy() for name in program.outputs} | records
 
     def batch(self, *, threads: int = 1, **given: Any) -> Arrays:
         """Run the program for many samples at once; the GIL is released meanwhile.
@@ -116,20 +107,11 @@ class Procedure:
         """
         checked_threads(self.name, threads)
         samples = self._samples(given)
-        form, program = self._batch_form(), self.program
+        compiled, program = self._compiled(host().lanes), self.program
         counts, arrays = self._arguments(given, samples)
-        results = {name: np.empty((samples, *program.variables[name])) for name in program.outputs}
+        results = {name: empty_result((samples, *program.variables[name])) for name in program.outputs}
         records = {name: np.empty((samples, *self._rows(rows, counts))) for name, rows in program.records.items()}
-        by_role = {"sequence": arrays, "record": records, "input": arrays, "output": results}
-        described = RowWords()
-        for role, name in form.text.arrays:
-            described.add(by_role[role][name], steps=role in ("sequence", "record"))
-        layout = np.array([*counts.values(), *described.words], dtype=np.int64)
-
-        def compute(first: int, last: int, memory: int) -> None:
-            form.function(first, last, layout.ctypes.data, memory)
-
-        share_samples(samples, host().lanes, threads, form.text.frame_size * host().lanes, compute)
+        compiled.run_batch(samples, threads, counts.values(), arrays, results | records)
         return results | records
 
     def interpret(self, **given: Any) -> Arrays:
@@ -151,7 +133,7 @@ class Procedure:
         """
         if self.program.sequences or self.program.records:
             raise InputError(f"{self.name}: has sequences or records, which need a call instead of bind()")
-        bound = Bound(self.program, self._single_form(), self.name)
+        bound = Bound(self.program, self._compiled(1), self.name)
         for name, value in inputs.items():
             if name not in self.program.inputs:
                 raise InputError(f"{self.name}: expected inputs ({', '.join(self.program.inputs)}), received {name}")
@@ -207,17 +189,11 @@ class Procedure:
         count = counts[rows.rounds] if isinstance(rows.rounds, str) else rows.rounds
         return (count // rows.every, *self.program.variables[rows.variable])
 
-    def _single_form(self) -> Form:
+    def _compiled(self, width: int) -> CompiledProgram:
         with self._lock:
-            if self._single is None:
-                self._single = Form(self.program, self._traced, 1, self.name)
-            return self._single
-
-    def _batch_form(self) -> Form:
-        with self._lock:
-            if self._batch is None:
-                self._batch = Form(self.program, self._traced, host().lanes, self.name)
-            return self._batch
+            if width not in self._compiled_for:
+                self._compiled_for[width] = CompiledProgram(self._traced, width, self.name)
+            return self._compiled_for[width]
 
 
 def _count(procedure: str, name: str, given: Any) -> int:

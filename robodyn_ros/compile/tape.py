@@ -60,7 +60,7 @@ class Tape:
         """Positions among all input elements of those that the tape reads."""
         return set(self.operands[self.codes == op.INPUT, 0].tolist())
 
-    def giving(self, elements: Sequence[int]) -> "Tape":
+    def with_outputs(self, elements: Sequence[int]) -> "Tape":
         """The same with some elements of the result only, and without what only the others need.
 
         Args:
@@ -102,8 +102,31 @@ class Tape:
             difference = op.SUBTRACT_PRODUCT if place else op.MULTIPLY_SUBTRACT
             codes[of] = np.where(self.codes[of] == op.ADD, op.MULTIPLY_ADD, difference)
         tape = Tape(self.inputs, self.output_shape, codes, operands, self.constants, self.outputs)
-        live = tape.giving(range(len(self.outputs)))
+        live = tape.with_outputs(range(len(self.outputs)))
         return Tape(self.inputs, self.output_shape, live.codes, live.operands, live.constants, live.outputs)
+
+    def __call__(self, *arrays: Any) -> np.ndarray:
+        """Evaluate the tape on floats, or record it on traced values as part of another trace.
+
+        Args:
+            *arrays: One per input, of its shape.
+
+        Returns:
+            Shape ``output_shape``, of floats if all arrays are.
+
+        Raises:
+            InputError: An array is missing, superfluous, or of another shape.
+        """
+        given = [np.asarray(array) for array in arrays]
+        if all(array.dtype != object for array in given):
+            return self.evaluate(*given)
+        if [array.shape for array in given] != list(self.inputs.values()):
+            shapes = ", ".join(str(array.shape) for array in given)
+            raise InputError(f"tape: expected arrays of the shapes {self.inputs}, received {shapes}")
+        values = self.values([element for array in given for element in array.reshape(-1)])
+        result = np.empty(len(self.outputs), dtype=object)
+        result[:] = [values[entry] for entry in self.outputs.tolist()]
+        return result.reshape(self.output_shape)
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}{list(shape)}" for name, shape in self.inputs.items())
@@ -160,31 +183,6 @@ class Tape:
         for position, entry in enumerate(self.outputs.tolist()):
             result[..., position] = values[entry]
         return result.reshape((*leading, *self.output_shape))
-
-
-def inline(tape: Tape, *arrays: np.ndarray) -> np.ndarray:
-    """Evaluate a tape on floats, or record it on traced values as part of another trace.
-
-    Args:
-        tape: The tape.
-        *arrays: One per input, of its shape.
-
-    Returns:
-        Shape ``tape.output_shape``, of floats if all arrays are.
-
-    Raises:
-        InputError: An array is missing, superfluous, or of another shape.
-    """
-    given = [np.asarray(array) for array in arrays]
-    if all(array.dtype != object for array in given):
-        return tape.evaluate(*given)
-    if [array.shape for array in given] != list(tape.inputs.values()):
-        shapes = ", ".join(str(array.shape) for array in given)
-        raise InputError(f"tape: expected arrays of the shapes {tape.inputs}, received {shapes}")
-    values = tape.values([element for array in given for element in array.reshape(-1)])
-    result = np.empty(len(tape.outputs), dtype=object)
-    result[:] = [values[entry] for entry in tape.outputs.tolist()]
-    return result.reshape(tape.output_shape)
 
 
 def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile.arguments import in_order, real_array, shape_error
+from robodyn_ros.compile.batch_abi import in_order, real_array, shape_error
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 

@@ -3,8 +3,7 @@ import threading
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import batch, batch_text, compile_function
-from robodyn_ros.compile.batch import Batch
+from robodyn_ros.compile import batch_abi, compile_function
 from robodyn_ros.compile.machine import host
 from robodyn_ros.errors import InputError
 
@@ -71,7 +70,7 @@ def test_any_layout(kernel, layout, count):
 @pytest.fixture
 def streaming(monkeypatch):
     """Results of any size go around the caches."""
-    monkeypatch.setattr(batch, "STREAMED", 0)
+    monkeypatch.setattr(batch_abi, "STREAMED_BYTES", 0)
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -79,7 +78,7 @@ def streaming(monkeypatch):
 def test_results_that_go_around_the_caches(kernel, count, threads, streaming):
     samples = arrays(count)
     result = kernel.batch(*samples, threads=threads)
-    assert result.ctypes.data % batch.LINE == 0 or count == 0
+    assert result.ctypes.data % batch_abi.CACHE_LINE == 0 or count == 0
     np.testing.assert_allclose(result, reference(samples), rtol=1e-12, atol=1e-14)
 
 
@@ -95,7 +94,7 @@ def test_results_that_go_around_the_caches_in_an_array_of_the_callers(kernel, la
 
 def test_large_results_go_around_the_caches():
     kernel = compile_function(lambda x: np.outer(x, x), {"x": (7,)})
-    x = np.random.default_rng(0).normal(size=(batch.STREAMED // (8 * 49) + 5, 7))
+    x = np.random.default_rng(0).normal(size=(batch_abi.STREAMED_BYTES // (8 * 49) + 5, 7))
     np.testing.assert_array_equal(kernel.batch(x), np.einsum("ki,kj->kij", x, x))
 
 
@@ -159,7 +158,7 @@ def test_calls_from_several_threads_do_not_meet():
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_every_vector_width(monkeypatch, lanes):
     """Wider vectors than the processor has are split by LLVM: slower, but the same numbers."""
-    monkeypatch.setattr("robodyn_ros.compile.batch.host", lambda: host()._replace(lanes=lanes))
+    monkeypatch.setattr("robodyn_ros.compile.kernel.host", lambda: host()._replace(lanes=lanes))
     kernel = compile_function(function, SHAPES)
     for count in (1, 7, 24):
         samples = arrays(count)
@@ -224,10 +223,3 @@ def test_bad_result_array(kernel):
 def test_a_function_without_inputs_has_no_batch():
     with pytest.raises(InputError, match="has no inputs"):
         compile_function(lambda: np.ones(3), {}).batch()
-
-
-def test_module_text_fits_its_memory(kernel):
-    """The working memory holds whole squares of every array."""
-    _, vectors = batch_text.batch_module(kernel.tape, 8, fused=True)
-    assert vectors >= 16 + 16 + 8
-    assert Batch(kernel.tape, "again")((*arrays(3),), {}, 1, None).shape == (3, 2, 4)

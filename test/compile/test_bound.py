@@ -20,7 +20,7 @@ PROGRAM = [
 @pytest.fixture(params=["direct", "by way of ctypes"])
 def procedure(request, monkeypatch):
     if request.param != "direct":
-        monkeypatch.setattr(c_api, "obstacle", lambda: "told so by the test")
+        monkeypatch.setattr(c_api, "unsupported_reason", lambda: "told so by the test")
     procedure = compile_procedure({"q": (3,), "v": (3,), "n": ()}, PROGRAM, ["q", "v"], ["q", "v", "n"], name="spin")
     assert (type(procedure.bind().run) is type(len)) == (request.param == "direct")
     return procedure

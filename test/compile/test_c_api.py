@@ -10,12 +10,12 @@ from robodyn_ros.compile import c_api
 
 @pytest.fixture
 def unasked():
-    """`obstacle` without what it remembers."""
-    return c_api.obstacle.__wrapped__
+    """`unsupported_reason` without what it remembers."""
+    return c_api.unsupported_reason.__wrapped__
 
 
 def test_this_python_and_numpy_are_as_assumed():
-    assert c_api.obstacle() is None
+    assert c_api.unsupported_reason() is None
 
 
 def test_other_interpreters_are_left_alone(unasked, monkeypatch):

@@ -28,7 +28,7 @@ SHAPES = {"q": (3,), "matrix": (2, 3), "gain": ()}
 def kernel(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param != "direct":
-            patch.setattr(c_api, "obstacle", lambda: "told so by the test")
+            patch.setattr(c_api, "unsupported_reason", lambda: "told so by the test")
         kernel = compile_function(function, SHAPES, name="sample")
     assert (type(kernel.call) is type(len)) == (request.param == "direct")
     return kernel

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import compile_function, lowering, trace
-from robodyn_ros.compile.single_text import single_module
+from robodyn_ros.compile import compile_function, lowering
 
 
 def mostly_constant(x):
@@ -15,10 +14,6 @@ def mostly_constant(x):
     return result
 
 
-def function_count(function):
-    return single_module(trace(function, {"x": (3,)}), 4, False).count("define internal void @")
-
-
 @pytest.mark.parametrize("at_once", [1, 250, 1189, 10_000])
 def test_results_without_operations_are_stored(monkeypatch, at_once):
     monkeypatch.setattr(lowering, "STORES", at_once)
@@ -27,8 +22,3 @@ def test_results_without_operations_are_stored(monkeypatch, at_once):
     expected = np.array([mostly_constant(sample) for sample in samples], dtype=float)
     np.testing.assert_array_equal(kernel.batch(samples), expected)
     np.testing.assert_array_equal([kernel(sample) for sample in samples], expected)
-
-
-def test_many_stores_are_spread_over_functions():
-    assert function_count(mostly_constant) == 5  # 1191 stores, 250 in each
-    assert function_count(lambda x: [x[0] * x[1], 1.0, x[0]]) == 0  # all in the body

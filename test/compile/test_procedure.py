@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
-from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, lowering, partition
+from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, lowering, schedule
 from robodyn_ros.compile.machine import host
 from robodyn_ros.errors import CompileError, InputError
 
@@ -295,7 +295,7 @@ def test_all_is_read_before_anything_changes(name, at_once, monkeypatch):
         {"x": (13,), "y": (13,)}, [Repeat("n", [Compute(swap, ("x", "y"), ("x", "y"))])], ["x", "y"], ["x", "y"]
     )
     if swap is many_operations:
-        assert procedure.tapes[0].operation_count > partition.LONGEST
+        assert procedure.tapes[0].operation_count > schedule.LONGEST
     x, y = np.random.default_rng(1).normal(size=(2, 5, 13))
     for n in (1, 2):
         given = {"x": x, "y": y, "n": n}

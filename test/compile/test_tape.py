@@ -119,7 +119,7 @@ def test_a_part_of_the_result_takes_a_part_of_the_operations():
     x, y = np.array([0.3, 0.4]), np.array([1.5, -0.2])
     whole = tape.evaluate(x, y)
     for elements, operations, read in (([1], 1, {1, 2}), ([4, 0, 0], 2, {0, 3}), ([3], 0, set()), ([], 0, set())):
-        part = tape.giving(elements)
+        part = tape.with_outputs(elements)
         np.testing.assert_array_equal(part.evaluate(x, y), whole[elements])
         assert part.operation_count == operations
         assert part.inputs_read == read
@@ -149,4 +149,4 @@ def test_contraction_joins_products_with_sums():
 
 def test_an_input_beyond_the_length_of_a_part_of_the_tape():
     tape = trace(lambda x: [x[0] + x[1], x[40]], {"x": (41,)})
-    np.testing.assert_array_equal(tape.giving([1]).evaluate(np.arange(41.0)), [40.0])
+    np.testing.assert_array_equal(tape.with_outputs([1]).evaluate(np.arange(41.0)), [40.0])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile.arguments import in_order, real_array, shape_error
+from robodyn_ros.compile.batch_abi import in_order, real_array, shape_error
 from robodyn_ros.errors import InputError
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import compile_function, partition, trace, where
+from robodyn_ros.compile import compile_function, schedule, trace, where
 
 
 def long_function(x):
@@ -16,8 +16,8 @@ def long_function(x):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(partition, "LONGEST", 40)
-    monkeypatch.setattr(partition, "PIECE", 25)
+    monkeypatch.setattr(schedule, "LONGEST", 40)
+    monkeypatch.setattr(schedule, "PIECE", 25)
 
 
 def test_pieces_compute_the_same(small_pieces):
@@ -40,7 +40,7 @@ def breadth_first_function(x):
 @pytest.mark.parametrize("function", [long_function, breadth_first_function])
 def test_values_keep_their_place_until_their_last_use(small_pieces, function):
     tape = trace(function, {"x": (5,)})
-    plan = partition.partition(tape, 4)
+    plan = schedule.schedule(tape, 4)
     assert len(plan.pieces) > 5
     # A run on paper: what is in each place, and whether every operand is at hand when a step needs it.
     memory = {}
@@ -60,19 +60,19 @@ def test_values_keep_their_place_until_their_last_use(small_pieces, function):
 def test_values_are_computed_shortly_before_their_use(small_pieces):
     tape = trace(breadth_first_function, {"x": (5,)})
     # In the order of the loops it would be half of them.
-    assert len(partition.partition(tape, 4).slots) < 0.3 * tape.operation_count
+    assert len(schedule.schedule(tape, 4).slots) < 0.3 * tape.operation_count
     kernel = compile_function(breadth_first_function, {"x": (5,)})
     x = np.random.default_rng(8).normal(size=5)
     np.testing.assert_allclose(kernel(x), breadth_first_function(x), rtol=1e-12)
 
 
 def test_short_tapes_stay_whole():
-    plan = partition.partition(trace(long_function, {"x": (5,)}), 4)
+    plan = schedule.schedule(trace(long_function, {"x": (5,)}), 4)
     assert len(plan.pieces) == 1
     assert plan.slots == {}
 
 
 def test_independent_angles_are_computed_together():
     tape = trace(lambda q: np.cos(np.sin(q) + q.sum()), {"q": (6,)})
-    groups = [step for piece in partition.partition(tape, 4).pieces for step in piece if isinstance(step, tuple)]
+    groups = [step for piece in schedule.schedule(tape, 4).pieces for step in piece if isinstance(step, tuple)]
     assert [len(group) for group in groups] == [4, 2, 4, 2]

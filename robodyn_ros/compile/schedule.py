@@ -21,7 +21,7 @@ Step = int | tuple[int, ...]
 """A tape entry to compute, or several whose sine and cosine are computed together."""
 
 
-class Partition(NamedTuple):
+class Schedule(NamedTuple):
     """The pieces of a tape.
 
     Attributes:
@@ -41,7 +41,7 @@ class Partition(NamedTuple):
     cosines: dict[int, int]
 
 
-def partition(tape: Tape, angles_at_once: int) -> Partition:
+def schedule(tape: Tape, angles_at_once: int) -> Schedule:
     """Cut a tape into pieces.
 
     Args:
@@ -109,7 +109,7 @@ def _steps(
     return steps
 
 
-def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Partition:
+def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Schedule:
     """The steps in pieces, with places for what these hand on."""
     sines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.SIN}
     cosines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.COS}
@@ -132,7 +132,7 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Part
             for entry in made:
                 made_in[entry] = number
     slots, count = _slots(len(pieces), made_in, last_use)
-    return Partition(pieces, slots, count, load_count, sines, cosines)
+    return Schedule(pieces, slots, count, load_count, sines, cosines)
 
 
 def _slots(piece_count: int, made_in: dict[int, int], last_use: dict[int, int]) -> tuple[dict[int, int], int]:

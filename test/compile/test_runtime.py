@@ -5,7 +5,7 @@ import pytest
 
 from robodyn_ros.compile import Kernel, compile_function
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.trigonometry import COSINE, HALF_PI_PARTS, LARGEST_ANGLE, SINE, sincos_function
+from robodyn_ros.compile.runtime import COSINE, HALF_PI_PARTS, LARGEST_ANGLE, SINE, sincos_function
 
 ANGLES = 16
 

@@ -1,0 +1,184 @@
+"""From a caller's arrays to compiled code: checks of the arguments, the words that describe arrays, and threads."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.compile.tape import Shape
+from robodyn_ros.errors import InputError
+
+Arrays = dict[str, NDArray[np.float64]]
+
+ROW_WORDS = 5
+"""Words that describe the rows of an array to code for blocks of samples: the address of the first row; the distance of
+rows [bytes]; the address of a table with the distance of each element from its row's first [bytes], or 0 if elements
+are adjacent; the distance from one row of a sample to its next [bytes]; 1 if rows are written around the caches."""
+
+STREAMED_BYTES = 8 * 2**20
+"""Size from which results are written around the caches, which would not hold them until they are read."""
+
+CACHE_LINE = 64
+"""Bytes in a line of the cache."""
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
+    """An aligned float64 array in this machine's byte order; ``given`` itself if it is one.
+
+    Args:
+        function: Name of the called function, for the message.
+        name: Name of the argument, for the message.
+        given: An array or nested sequences of real numbers.
+
+    Raises:
+        InputError: It holds something other than real numbers.
+    """
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"dtype {array.dtype}")
+        if array.dtype.kind == "O":  # NumPy would read None as NaN and "1" as 1
+            for element in array.flat:
+                if not isinstance(element, Real):
+                    raise TypeError(f"an element is {type(element).__name__}")
+        return array if array.dtype == _FLOAT64 and array.flags.aligned else array.astype(_FLOAT64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{function}: {name}: expected real numbers, received {type(given).__name__} ({error})"
+        ) from error
+
+
+def in_order(
+    function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any]
+) -> Iterable[tuple[str, Shape, Any]]:
+    """Name, shape and argument of each input, some given by position and the rest by name.
+
+    Raises:
+        InputError: One is missing, superfluous, unknown, or given twice.
+    """
+    names = list(inputs)
+    late = names[len(positional) :]
+    if len(positional) > len(names) or sorted(named) != sorted(late):
+        received = ", ".join([f"{len(positional)} by position", *(f"{name} by name" for name in named)])
+        raise InputError(f"{function}: expected {len(names)} arrays ({', '.join(names)}), received {received}")
+    given = [*positional, *(named[name] for name in late)]
+    return ((name, inputs[name], value) for name, value in zip(names, given, strict=True))
+
+
+def shape_error(function: str, name: str, expected: Iterable[object], received: Shape) -> InputError:
+    """The error for an argument of another shape."""
+    dimensions = [str(length) for length in expected]
+    text = ", ".join(dimensions) + ("," if len(dimensions) == 1 else "")
+    return InputError(f"{function}: {name}: expected shape ({text}), received {received}")
+
+
+def checked_threads(function: str, threads: Any) -> int:
+    """The number of threads, if it is an integer of 1 or more.
+
+    Args:
+        function: Name of the called function, for the message.
+        threads: The argument.
+
+    Raises:
+        InputError: It is not.
+    """
+    if not isinstance(threads, int) or threads < 1:
+        raise InputError(f"{function}: threads: expected an integer of 1 or more, received {threads!r}")
+    return threads
+
+
+def empty_result(shape: Shape) -> NDArray[np.float64]:
+    """A new array; if it is large, it begins with a line of the cache, as streaming needs it."""
+    size = math.prod(shape)
+    if 8 * size < STREAMED_BYTES:
+        return np.empty(shape, np.float64)
+    memory = np.empty(size + CACHE_LINE // 8 - 1, np.float64)
+    start = -memory.ctypes.data % CACHE_LINE // 8
+    return memory[start : start + size].reshape(shape)
+
+
+class RowWords:
+    """The words for some arrays; they are valid as long as this object and the arrays exist.
+
+    Attributes:
+        words: `ROW_WORDS` for each array that was added.
+    """
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self._tables: list[NDArray[np.int64] | None] = []  # whose addresses are among the words
+
+    def add(self, array: NDArray[np.float64], *, steps: bool, result: bool) -> None:
+        """Describe an array.
+
+        Args:
+            array: Its first axis numbers the samples.
+            steps: Whether the second one numbers rows of the same sample.
+            result: Whether code writes one row per sample.
+        """
+        table = _element_distances(array, 2 if steps else 1)
+        self._tables.append(table)
+        later = array.strides[1] if steps else 0
+        streamed = int(result and array.nbytes >= STREAMED_BYTES)
+        self.words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, later, streamed]
+
+
+def _element_distances(array: NDArray[np.float64], axes: int) -> NDArray[np.int64] | None:
+    """Distance of each element from its row's first [bytes], flattened in C order; None if elements are adjacent.
+
+    Args:
+        array: Rows.
+        axes: How many of the first axes number the rows.
+    """
+    shape, strides, following = array.shape[axes:], array.strides[axes:], 8
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length > 1 and stride != following:
+            break
+        following *= length
+    else:
+        return None
+    steps = np.meshgrid(
+        *(np.arange(length) * stride for length, stride in zip(shape, strides, strict=True)), indexing="ij"
+    )
+    return np.sum(steps, axis=0, dtype=np.int64).reshape(-1)
+
+
+def share_samples(
+    samples: int, width: int, threads: int, memory_size: int, compute: Callable[[int, int, int], None]
+) -> None:
+    """Let threads compute samples; each takes neighbouring ones, in whole blocks.
+
+    Args:
+        samples: Number of samples.
+        width: Samples in a block.
+        threads: Number of threads, this one included.
+        memory_size: Size of each thread's memory [float64].
+        compute: Computes the samples from its first argument to before its second, with memory at the address of its
+            third, which is aligned to a vector.
+    """
+    blocks = -(-samples // width)
+    ends = [min(samples, blocks * part // threads * width) for part in range(threads + 1)]
+    parts = [
+        (first, last, np.empty(memory_size + width, np.float64)) for first, last in pairwise(ends) if first < last
+    ]
+
+    def run(first: int, last: int, memory: NDArray[np.float64]) -> None:
+        address = memory.ctypes.data
+        compute(first, last, address + -address % (8 * width))
+
+    if len(parts) < 2:
+        for part in parts:
+            run(*part)
+        return
+    with ThreadPoolExecutor(len(parts) - 1) as pool:
+        others = [pool.submit(run, *part) for part in parts[1:]]
+        run(*parts[0])
+        for other in others:
+            other.result()

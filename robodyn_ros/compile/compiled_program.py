@@ -1,0 +1,433 @@
+"""Machine code of a traced program: its statements as LLVM assembly, compiled and linked.
+
+All variables are in one piece of memory, the frame, behind the LLVM pointer ``block``: one number for each element, or
+one vector with a sample per lane. A second piece, the words, holds the counts of loops and descriptions of the caller's
+arrays. A program of one computation can instead work in place, on the caller's arrays.
+"""
+
+import ctypes
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.compile import bound_text, c_api, fast_call
+from robodyn_ros.compile.batch_abi import ROW_WORDS, Arrays, RowWords, share_samples
+from robodyn_ros.compile.fusion import TracedProgram
+from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
+from robodyn_ros.compile.machine import Code, compile_module, host
+from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile, Statement, walk
+from robodyn_ros.compile.runtime import Runtime, float_type, literal, mover_call
+from robodyn_ros.compile.tape import Tape
+
+SINGLE_LANES = 4
+"""Most lanes for the angles of a single call: 512-bit vectors would halve the rate of the scalar code after them."""
+
+
+class ProgramText:
+    """A module with the exported function of a program.
+
+    ==========  ================================================  ==============================================
+    samples     function                                          words after the counts
+    ==========  ================================================  ==============================================
+    one         ``program(block, words)``                         `ROW_WORDS` for each sequence and record, of
+                                                                  which only the first, the address, is read
+    in place    ``program(in0, in1, ..., out0)``                  there are no words
+    blocks      ``batch(first, end, words, block)``               `ROW_WORDS` for each sequence, record, input
+                                                                  and output
+    ==========  ================================================  ==============================================
+
+    Args:
+        traced: The program.
+        width: Samples in a block; 1 for one sample.
+        in_place: Read inputs from and write outputs to the caller's arrays; for one sample and one computation.
+
+    Attributes:
+        text: The module.
+        places: Where each variable begins.
+        frame_size: Size of the frame [numbers, or vectors].
+        arrays: Role (sequence, record, input or output) and name of each array that the words describe.
+    """
+
+    def __init__(self, traced: TracedProgram, width: int, in_place: bool = False) -> None:
+        self._traced, self._program, self._width = traced, traced.program, width
+        lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
+        self._runtime, self._kind = Runtime(width, lanes, host().fused), float_type(width)
+        self._sizes = {name: math.prod(shape) for name, shape in self._program.variables.items()}
+        self._lines: list[str] = []
+        self._fresh = 0
+        self.frame_size = 0
+        self.arrays: list[tuple[str, str]] = []
+        if in_place:
+            self.places = {name: Place(f"in{number}", 0) for number, name in enumerate(self._program.inputs)}
+            self.places |= {name: Place(f"out{number}", 0) for number, name in enumerate(self._program.outputs)}
+            body = self._in_place()
+        else:
+            self.places = {name: self._reserve(size) for name, size in self._sizes.items()}
+            described = {"sequence": tuple(self._program.sequences), "record": tuple(self._program.records)}
+            if width > 1:
+                described |= {"input": self._program.inputs, "output": self._program.outputs}
+            self.arrays = [(role, name) for role, names in described.items() for name in names]
+            body = self._in_frame()
+        self.text = "\n".join([self._runtime.text(), *body])
+
+    def _in_place(self) -> list[str]:
+        ((statement, tape),) = self._traced.tapes.items()
+        parameters = [place.pointer for place in self.places.values()]
+        lowered = self._lower(statement, tape, (*parameters, "spill"), Place("spill", 0), "")
+        return [
+            lowered.functions,
+            f"define void @program({', '.join(f'ptr noalias %{name}' for name in parameters)}) "
+            f"{self._runtime.attributes} {{",
+            f"  %spill = alloca [{lowered.spill_slots} x double], align 64",
+            lowered.body,
+            "  ret void",
+            "}",
+            "",
+        ]
+
+    def _in_frame(self) -> list[str]:
+        computations = self._computations()
+        if self._width == 1:
+            self._add(
+                f"define void @program(ptr noalias %block, ptr noalias %words) {self._runtime.attributes} {{",
+                "start:",
+            )
+            self._statements(self._traced.statements, "")
+            self._add("  ret void", "}", "")
+        else:
+            self._batch()
+        return [computations, *self._lines]
+
+    def _reserve(self, size: int) -> Place:
+        """Add to the frame; sections are whole squares of vectors, as `Runtime.mover` needs them."""
+        start = self.frame_size
+        self.frame_size += -(-size // self._width) * self._width
+        return Place("block", start)
+
+    def _computations(self) -> str:
+        """A function for each computation; all share one section of the frame for their spill slots."""
+        self._functions = {statement: f"compute{number}" for number, statement in enumerate(self._traced.tapes)}
+        texts: list[str] = []
+        spill, largest = Place("block", self.frame_size), 0
+        for statement, tape in self._traced.tapes.items():
+            name = self._functions[statement]
+            lowered = self._lower(statement, tape, ("block",), spill, f"{name}_")
+            largest = max(largest, lowered.spill_slots)
+            texts += [
+                lowered.functions,
+                f"define internal void @{name}(ptr noalias %block) noinline {self._runtime.attributes} {{",
+                lowered.body,
+                "  ret void",
+                "}",
+                "",
+            ]
+        self.frame_size += largest
+        return "\n".join(texts)
+
+    def _lower(self, statement: Compute, tape: Tape, pointers: tuple[str, ...], spill: Place, prefix: str) -> Lowered:
+        inputs = [
+            self._element(name, element) for name in statement.inputs for element in range(self._sizes[name])
+        ]
+        outputs = [self._element(name, element) for name, element in self._traced.results[statement]]
+        if not isinstance(statement.function, Tape):  # a program rounds a formula alike whatever stands beside it
+            tape = tape.contracted(shared=True)
+        return lower(tape, Memory(pointers, inputs, outputs, spill, 8 * self._width), self._runtime, prefix)
+
+    def _element(self, name: str, element: int) -> Place:
+        place = self.places[name]
+        return Place(place.pointer, place.offset + element)
+
+    # -- lines of the function ----------------------------------------------------------------------------------------
+
+    def _add(self, *lines: str) -> None:
+        self._lines += lines
+
+    def _new(self) -> int:
+        self._fresh += 1
+        return self._fresh
+
+    def _at(self, place: Place) -> str:
+        """A place in the frame, as a pointer."""
+        name = f"%p{self._new()}"
+        self._add(f"  {name} = getelementptr {self._kind}, ptr %{place.pointer}, i64 {place.offset}")
+        return name
+
+    def _copy(self, source: Place, target: Place, size: int) -> None:
+        """Copy within the frame."""
+        align, from_, to = 8 * self._width, self._at(source), self._at(target)
+        self._add(
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr align {align} {to}, ptr align {align} {from_}, "
+            f"i64 {align * size}, i1 false)"
+        )
+
+    def _word(self, position: int, kind: str = "i64") -> str:
+        """A word, loaded."""
+        k = self._new()
+        self._add(f"  %w{k}a = getelementptr i64, ptr %words, i64 {position}", f"  %w{k} = load {kind}, ptr %w{k}a")
+        return f"%w{k}"
+
+    def _count(self, count: int | str) -> str:
+        return str(count) if isinstance(count, int) else self._word(self._program.counts.index(count))
+
+    def _statements(self, statements: Iterable[Statement], round_: str) -> None:
+        for statement in statements:
+            if isinstance(statement, Compute):
+                self._add(f"  call void @{self._functions[statement]}(ptr %block)")
+            elif isinstance(statement, Repeat):
+                self._repeat(statement)
+            elif isinstance(statement, RepeatWhile):
+                self._repeat_while(statement)
+            elif isinstance(statement, Read):
+                self._move("sequence", statement.sequence, statement.variable, round_)
+            else:
+                self._record(statement, round_)
+
+    def _repeat(self, statement: Repeat) -> None:
+        k, count = self._new(), self._count(statement.count)
+        self._add(
+            f"  br label %enter{k}",
+            f"enter{k}:",
+            f"  br label %head{k}",
+            f"head{k}:",
+            f"  %round{k} = phi i64 [0, %enter{k}], [%next{k}, %end{k}]",
+            f"  %more{k} = icmp slt i64 %round{k}, {count}",
+            f"  br i1 %more{k}, label %body{k}, label %done{k}",
+            f"body{k}:",
+        )
+        self._statements(statement.statements, f"%round{k}")
+        self._add(
+            f"  br label %end{k}",
+            f"end{k}:",
+            f"  %next{k} = add i64 %round{k}, 1",
+            f"  br label %head{k}",
+            f"done{k}:",
+        )
+
+    def _repeat_while(self, statement: RepeatWhile) -> None:
+        """Finished lanes are restored after each round, except a first round that every lane executes."""
+        k, most, lanes = self._new(), self._count(statement.most), self._width
+        truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        for_all = "true" if statement.at_least else "false"  # whether every lane executes the first round
+        self._add(f"  br label %enter{k}", f"enter{k}:")
+        if statement.at_least:
+            active = "zeroinitializer"
+            self._add(f"  br label %head{k}")
+        else:
+            active = f"%positive{k}e"
+            self._flag(statement, f"{k}e")
+            self._add(f"  br i1 %any{k}e, label %head{k}, label %done{k}")
+        self._add(
+            f"head{k}:",
+            f"  %round{k} = phi i64 [0, %enter{k}], [%next{k}, %test{k}]",
+            f"  %active{k} = phi {truth} [{active}, %enter{k}], [%positive{k}, %test{k}]",
+        )
+        kept = {} if lanes == 1 else {name: self._reserve(self._sizes[name]) for name in self._changed(statement)}
+        if kept:
+            self._add(
+                f"  %begun{k} = icmp eq i64 %round{k}, 0",
+                f"  %first{k} = and i1 %begun{k}, {for_all}",
+                f"  br i1 %first{k}, label %body{k}, label %keep{k}",
+                f"keep{k}:",
+            )
+            for name, copy in kept.items():
+                self._copy(self.places[name], copy, self._sizes[name])
+        self._add(f"  br label %body{k}", f"body{k}:")
+        self._statements(statement.statements, "")
+        if kept:
+            self._add(f"  br i1 %first{k}, label %test{k}, label %merge{k}", f"merge{k}:")
+            for name, copy in kept.items():
+                now, before = self._at(self.places[name]), self._at(copy)
+                self._runtime.mover("merge")
+                self._add(f"  call void @merge(ptr {now}, ptr {before}, i64 {self._sizes[name]}, {truth} %active{k})")
+        self._add(f"  br label %test{k}", f"test{k}:")
+        self._flag(statement, str(k))
+        self._add(
+            f"  %next{k} = add i64 %round{k}, 1",
+            f"  %room{k} = icmp slt i64 %next{k}, {most}",
+            f"  %again{k} = and i1 %any{k}, %room{k}",
+            f"  br i1 %again{k}, label %head{k}, label %done{k}",
+            f"done{k}:",
+        )
+
+    def _flag(self, statement: RepeatWhile, suffix: str) -> None:
+        """Compare a flag with 0: %positive for each lane, and %any of them."""
+        lanes, kind, flag = self._width, self._kind, self._at(self.places[statement.flag])
+        any_ = f"or i1 %positive{suffix}, false"
+        if lanes > 1:
+            any_ = f"call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %positive{suffix})"
+        self._add(
+            f"  %flag{suffix} = load {kind}, ptr {flag}, align {8 * lanes}",
+            f"  %positive{suffix} = fcmp ogt {kind} %flag{suffix}, {literal(0.0, lanes)}",
+            f"  %any{suffix} = {any_}",
+        )
+
+    def _changed(self, statement: RepeatWhile) -> tuple[str, ...]:
+        """The variables that a loop changes."""
+        inner = [each for each in walk(statement.statements) if isinstance(each, Compute)]
+        outputs = {name for computation in inner for name in computation.output_names}
+        return tuple(name for name in self.places if name in outputs)
+
+    def _record(self, statement: Record, round_: str) -> None:
+        if statement.every == 1:
+            self._move("record", statement.record, statement.variable, round_)
+            return
+        k = self._new()
+        self._add(
+            f"  %next{k} = add i64 {round_}, 1",
+            f"  %rest{k} = urem i64 %next{k}, {statement.every}",
+            f"  %full{k} = icmp eq i64 %rest{k}, 0",
+            f"  br i1 %full{k}, label %due{k}, label %past{k}",
+            f"due{k}:",
+            f"  %at{k} = udiv i64 {round_}, {statement.every}",
+        )
+        self._move("record", statement.record, statement.variable, f"%at{k}")
+        self._add(f"  br label %past{k}", f"past{k}:")
+
+    def _move(self, role: str, name: str, variable: str, step: str = "0") -> None:
+        """Move a row between a caller's array and a variable."""
+        k, size, place = self._new(), self._sizes[variable], self.places[variable]
+        first = len(self._program.counts) + ROW_WORDS * self.arrays.index((role, name))
+        if self._width > 1:
+            function = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
+            self._add(*mover_call(self._runtime.mover(function), f"_{k}", first, size, place.offset, self._kind, step))
+            return
+        base, here = self._word(first, "ptr"), self._at(place)
+        target, source = (here, f"%r{k}") if role == "sequence" else (f"%r{k}", here)
+        self._add(
+            f"  %s{k} = mul i64 {step}, {size}",
+            f"  %r{k} = getelementptr double, ptr {base}, i64 %s{k}",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target}, ptr align 8 {source}, i64 {8 * size}, i1 false)",
+        )
+
+    def _batch(self) -> None:
+        """The loop over blocks of samples: inputs in, the statements, outputs out."""
+        bytes_ = 8 * self._width
+        rows = self._reserve(max((self._sizes[name] for name in self._program.outputs), default=0))
+        self._add(
+            "define void @batch(i64 %first, i64 %end, ptr noalias %words, ptr noalias %block) "
+            f"{self._runtime.attributes} {{",
+            "start:",
+            f"  %aside = getelementptr {self._kind}, ptr %block, i64 {rows.offset}",
+            "  %some = icmp slt i64 %first, %end",
+            "  br i1 %some, label %loop, label %done",
+            "loop:",
+            "  %row = phi i64 [%first, %start], [%next, %after]",
+            "  %left = sub i64 %end, %row",
+            f"  %rows = call i64 @llvm.smin.i64(i64 %left, i64 {self._width})",
+        )
+        overwritten = _overwritten(self._traced.statements)
+        for name, size in self._sizes.items():
+            if name in self._program.inputs:
+                self._move("input", name, name)
+            elif name not in overwritten:
+                place = self._at(self.places[name])
+                given = f"ptr align {bytes_} {place}, i8 0, i64 {bytes_ * size}, i1 false"
+                self._add(f"  call void @llvm.memset.p0.i64({given})")
+        self._statements(self._traced.statements, "")
+        for name in self._program.outputs:
+            self._move("output", name, name)
+        self._add(
+            "  br label %after",
+            "after:",
+            f"  %next = add i64 %row, {self._width}",
+            "  %more = icmp slt i64 %next, %end",
+            "  br i1 %more, label %loop, label %done",
+            "done:",
+            "  fence seq_cst",
+            "  ret void",
+            "}",
+            "",
+        )
+
+
+def _overwritten(statements: Iterable[Statement]) -> set[str]:
+    """Variables that the first statement writes without reading them, so that they need no zeros."""
+    first = next(iter(statements), None)
+    return set(first.output_names) - set(first.inputs) if isinstance(first, Compute) else set()
+
+
+class CompiledProgram:
+    """Machine code of a program.
+
+    Args:
+        traced: The program.
+        width: Samples in a block; 1 for one sample.
+        name: Name of the program in error messages.
+        in_place: Work on the caller's arrays, see `ProgramText`.
+
+    Attributes:
+        program: The program.
+        frame_size: Size of the frame [numbers, or vectors].
+        word_count: Number of words.
+        code: The machine code.
+        has_entry: Whether it exports the Python entry point ``entry``: for one sample, unless
+            `c_api.unsupported_reason` gives a reason against it.
+        function: ``program`` or ``batch``, called by ctypes, which releases the GIL.
+    """
+
+    def __init__(self, traced: TracedProgram, width: int, name: str, in_place: bool = False) -> None:
+        self.program = program = traced.program
+        self._layout = layout = ProgramText(traced, width, in_place)
+        self._width = width
+        self.frame_size = layout.frame_size
+        self.word_count = len(program.counts) + ROW_WORDS * len(layout.arrays)
+        text, exports, symbols = layout.text, ["batch" if width > 1 else "program"], {}
+        if width == 1 and c_api.unsupported_reason() is None:
+            shapes = program.variables
+            text += (
+                fast_call.entry_text([shapes[variable] for variable in program.inputs], shapes[program.outputs[0]])
+                if in_place
+                else bound_text.entry_text(name, program.counts, self.frame_size)
+            )
+            exports.append("entry")
+            symbols = c_api.symbols()
+        self.has_entry = len(exports) > 1
+        self.code = Code(compile_module(text), tuple(exports), symbols)
+        word, address = ctypes.c_int64, ctypes.c_void_p
+        arguments = [word, word, address, address] if width > 1 else [address] * max(2, len(layout.places) * in_place)
+        self.function = self.code.function(exports[0], None, *arguments)
+
+    def view(self, frame: NDArray[np.float64], variable: str) -> NDArray[np.float64]:
+        """A variable of one sample, in its frame."""
+        shape, start = self.program.variables[variable], self._layout.places[variable].offset
+        return frame[start : start + math.prod(shape)].reshape(shape)
+
+    def run(self, frame: NDArray[np.float64], counts: Iterable[int], sequences: Arrays, records: Arrays) -> None:
+        """Run the program once.
+
+        Args:
+            frame: The variables.
+            counts: Rounds of the loops that have a name.
+            sequences: Arrays to read, C-contiguous.
+            records: Arrays to write, C-contiguous.
+        """
+        words = [*counts]
+        for role, name in self._layout.arrays:
+            array = (sequences if role == "sequence" else records)[name]
+            words += [array.ctypes.data, *[0] * (ROW_WORDS - 1)]
+        self.function(frame.ctypes.data, np.array(words, dtype=np.int64).ctypes.data)
+
+    def run_batch(
+        self, samples: int, threads: int, counts: Iterable[int], given: Arrays, results: Arrays
+    ) -> None:
+        """Run the program for many samples, which threads share.
+
+        Args:
+            samples: Number of samples.
+            threads: Number of threads, this one included.
+            counts: Rounds of the loops that have a name.
+            given: Inputs and sequences, each with an axis of the samples first.
+            results: Outputs and records to write to, likewise.
+        """
+        rows = RowWords()
+        for role, name in self._layout.arrays:
+            array = given[name] if role in ("input", "sequence") else results[name]
+            rows.add(array, steps=role in ("sequence", "record"), result=role == "output")
+        words = np.array([*counts, *rows.words], dtype=np.int64)
+
+        def compute(first: int, end: int, memory: int) -> None:
+            self.function(first, end, words.ctypes.data, memory)
+
+        share_samples(samples, self._width, threads, self.frame_size * self._width, compute)
