@@ -36,12 +36,14 @@ setup(
     install_requires=["llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
     extras_require={
         "plot": ["matplotlib"],
-        "test": ["hypothesis", "matplotlib", "mypy", "pin", "pytest", "ruff"],
+        "view": ["trimesh", "viser~=1.1"],
+        "test": ["hypothesis", "matplotlib", "mypy", "pin", "playwright", "pytest", "ruff"],
         "bench": ["matplotlib", "mujoco", "pin"],
     },
     entry_points={
         "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.commands.command_line:main",
-                            *(f"{node} = {NAME}.commands.command_line:{node}" for node in NODES)],
+                            *(f"{node} = {NAME}.commands.command_line:{node}" for node in NODES),
+                            f"view = {NAME}.commands.command_line:view_node"],
         f"{NAME}.controllers": [
             f"pd = {NAME}.control.laws.pd:PD",
             f"pid = {NAME}.control.laws.pid:PID",

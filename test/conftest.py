@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py")
+NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py",
+            "commands/test_view.py")
 """Folders and files of tests that start ROS nodes."""
 HAS_ROS = importlib.util.find_spec("rclpy") is not None
 collect_ignore = [] if HAS_ROS else list(NEED_ROS)

@@ -47,6 +47,8 @@ TESTED_BY = {
     "commands/swap.py": "commands/test_demo.py",
     "nodes/client/robot_client.py": "commands/test_demo.py",
     "nodes/all_nodes.py": "commands/test_simulate.py",
+    "nodes/view/graph_state.py": "nodes/view/test_node.py",
+    "view/robot_figure.py": "view/test_robot_scene.py",
     # Commands, which are tested through the command line.
     "commands/cache_command.py": "commands/test_command_line.py",
     "commands/node_commands.py": "commands/test_simulate.py",

@@ -85,14 +85,15 @@ def test_environment_is_what_the_lock_says():
 
 def test_setup_asks_for_what_the_requirements_pin(distribution):
     extras = {extra: names_of(wanted) for extra, wanted in distribution.extras_require.items()}
-    assert names_of(distribution.install_requires) | extras["plot"] == pins("run").keys()
+    assert names_of(distribution.install_requires) | extras["plot"] | extras["view"] == pins("run").keys()
     assert extras["test"] == pins("test").keys() | extras["plot"]
     assert extras["bench"] == pins("bench").keys() | extras["plot"]
 
 
 def test_what_is_imported_is_declared_and_no_more(distribution):
     """By package.xml what is of ROS 2, by setup.py the rest."""
-    declared = names_of(distribution.install_requires) | names_of(distribution.extras_require["plot"])
+    extras = (names_of(distribution.extras_require[extra]) for extra in ("plot", "view"))
+    declared = names_of(distribution.install_requires).union(*extras)
     ros = dependencies("exec_depend")
     known = {"robodyn_ros", *ros, *sys.stdlib_module_names}
     others = {"pyyaml" if name == "yaml" else normal(name) for name in imported("robodyn_ros", "launch")

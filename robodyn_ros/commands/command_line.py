@@ -11,11 +11,19 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from robodyn_ros.commands import cache_command, demo_command, node_commands, robot_commands, rollout_commands, swap
+from robodyn_ros.commands import (
+    cache_command,
+    demo_command,
+    node_commands,
+    robot_commands,
+    rollout_commands,
+    swap,
+    view,
+)
 from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.errors import InputError, RobodynError
 
-GROUPS = (node_commands, swap, demo_command, robot_commands, rollout_commands, cache_command)
+GROUPS = (node_commands, view, swap, demo_command, robot_commands, rollout_commands, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130
@@ -66,3 +74,4 @@ def run_console_script(name: str) -> int:
 
 
 hardware, controller, dynamics, state_publisher = (partial(run_console_script, name) for name in NODES)
+view_node = partial(run_console_script, "view")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 from argparse import SUPPRESS, Namespace
+from contextlib import ExitStack
 
 from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
 from robodyn_ros.commands.processes import ros_arguments
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, set_up
+from robodyn_ros.commands.view import check_viser, view_process
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
@@ -41,6 +43,8 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
+    simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
+    simulate.add_argument("--view-port", type=int, default=8080, help="port of the page (default: %(default)s)")
     simulate.set_defaults(run=run_simulate, takes_ros_arguments=True)
 
 
@@ -75,4 +79,8 @@ def run_simulate(options: Namespace) -> int:
     # Files first: of two values for all nodes, the later one counts.
     files = [argument for file in setup.files for argument in ("--params-file", str(file))]
     given = ["--ros-args", *files, *ros_arguments(setup.values, namespace), *options.ros_arguments]
-    return all_nodes.main(given, namespace)
+    with ExitStack() as beside:
+        if options.view:
+            check_viser()
+            beside.enter_context(view_process(setup.robot_file, namespace, options.view_port))
+        return all_nodes.main(given, namespace)

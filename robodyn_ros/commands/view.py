@@ -1,0 +1,90 @@
+"""``robodyn view`` shows a running graph in a browser; ``simulate --view`` starts it beside the simulation."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import signal
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.processes import STOP_SECONDS, ros_arguments
+from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.signals import hold_stop_signals
+from robodyn_ros.resources import robot_file
+
+OPTIONS = {
+    "robot": (str, "the robot's URDF file, or name of a shipped robot: where relative paths of meshes begin"),
+    "host": (str, "address to listen on (default: 127.0.0.1, this machine alone)"),
+    "port": (int, "port of the page (default: 8080; 0: any that is free)"),
+}
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``view``."""
+    view = commands.add_parser(
+        "view",
+        help="show a running graph in a browser: robot, plots, gains, controllers",
+        description="Serve a page that shows the robot of a running graph, live, and moves it: until Ctrl-C.",
+    )
+    for name, (kind, text) in OPTIONS.items():
+        view.add_argument(f"--{name}", type=kind, help=text)
+    view.add_argument("--namespace", default="", help="namespace of the graph")
+    view.set_defaults(run=run_view, takes_ros_arguments=True)
+
+
+def run_view(options: Namespace) -> int:
+    """Serve the page until SIGINT or SIGTERM.
+
+    Raises:
+        InputError: There is no such robot.
+        RobodynError: viser or ROS 2 is not installed.
+    """
+    check_viser()
+    parameters = {name: getattr(options, name) for name in ("host", "port") if getattr(options, name) is not None}
+    if options.robot:
+        parameters["robot_file"] = str(robot_file(options.robot).resolve())
+    hold_stop_signals()
+    with ros_required():
+        from robodyn_ros.nodes.view.node import main
+    return main([*ros_arguments(parameters, options.namespace), *options.ros_arguments])
+
+
+def check_viser() -> None:
+    """Raise if the page's library is missing.
+
+    Raises:
+        RobodynError: viser is not installed.
+    """
+    if importlib.util.find_spec("viser") is None:
+        raise RobodynError("the browser view needs viser, which is not installed: pip install viser, or make setup")
+
+
+@contextlib.contextmanager
+def view_process(robot: Path, namespace: str, port: int) -> Iterator[None]:
+    """Serve the page in a process of its own, so that it takes no time from the control loop's interpreter.
+
+    Args:
+        robot: The robot's URDF file.
+        namespace: Namespace of the graph.
+        port: TCP port of the page.
+    """
+    options = {"robot": robot, "namespace": namespace, "port": port}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "robodyn_ros", "view", *(f"--{name}={value}" for name, value in options.items())],
+        stdin=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

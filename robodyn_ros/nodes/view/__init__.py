@@ -1,0 +1,1 @@
+"""Node ``view``: the graph in a browser."""

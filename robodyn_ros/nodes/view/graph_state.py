@@ -1,0 +1,174 @@
+"""What a running graph says about its robot: the newest messages, as plain values in the robot's joint order."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robodyn_interfaces.msg import ActuatorStates, ControllerState
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.latest import LatestMessage
+from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
+from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
+from robodyn_ros.timing import to_seconds
+from robodyn_ros.view.robot_figure import to_pose
+
+SILENCE = 1.0
+"""Seconds without a joint state after which the graph counts as gone."""
+STILL = 0.3
+"""Seconds without a new stamp after which the simulation counts as standing still."""
+SPEED_WINDOW = 1.0
+"""Seconds over which the real-time factor is measured."""
+
+
+@dataclass
+class Follow:
+    """What the controller wanted at its last tick; arrays of shape (n,), or None where there is no such value.
+
+    Attributes:
+        controller: Name of the controller in force; empty: not known.
+        q: Desired positions [rad or m].
+        tip: Desired pose of the tip link in the base frame, shape (4, 4).
+        error: Desired minus measured positions [rad or m].
+        tip_error: Distance from the desired to the measured position of the tip link [m].
+    """
+
+    controller: str = ""
+    q: Array | None = None
+    tip: Array | None = None
+    error: Array | None = None
+    tip_error: float | None = None
+
+
+class GraphState:
+    """The newest state of hardware and controller; nothing here wakes anybody, `update` takes what has come.
+
+    Args:
+        node: The node that subscribes.
+        model: The robot.
+
+    Attributes:
+        stamp: Stamp of the last joint state [ns]; 0: none so far.
+        q: Joint positions, shape (n,) [rad or m].
+        effort: Efforts that the drives exert, shape (n,) [N m or N].
+        follow: What the controller wants.
+        current: Motor currents, shape (n,) [A]; NaN for joints without a motor, None without any.
+        voltage: Motor voltages likewise [V].
+        wrenches: External and measured wrench: link, and (force, torque) in its axes, shape (6,) [N, N m].
+        problem: Why the last joint state could not be used; empty where it could.
+    """
+
+    def __init__(self, node: Node, model: RobotModel) -> None:
+        self._joints = JointOrder(model.joint_names)
+        self._joint_states = LatestMessage(node, JointState, "joint_states")
+        self._controller = LatestMessage(node, ControllerState, "controller/controller_state")
+        self._actuators = LatestMessage(node, ActuatorStates, "hardware/actuator_states")
+        self._wrenches = {kind: LatestMessage(node, WrenchStamped, topic) for kind, topic in
+                          (("external", "hardware/external_wrench"), ("measured", "measured_wrench"))}
+        self.stamp = 0
+        self.q, self.effort = np.zeros(model.n), np.full(model.n, math.nan)
+        self.follow = Follow()
+        self.current: Array | None = None
+        self.voltage: Array | None = None
+        self.wrenches: dict[str, tuple[str, Array]] = {}
+        self.problem = ""
+        self._arrival = self._progress = -math.inf
+        self._stamps: deque[tuple[float, int]] = deque()
+
+    def update(self) -> bool:
+        """Take the newest messages.
+
+        Returns:
+            Whether a joint state with a new stamp was among them.
+        """
+        now = time.monotonic()
+        moved = self._take_joint_state(now)
+        if (message := self._controller.take()) is not None:
+            self.follow = self._read_controller(message)
+        if (actuators := self._actuators.take()) is not None:
+            self.current = self._motor_values(actuators, actuators.current)
+            self.voltage = self._motor_values(actuators, actuators.voltage)
+        for kind, latest in self._wrenches.items():
+            if (wrench := latest.take()) is not None:
+                try:
+                    self.wrenches[kind] = wrench.header.frame_id, read_wrench(wrench.wrench, kind)
+                except InputError:  # the node that acts on it says so
+                    self.wrenches.pop(kind, None)
+        return moved
+
+    @property
+    def alive(self) -> bool:
+        """Whether joint states are coming."""
+        return time.monotonic() - self._arrival < SILENCE
+
+    @property
+    def silence(self) -> float:
+        """Time since the last joint state [s]; infinite before the first."""
+        return time.monotonic() - self._arrival
+
+    @property
+    def standing(self) -> bool:
+        """Whether the simulation stands still: paused, or waiting for a command."""
+        return time.monotonic() - self._progress > STILL
+
+    @property
+    def real_time_factor(self) -> float:
+        """Time of the joint states' stamps that passes per second; 0 while it stands still."""
+        if len(self._stamps) < 2 or self.standing:
+            return 0.0
+        (since, first), (until, last) = self._stamps[0], self._stamps[-1]
+        return to_seconds(last - first) / (until - since) if until > since else 0.0
+
+    def _take_joint_state(self, now: float) -> bool:
+        message = self._joint_states.take()
+        if message is None:
+            return False
+        self._arrival = now
+        try:
+            read = self._joints.read
+            self.q = read(message.name, message.position, "joint_states: position", fill=self.q, others=True)
+            if message.effort:
+                self.effort = read(message.name, message.effort, "joint_states: effort", fill=self.effort, others=True)
+            self.problem = ""
+        except InputError as error:
+            self.problem = str(error)
+            return False
+        stamp = read_stamp(message.header.stamp)
+        moved, self.stamp = stamp != self.stamp, stamp
+        if moved:
+            self._progress = now
+            if self._stamps and (now - self._stamps[-1][0] > STILL or stamp < self._stamps[-1][1]):
+                self._stamps.clear()
+            self._stamps.append((now, stamp))
+            while now - self._stamps[0][0] > SPEED_WINDOW:
+                self._stamps.popleft()
+        return moved
+
+    def _read_controller(self, message: ControllerState) -> Follow:
+        follow = Follow(message.controller)
+        try:
+            if message.reference.positions:
+                follow.q = self._joints.read(message.joint_names, message.reference.positions, "reference")
+                follow.error = self._joints.read(message.joint_names, message.error.positions, "error")
+            for state in message.cartesian:
+                position, quaternion = to_arrays(state.reference)
+                follow.tip = to_pose(position, np.roll(quaternion, 1))
+                missing = state.position_error
+                follow.tip_error = math.hypot(missing.x, missing.y, missing.z)
+        except (InputError, ValueError):  # of another robot, or no pose: what is left says enough
+            return Follow(message.controller)
+        return follow
+
+    def _motor_values(self, message: ActuatorStates, values: object) -> Array | None:
+        array = np.asarray(values, dtype=np.float64)
+        if list(message.name) != self._joints.names or np.isnan(array).all():
+            return None
+        return array

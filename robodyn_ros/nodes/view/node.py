@@ -1,0 +1,97 @@
+"""Node ``view``: a page that shows the running graph in a browser; see docs/view.md.
+
+It subscribes to what the nodes publish and asks them by their services and parameters, like any other node: it may
+run on another machine, and beside RViz.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rclpy.clock import Clock, ClockType
+from std_msgs.msg import String
+
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.qos import LATCHED_QOS
+from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.view.graph_state import GraphState
+from robodyn_ros.view.robot_scene import RobotScene
+from robodyn_ros.view.server import address, start_server, stop_server
+
+PARAMETERS = (
+    Parameter("host", "127.0.0.1", "Address to listen on; 0.0.0.0: every one of this machine, so that whoever reaches "
+              "it can move the robot.", read_only=True),
+    Parameter("port", 8080, "TCP port of the page; 0: any that is free.", read_only=True, minimum=0, maximum=65535),
+    Parameter("robot_file", "", "Path of the robot's URDF file, where relative mesh paths begin; empty: not known.",
+              read_only=True),
+    Parameter("frame_rate", 25.0, "How often the picture is renewed [Hz].", read_only=True, minimum=1.0, maximum=60.0),
+)
+
+WAITING = ("Waiting for a robot on the topic **{topic}**. Start one, in another terminal for example by\n\n"
+           "`robodyn simulate`\n\nwith the same ROS_DOMAIN_ID and namespace.")
+
+
+class ViewNode(RobodynNode):
+    """The page: waits for a robot's description, then shows its graph until another description comes.
+
+    Raises:
+        InputError: The page cannot be served at this host and port.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("view")
+        self.parameters.declare(PARAMETERS)
+        self._server = start_server(self.parameters["host"], self.parameters["port"], "robodyn")
+        self._folder = Path(self.parameters["robot_file"]).parent if self.parameters["robot_file"] else None
+        self._description = ""
+        self._model: RobotModel | None = None
+        self._graph: GraphState | None = None
+        self._scene: RobotScene | None = None
+        subscription = self.create_subscription(String, "robot_description", self._on_description, LATCHED_QOS)
+        self._server.gui.add_markdown(WAITING.format(topic=subscription.topic_name))
+        self.get_logger().info(f"waiting for a robot on {subscription.topic_name}")
+        self.create_timer(1.0 / self.parameters["frame_rate"], self._show,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        print(f"robodyn view: open {address(self._server)} in a browser", flush=True)
+
+    def stop(self) -> None:
+        """Close the page."""
+        super().stop()
+        stop_server(self._server)
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description:
+            return
+        self._description = message.data
+        try:
+            self._model = load_urdf(message.data)
+        except RobodynError as error:
+            self.diagnostics.problem("rejected descriptions", f"robot_description: {error}")
+            return
+        self._graph, self._scene = GraphState(self, self._model), None
+
+    def _show(self) -> None:
+        if self._graph is None or self._model is None:
+            return
+        moved = self._graph.update()
+        if self._scene is None:
+            if not self._graph.alive:
+                return
+            self._scene = RobotScene(self._server, self._model, self._folder, self._graph.q)
+            for warning in self._scene.warnings:
+                self.get_logger().warning(warning)
+        with self._server.atomic():
+            if moved:
+                self._scene.show(self._graph.q)
+            self._scene.show_desired(self._graph.follow.q, self._graph.follow.tip)
+            for kind, (link, wrench) in self._graph.wrenches.items():
+                self._scene.show_wrench(kind, link, wrench)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM."""
+    return run_node(ViewNode, args)

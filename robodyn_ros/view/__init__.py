@@ -1,0 +1,1 @@
+"""The robot in a browser: a viser scene, live plots and a panel, without ROS."""

@@ -1,0 +1,68 @@
+"""Where camera and grid go, so that a robot of any size fills the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.view.link_meshes import LinkMesh
+
+FIELD_OF_VIEW = 0.7
+"""Vertical, of the camera [rad]."""
+DIRECTION = np.array([0.82, -0.55, 0.42])
+"""From the robot to the camera: from the front, the right and above."""
+MARGIN = 1.15
+
+
+@dataclass(frozen=True, eq=False)
+class Framing:
+    """A box around the robot.
+
+    Attributes:
+        center: Of the box, in the base frame, shape (3,) [m].
+        radius: Half the box's diagonal [m].
+        floor: Height of its lowest point [m].
+    """
+
+    center: Array
+    radius: float
+    floor: float
+
+    @classmethod
+    def from_shapes(cls, shapes: Sequence[LinkMesh], poses: Mapping[str, Array]) -> Framing:
+        """The box around all shapes in one pose of the robot.
+
+        Args:
+            shapes: The robot's shapes, of which there is one at least.
+            poses: Pose of each link in the base frame, shape (4, 4).
+        """
+        corners = np.concatenate([
+            (poses[shape.link] @ np.c_[_corners(shape.mesh.bounds), np.ones(8)].T)[:3].T for shape in shapes
+        ])
+        lower, upper = corners.min(axis=0), corners.max(axis=0)
+        return cls((lower + upper) / 2.0, max(float(np.linalg.norm(upper - lower)) / 2.0, 1e-3), float(lower[2]))
+
+    def camera_position(self, aspect: float = 1.0) -> Array:
+        """Where the camera sees the whole box, looking at its centre, shape (3,) [m].
+
+        Args:
+            aspect: Width of the picture divided by its height.
+        """
+        half_angle = np.arctan(np.tan(FIELD_OF_VIEW / 2.0) * min(aspect, 1.0))
+        distance = MARGIN * self.radius / np.sin(half_angle)
+        position: Array = self.center + distance * DIRECTION / np.linalg.norm(DIRECTION)
+        return position
+
+    @property
+    def cell(self) -> float:
+        """Edge of the grid's cells [m]: 1, 2 or 5 times a power of ten, about a quarter of the radius."""
+        power = 10.0 ** np.floor(np.log10(self.radius / 4.0))
+        return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= self.radius / 4.0))
+
+
+def _corners(bounds: Array) -> Array:
+    """The eight corners of a box, shape (8, 3), of its lowest and highest corner, shape (2, 3)."""
+    return np.array([[bounds[i][0], bounds[j][1], bounds[k][2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])

@@ -1,0 +1,170 @@
+"""What the links of a robot look like: meshes in link frames, from the visuals of its URDF.
+
+Primitives become meshes too, so that everything after this module knows one kind of shape.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trimesh
+import yourdfpy
+from lxml import etree
+
+from robodyn_ros.description.document import read_document
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import link_poses
+from robodyn_ros.view.mesh_files import find_mesh, load_mesh
+
+DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
+MISSING_COLOR = (0.90, 0.35, 0.60, 1.0)
+SHARP_EDGE = 0.6
+"""Faces that meet at a greater angle [rad] are shaded with an edge between them."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMesh:
+    """One shape of a link.
+
+    Attributes:
+        link: Name of the link.
+        mesh: Triangles in the link frame [m].
+        color: Red, green, blue and opacity, each from 0 to 1; None: the mesh's own colours or texture.
+    """
+
+    link: str
+    mesh: trimesh.Trimesh
+    color: tuple[float, float, float, float] | None
+
+
+def link_meshes(model: RobotModel, folder: Path | None = None) -> tuple[list[LinkMesh], list[str]]:
+    """Shapes of all links: visuals, or else collision shapes, or else rods from joint to joint.
+
+    Args:
+        model: The robot.
+        folder: Folder of the URDF file, where relative mesh paths begin; None: not known.
+
+    Returns:
+        The shapes, and a warning for each that cannot be shown as described: a box stands for a missing mesh.
+    """
+    warnings: list[str] = []
+    for tag in ("visual", "collision") if model.description else ():
+        shapes = _described(model, tag, folder, warnings)
+        if shapes:
+            return shapes, warnings
+    return _rods(model), warnings
+
+
+def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:
+    """Pose of every link in the base frame, by name.
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+    """
+    poses = link_poses(model, q)
+    return {name: frame.pose_link_frame if frame.joint < 0 else poses[frame.joint] @ frame.pose_link_frame
+            for name, frame in model.frames.items()}
+
+
+def reach(model: RobotModel) -> float:
+    """Longest chain of joints from the base to the end of a link [m]: a measure of the robot's size.
+
+    Prismatic joints add the travel of their limits, where these are finite.
+    """
+    lengths: list[float] = []
+    for joint in model.joints:
+        before = lengths[joint.parent] if joint.parent >= 0 else 0.0
+        travel = max(abs(joint.limits.lower), abs(joint.limits.upper)) if joint.kind == "prismatic" else 0.0
+        lengths.append(before + float(np.linalg.norm(joint.pose_parent_link[:3, 3]))
+                       + (travel if np.isfinite(travel) else 0.0))
+    ends = [float(np.linalg.norm(frame.pose_link_frame[:3, 3])) + (lengths[frame.joint] if frame.joint >= 0 else 0.0)
+            for frame in model.frames.values()]
+    return max(*ends, 1e-3)
+
+
+def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:
+    document, _ = read_document(model.description)
+    materials = [material for material in document.root.findall("material")]
+    shapes: list[LinkMesh] = []
+    for name, element in document.links.items():
+        if element.find(tag) is None:
+            continue
+        try:
+            link, colors = _read_with_yourdfpy(element, tag, materials)
+        except Exception as error:  # yourdfpy raises what its parts raise, and the URDF is anybody's
+            warnings.append(f"link '{name}': its <{tag}> cannot be read ({type(error).__name__}: {error}); not shown")
+            continue
+        for shape in link.visuals if tag == "visual" else link.collisions:
+            mesh, color = _mesh(shape, name, folder, 0.08 * reach(model), warnings)
+            if shape.origin is not None:
+                mesh.apply_transform(shape.origin)
+            shapes.append(LinkMesh(name, mesh, color or _color(shape, colors, shape.geometry.mesh is None)))
+    return shapes
+
+
+def _read_with_yourdfpy(link: etree._Element, tag: str, materials: list[etree._Element]) -> tuple[Any, dict[str, Any]]:
+    """A link with its shapes, and the colours of the robot's materials by name."""
+    robot = etree.Element("robot", name="link")
+    robot.extend(copy.deepcopy(material) for material in materials)
+    kept = etree.SubElement(robot, "link", name=link.get("name"))
+    kept.extend(copy.deepcopy(child) for child in link.iterchildren(tag))
+    read = yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
+    return read.links[0], {material.name: material.color for material in read.materials}
+
+
+def _mesh(shape: Any, link: str, folder: Path | None, missing_edge: float, warnings: list[str]
+          ) -> tuple[trimesh.Trimesh, tuple[float, float, float, float] | None]:
+    """The triangles of one shape about its own origin, and a colour where it stands for a missing one."""
+    geometry = shape.geometry
+    if geometry.box is not None:
+        mesh = trimesh.creation.box(geometry.box.size)
+    elif geometry.cylinder is not None:
+        mesh = trimesh.creation.cylinder(geometry.cylinder.radius, geometry.cylinder.length, sections=48)
+    elif geometry.sphere is not None:
+        mesh = trimesh.creation.icosphere(3, geometry.sphere.radius)
+    else:
+        try:
+            mesh = load_mesh(find_mesh(geometry.mesh.filename, folder))
+        except (OSError, ValueError) as error:
+            warnings.append(f"link '{link}': {error}; a box stands for it")
+            return trimesh.creation.box([missing_edge] * 3), MISSING_COLOR
+        scale = 1.0 if geometry.mesh.scale is None else geometry.mesh.scale
+        mesh.apply_transform(np.diag([*np.broadcast_to(scale, 3), 1.0]))
+        return mesh, None
+    return trimesh.graph.smooth_shade(mesh, angle=SHARP_EDGE), None
+
+
+def _color(shape: Any, colors: dict[str, Any], primitive: bool) -> tuple[float, float, float, float] | None:
+    material = getattr(shape, "material", None)
+    color = None if material is None else material.color or colors.get(material.name)
+    if color is None:
+        return DEFAULT_COLOR if primitive else None
+    red, green, blue, opacity = (float(part) for part in color.rgba)
+    return red, green, blue, opacity
+
+
+def _rods(model: RobotModel) -> list[LinkMesh]:
+    """A robot without shapes: rods between the origins of links at position zero, balls at the joints."""
+    radius = 0.02 * reach(model)
+    shapes = []
+    for joint in model.joints:
+        parent_link = model.joints[joint.parent].link if joint.parent >= 0 else model.base_link
+        shapes.append(LinkMesh(joint.link, trimesh.creation.icosphere(2, 1.5 * radius), (0.85, 0.55, 0.25, 1.0)))
+        shapes.extend(_rod(parent_link, joint.pose_parent_link[:3, 3], radius))
+    for frame in model.frames.values():
+        if frame.joint >= 0:
+            shapes.extend(_rod(model.joints[frame.joint].link, frame.pose_link_frame[:3, 3], radius))
+    return shapes
+
+
+def _rod(link: str, end: Array, radius: float) -> list[LinkMesh]:
+    if np.linalg.norm(end) < radius:
+        return []
+    rod = trimesh.creation.cylinder(radius, segment=[np.zeros(3), end], sections=24)
+    return [LinkMesh(link, trimesh.graph.smooth_shade(rod, angle=SHARP_EDGE), DEFAULT_COLOR)]

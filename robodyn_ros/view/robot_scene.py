@@ -1,0 +1,166 @@
+"""The three-dimensional part of the page: robot, desired pose, tip path, wrenches, grid and camera."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import viser
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.view.framing import FIELD_OF_VIEW, Framing
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes, reach
+from robodyn_ros.view.robot_figure import RobotFigure, position_and_quaternion
+
+GHOST = (0.20, 0.75, 0.45, 0.30)
+PATH_COLOR, BACKGROUND = np.array([225, 120, 20]), np.array([255, 255, 255])
+WRENCH_COLORS = {"external": ((215, 40, 40), (240, 140, 140)), "measured": ((40, 90, 215), (150, 175, 240))}
+"""Of force and torque, by the kind of wrench."""
+PATH_POINTS = 400
+LEAST_DEVIATION = 0.004
+"""The desired pose is drawn where a link's origin is off by this part of the robot's size."""
+
+
+class RobotScene:
+    """What one robot looks like on a page.
+
+    Args:
+        server: The page's server.
+        model: The robot.
+        folder: Folder of its URDF file; None: not known.
+        q: Joint positions for which camera and grid are placed, shape (n,) [rad or m].
+
+    Attributes:
+        warnings: What cannot be shown as the URDF says, a sentence each.
+        size: Length of the robot's longest chain of links [m].
+        force_scale: Length of a force's arrow divided by the force [m/N].
+    """
+
+    def __init__(self, server: viser.ViserServer, model: RobotModel, folder: Path | None, q: Array) -> None:
+        self._server, self._model = server, model
+        shapes, self.warnings = link_meshes(model, folder)
+        self.size = reach(model)
+        weight = 9.81 * max(sum(joint.inertia.mass for joint in model.joints), 1e-6)
+        self.force_scale = 0.5 * self.size / weight
+        self._torque_scale = 2.0 * self.force_scale / self.size
+        self._framing = Framing.from_shapes(shapes, frame_poses(model, q))
+        scene = server.scene
+        scene.set_up_direction("+z")
+        self.robot = RobotFigure(scene, model, shapes, "/robot", 0.12 * self.size)
+        self._ghost = RobotFigure(scene, model, shapes, "/desired", 0.12 * self.size, ghost=GHOST)
+        self._ghost.set_visible(False)
+        self._desired_tip = scene.add_frame("/desired tip", axes_length=0.1 * self.size,
+                                            axes_radius=0.004 * self.size, visible=False)
+        self._path: deque[Array] = deque(maxlen=PATH_POINTS + 1)
+        self._path_lines = scene.add_line_segments("/tip path", np.zeros((PATH_POINTS, 2, 3)), _path_colors(),
+                                                   thickness=3.0)
+        thickness = 0.006 * self.size
+        self._arrows = {
+            kind: scene.add_arrows(f"/{kind} wrench", np.zeros((2, 2, 3)), np.array(colors), visible=False,
+                                   shaft_radius=thickness, head_radius=2.5 * thickness, head_length=6.0 * thickness)
+            for kind, colors in WRENCH_COLORS.items()
+        }
+        self.grid = self._add_grid()
+        self.ghost_wanted = True
+        self._place_camera()
+        self.show(q)
+
+    def show(self, q: Array) -> None:
+        """Put the robot where its joints are, and its tip at the end of the path.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+        """
+        self.robot.show(q)
+        tip = self.tip_pose[:3, 3]
+        if not self._path or np.linalg.norm(tip - self._path[-1]) > 1e-3 * self.size:
+            self._path.append(tip)
+            points = np.array(self._path)
+            lines = np.repeat(points[:1], PATH_POINTS, axis=0)[:, None].repeat(2, axis=1)
+            if len(points) > 1:
+                lines[-(len(points) - 1):] = np.stack([points[:-1], points[1:]], axis=1)
+            self._path_lines.points = lines.astype(np.float32)
+
+    @property
+    def tip_pose(self) -> Array:
+        """Pose of the tip link in the base frame as drawn, shape (4, 4)."""
+        return self.robot.poses[self._model.tip_link]
+
+    def show_desired(self, q: Array | None, tip: Array | None = None) -> Array:
+        """Show where the robot is to be.
+
+        Args:
+            q: Desired joint positions, shape (n,) [rad or m]; None: none.
+            tip: Desired pose of the tip link, shape (4, 4); None: none.
+
+        Returns:
+            The desired pose of the tip link, or else the pose as drawn, shape (4, 4).
+        """
+        deviation = 0.0
+        if q is not None:
+            self._ghost.show(q)
+            deviation = max(float(np.linalg.norm(pose[:3, 3] - self.robot.poses[link][:3, 3]))
+                            for link, pose in self._ghost.poses.items())
+        self._ghost.set_visible(self.ghost_wanted and deviation > LEAST_DEVIATION * self.size)
+        self._desired_tip.visible = self.ghost_wanted and tip is not None
+        if tip is not None:
+            self._desired_tip.position, self._desired_tip.wxyz = position_and_quaternion(tip)
+            return tip
+        return self.tip_pose if q is None else self._ghost.poses[self._model.tip_link]
+
+    def show_wrench(self, kind: str, link: str, wrench: Array) -> None:
+        """Show a wrench as two arrows, of force and of torque, from the link's origin.
+
+        Args:
+            kind: Key of ``WRENCH_COLORS``.
+            link: Name of the link.
+            wrench: (force, torque) about its origin in its axes, shape (6,) [N, N m]; zeros: hidden.
+        """
+        pose, arrows = self.robot.poses.get(link), self._arrows[kind]
+        arrows.visible = pose is not None and bool(np.any(wrench))
+        if pose is None or not arrows.visible:
+            return
+        vectors = (pose[:3, :3] @ wrench.reshape(2, 3).T).T * [[self.force_scale], [self._torque_scale]]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors *= np.minimum(1.0, 1.5 * self.size / np.maximum(lengths, 1e-9))
+        arrows.points = np.stack([np.broadcast_to(pose[:3, 3], (2, 3)), pose[:3, 3] + vectors], axis=1
+                                 ).astype(np.float32)
+
+    def clear_path(self) -> None:
+        """Forget the tip's path."""
+        self._path.clear()
+        self._path_lines.points = np.zeros((PATH_POINTS, 2, 3), np.float32)
+
+    def set_path_visible(self, visible: bool) -> None:
+        """Show or hide the tip's path."""
+        self._path_lines.visible = visible
+
+    def frame_robot(self, client: viser.ClientHandle) -> None:
+        """Put one browser's camera where it sees the whole robot."""
+        camera = client.camera
+        with client.atomic():
+            camera.position = self._framing.camera_position(camera.aspect)
+            camera.look_at = self._framing.center
+            camera.fov = FIELD_OF_VIEW
+
+    def _place_camera(self) -> None:
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = self._framing.camera_position(), self._framing.center
+        camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01 * self._framing.radius, 1000.0 * self._framing.radius
+        for client in self._server.get_clients().values():
+            self.frame_robot(client)
+
+    def _add_grid(self) -> viser.GridHandle:
+        framing = self._framing
+        edge = 20.0 * framing.cell * np.ceil(0.2 * framing.radius / framing.cell)
+        return self._server.scene.add_grid(
+            "/grid", width=edge, height=edge, cell_size=framing.cell, section_size=5.0 * framing.cell,
+            position=(0.0, 0.0, framing.floor), fade_distance=30.0 * framing.radius)
+
+
+def _path_colors() -> Array:
+    """Colours of the path's lines, shape (PATH_POINTS, 2, 3): the older, the paler."""
+    age = np.linspace(0.0, 1.0, PATH_POINTS + 1)[:, None]
+    colors = (BACKGROUND + age * (PATH_COLOR - BACKGROUND)).astype(np.uint8)
+    return np.stack([colors[:-1], colors[1:]], axis=1)

@@ -1,0 +1,116 @@
+"""The web server of the browser view: viser's, bound to one address and closed to other web sites."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import ipaddress
+import os
+import socket
+from urllib.parse import urlsplit
+
+import viser
+from viser import _messages, infra
+
+from robodyn_ros.errors import InputError
+
+FORBIDDEN_ORIGIN = 1008
+"""Code with which a WebSocket is closed that a page of another site opened: policy violation (RFC 6455)."""
+
+
+def start_server(host: str, port: int, label: str) -> viser.ViserServer:
+    """Start to serve an empty page.
+
+    Args:
+        host: Address or name of the interface to listen on.
+        port: TCP port; 0: any that is free.
+        label: Title of the page's panel.
+
+    Raises:
+        InputError: The address cannot be listened on, for example because another program does.
+    """
+    _check_address(host, port)
+    with contextlib.redirect_stdout(io.StringIO()):  # viser prints a banner
+        server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+    if port and server.get_port() != port:  # taken since the check: viser goes on to the next port
+        stop_server(server)
+        raise _cannot_listen(host, port, "Address already in use")
+    _forbid_tunnels(server)
+    _refuse_other_sites(server)
+    return server
+
+
+def stop_server(server: viser.ViserServer) -> None:
+    """Stop to serve the page."""
+    with contextlib.redirect_stdout(io.StringIO()):  # viser prints that it does
+        server.stop()
+
+
+def address(server: viser.ViserServer) -> str:
+    """URL of the page, for a browser on this machine where the server listens on all interfaces."""
+    host = server.get_host()
+    local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+    return f"http://{local.get(host, f'[{host}]' if ':' in host else host)}:{server.get_port()}"
+
+
+def same_site(origin: str | None, host: str) -> bool:
+    """Whether a WebSocket was opened by this server's own page.
+
+    Browsers let any page open a WebSocket to any address, this machine's included, and say in ``Origin`` whose page
+    it is. A name that its owner lets point to this machine could pass for it in both headers, so the name must be
+    an address, ``localhost`` or this machine's own.
+
+    Args:
+        origin: The header ``Origin``; None: not from a browser.
+        host: The header ``Host``.
+    """
+    if origin is None:
+        return True
+    name = urlsplit(f"//{host}").hostname or ""
+    return urlsplit(origin).netloc == host and (_is_address(name) or name in ("localhost", *_own_names()))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _own_names() -> tuple[str, str]:
+    return socket.gethostname().lower(), socket.getfqdn().lower()
+
+
+def _check_address(host: str, port: int) -> None:
+    """Listen for a moment; viser would try a thousand ports, and then wait for ever."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        socket.create_server((host, port), family=family).close()
+    except socket.gaierror as error:
+        raise _cannot_listen(host, port, error.strerror or "unknown name") from None
+    except (OSError, OverflowError, UnicodeError) as error:
+        number = getattr(error, "errno", None)
+        raise _cannot_listen(host, port, os.strerror(number) if number else str(error)) from None
+
+
+def _cannot_listen(host: str, port: int, reason: str) -> InputError:
+    return InputError(f"cannot serve the view at {host}:{port}: {reason}; give another --port (0: any that is free) or "
+                      "--host, or end the program that uses it")
+
+
+def _forbid_tunnels(server: viser.ViserServer) -> None:
+    """Let no browser ask for viser's tunnel, which would open the page to the internet."""
+    server._websock_server.unregister_handler(_messages.ShareUrlRequest)
+    server._websock_server.unregister_handler(_messages.ShareUrlDisconnect)
+
+
+def _refuse_other_sites(server: viser.ViserServer) -> None:
+    sockets = server._websock_server
+
+    @sockets.on_client_connect
+    async def close_foreign(client: infra.WebsockClientConnection) -> None:
+        connection = sockets._live_connections[client.client_id]
+        headers = {} if connection.request is None else connection.request.headers
+        if not same_site(headers.get("Origin"), headers.get("Host", "")):
+            await connection.close(FORBIDDEN_ORIGIN, "opened by a page of another site")

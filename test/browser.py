@@ -1,0 +1,40 @@
+"""A real headless Chromium for tests of pages."""
+
+import contextlib
+import io
+import shutil
+import tempfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
+             "--enable-unsafe-swiftshader")
+
+
+@contextlib.contextmanager
+def open_page(url, width=960, height=600):
+    """The page, once its canvas is there; skips the test where there is no Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup")
+    with tempfile.TemporaryDirectory(prefix="robodyn_chromium_") as profile, playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, headless=True, args=list(ARGUMENTS),
+            viewport={"width": width, "height": height})
+        try:
+            page = browser.new_page()
+            page.set_default_timeout(60_000)
+            page.goto(url)
+            page.wait_for_selector("canvas")
+            yield page
+        finally:
+            browser.close()
+
+
+def pixels(page, clip=None):
+    """Picture of the page, or of a part of it, shape (height, width, 3)."""
+    return np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip, timeout=120_000))).convert("RGB")).astype(int)

@@ -1,0 +1,66 @@
+"""`robodyn view` and `robodyn simulate --view`, as commands."""
+
+import importlib.util
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+pytest.importorskip("viser", reason="viser is not installed: make setup")
+
+from ros_process import RosProcess, RosTest  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+from robodyn_ros.commands.command_line import USAGE_ERROR, main  # noqa: E402
+
+
+def test_a_port_in_use_is_one_line():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run([sys.executable, "-m", "robodyn_ros", "view", "--port", str(port)], capture_output=True,
+                              text=True)
+    assert done.returncode == USAGE_ERROR and not done.stdout
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"robodyn: error: cannot serve the view at 127.0.0.1:{port}: Address already in use; give")
+
+
+@pytest.mark.parametrize("arguments", [["view"], ["simulate", "--view"]])
+def test_without_viser_one_line_says_how_to_get_it(arguments, monkeypatch, capfd):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "viser" else find(name))
+    assert main(arguments) == USAGE_ERROR
+    [line] = capfd.readouterr().err.splitlines()
+    assert "viser, which is not installed: pip install viser" in line
+
+
+def test_a_robot_that_is_not_there_is_one_line(capfd):
+    assert main(["view", "--robot", "nobody"]) == USAGE_ERROR
+    assert "no robot 'nobody'" in capfd.readouterr().err
+
+
+def test_simulate_with_a_view_starts_and_stops_both():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--namespace", "both", "--view", "--view-port",
+               str(port))
+    with RosProcess("simulate", command=command) as process, RosTest(namespace="both") as ros:
+        process.wait_for_output(f"open http://127.0.0.1:{port} in a browser", timeout=60.0)
+        states = ros.record(JointState, "joint_states")
+        ros.wait_for(lambda: states, "joint states")
+        assert urllib.request.urlopen(f"http://127.0.0.1:{port}").status == 200
+        process.stop()
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+
+
+def test_a_view_that_cannot_start_leaves_the_simulation_running():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--namespace", "alone", "--view",
+                   "--view-port", str(taken.getsockname()[1]))
+        with RosProcess("simulate", command=command) as process, RosTest(namespace="alone") as ros:
+            process.wait_for_output("Address already in use", timeout=60.0)
+            states = ros.record(JointState, "joint_states")
+            ros.wait_for(lambda: states, "joint states")
+            process.stop()

@@ -1,0 +1,94 @@
+"""Shapes of links from the visuals of a URDF."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason="viser is not installed: make setup")
+
+import trimesh  # noqa: E402
+
+from robodyn_ros.description.urdf import load_urdf  # noqa: E402
+from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
+from robodyn_ros.resources import robot_file, shipped_robots  # noqa: E402
+from robodyn_ros.view.link_meshes import MISSING_COLOR, frame_poses, link_meshes, reach  # noqa: E402
+
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+MATERIAL = '<material name="red"><color rgba="1 0 0 0.5"/></material>'
+
+
+def robot(shapes, tag="visual"):
+    """A robot of two links, 1 m apart, the second with these shapes."""
+    elements = "".join(f"<{tag}>{shape}</{tag}>" for shape in shapes)
+    return load_urdf(f"""<robot name="r">{MATERIAL}<link name="base"/><link name="arm">{INERTIAL}{elements}</link>
+        <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 1"/>
+        <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>""")
+
+
+@pytest.mark.parametrize(("geometry", "extents"), [
+    ('<box size="1 2 3"/>', [1, 2, 3]),
+    ('<cylinder radius="0.5" length="3"/>', [1, 1, 3]),
+    ('<sphere radius="0.5"/>', [1, 1, 1]),
+])
+@pytest.mark.parametrize("tag", ["visual", "collision"])
+def test_primitives_stand_at_their_origin(geometry, extents, tag):
+    origin = '<origin xyz="10 0 0" rpy="0 1.5707963267948966 0"/>'
+    [shape], warnings = link_meshes(robot([f"{origin}<geometry>{geometry}</geometry>"], tag))
+    assert shape.link == "arm" and not warnings
+    assert shape.mesh.extents == pytest.approx(np.array(extents)[[2, 1, 0]], rel=0.01)
+    assert shape.mesh.bounds.mean(axis=0) == pytest.approx([10, 0, 0], abs=0.01)
+
+
+def test_colors_are_those_of_materials_by_name_or_in_place():
+    box = '<geometry><box size="1 1 1"/></geometry>'
+    here = '<material name="here"><color rgba="0 1 0 1"/></material>'
+    shapes, _ = link_meshes(robot([f'{box}<material name="red"/>', f"{box}{here}", box]))
+    assert [shape.color for shape in shapes[:2]] == [(1, 0, 0, 0.5), (0, 1, 0, 1)]
+    assert shapes[2].color not in (None, (1, 0, 0, 0.5), (0, 1, 0, 1))
+
+
+def test_meshes_are_scaled_and_keep_their_own_colors(tmp_path):
+    mesh = trimesh.creation.box([1, 2, 3])
+    mesh.visual.face_colors = [10, 20, 30, 255]
+    mesh.export(tmp_path / "box.ply")
+    shapes, warnings = link_meshes(robot(['<geometry><mesh filename="box.ply" scale="0.1 -0.1 0.1"/></geometry>',
+                                          '<geometry><mesh filename="box.ply"/></geometry><material name="red"/>']),
+                                   tmp_path)
+    assert not warnings
+    assert shapes[0].mesh.extents == pytest.approx([0.1, 0.2, 0.3]) and shapes[0].color is None
+    assert shapes[1].color == (1, 0, 0, 0.5)
+
+
+@pytest.mark.parametrize(("filename", "reason"), [
+    ("gone.stl", "was not found"), ("package://nobody/a.stl", "no package 'nobody'"), ("text.stl", "text.stl"),
+    ("https://example.org/a.stl", "expected package://"),
+])
+def test_a_box_and_a_warning_stand_for_a_mesh_that_cannot_be_had(tmp_path, filename, reason):
+    (tmp_path / "text.stl").write_text("this is no mesh")
+    [shape], [warning] = link_meshes(robot([f'<geometry><mesh filename="{filename}"/></geometry>']), tmp_path)
+    assert shape.color == MISSING_COLOR and len(shape.mesh.faces) == 12
+    assert "link 'arm'" in warning and reason in warning and "a box stands for it" in warning and "\n" not in warning
+
+
+def test_a_shape_that_cannot_be_read_is_left_out_with_a_warning():
+    shapes, [warning] = link_meshes(robot(['<geometry><box size="a b c"/></geometry>']))
+    assert "link 'arm': its <visual> cannot be read" in warning
+    assert shapes  # rods
+
+
+def test_a_robot_without_shapes_gets_rods():
+    shapes, warnings = link_meshes(robot([]))
+    assert not warnings
+    assert {shape.link for shape in shapes} == {"base", "arm"}
+    assert max(shape.mesh.bounds[1][2] for shape in shapes if shape.link == "base") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_shipped_robots_are_shown_as_described(name):
+    model = load_urdf(robot_file(name))
+    shapes, warnings = link_meshes(model, robot_file(name).parent)
+    assert not warnings
+    assert len(shapes) == model.description.count("<visual>")
+    q = np.linspace(0.1, 0.4, model.n)
+    for link, pose in frame_poses(model, q).items():
+        np.testing.assert_allclose(pose, forward_kinematics(model, q, link), atol=1e-12)
+        assert np.linalg.norm(pose[:3, 3]) <= reach(model) + 1e-9

@@ -1,0 +1,119 @@
+"""What the scene holds, without a browser; tests of pages look at its pixels."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason="viser is not installed: make setup")
+
+from robodyn_ros.description.urdf import load_urdf  # noqa: E402
+from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
+from robodyn_ros.resources import robot_file  # noqa: E402
+from robodyn_ros.view.robot_figure import node_name, position_and_quaternion, to_pose  # noqa: E402
+from robodyn_ros.view.robot_scene import RobotScene  # noqa: E402
+from robodyn_ros.view.server import start_server, stop_server  # noqa: E402
+
+MODEL = load_urdf(robot_file("arm6"))
+Q = np.array([0.3, -1.2, 1.4, -0.4, 0.7, 0.2])
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = start_server("127.0.0.1", 0, "test")
+    yield server
+    stop_server(server)
+
+
+@pytest.fixture
+def scene(server):
+    server.scene.reset()
+    return RobotScene(server, MODEL, None, Q)
+
+
+def node(server, name):
+    return server.scene._handle_from_node_name[name]
+
+
+def test_links_are_where_the_joints_have_them(server, scene):
+    for q in (Q, 0.5 * Q):
+        scene.show(q)
+        for link in MODEL.frames:
+            frame = node(server, f"/robot/{link}")
+            np.testing.assert_allclose(to_pose(frame.position, frame.wxyz), forward_kinematics(MODEL, q, link),
+                                       atol=1e-9)
+
+
+def test_the_ghost_is_shown_where_it_differs(server, scene):
+    scene.show_desired(Q)
+    assert not node(server, "/desired").visible
+    np.testing.assert_allclose(scene.show_desired(Q + 0.1), forward_kinematics(MODEL, Q + 0.1), atol=1e-12)
+    assert node(server, "/desired").visible
+    scene.ghost_wanted = False
+    scene.show_desired(Q + 0.1)
+    assert not node(server, "/desired").visible
+
+
+def test_the_desired_tip_is_shown_where_there_is_one(server, scene):
+    target = forward_kinematics(MODEL, Q + 0.2)
+    assert scene.show_desired(None, target) is target
+    frame = node(server, "/desired tip")
+    assert frame.visible
+    np.testing.assert_allclose(to_pose(frame.position, frame.wxyz), target, atol=1e-9)
+    np.testing.assert_allclose(scene.show_desired(None), scene.tip_pose)
+    assert not frame.visible
+
+
+def test_wrenches_are_arrows_in_base_axes(server, scene):
+    arrows = node(server, "/external wrench")
+    assert not arrows.visible
+    scene.show_wrench("external", "forearm_link", np.array([0, 0, 10.0, 0, 2.0, 0]))
+    pose = forward_kinematics(MODEL, Q, "forearm_link")
+    (tail, head), (_, torque) = np.array(arrows.points, dtype=float)
+    assert arrows.visible
+    np.testing.assert_allclose(tail, pose[:3, 3], atol=1e-6)
+    np.testing.assert_allclose((head - tail) / scene.force_scale, 10.0 * pose[:3, 2], rtol=1e-4, atol=1e-4)
+    assert np.cross(torque - tail, pose[:3, 1]) == pytest.approx(np.zeros(3), abs=1e-6)
+    scene.show_wrench("external", "forearm_link", np.zeros(6))
+    assert not arrows.visible
+
+
+def test_a_wrench_on_a_link_of_another_robot_is_not_shown(server, scene):
+    scene.show_wrench("measured", "no such link", np.ones(6))
+    assert not node(server, "/measured wrench").visible
+
+
+def test_a_huge_force_does_not_leave_the_picture(server, scene):
+    scene.show_wrench("measured", "tool0", np.full(6, 1e9))
+    arrow = np.diff(np.array(node(server, "/measured wrench").points), axis=1)
+    assert np.linalg.norm(arrow, axis=-1).max() < 2.0 * scene.size
+
+
+def test_the_path_ends_at_the_tip_and_can_be_cleared(server, scene):
+    for part in np.linspace(1.0, 0.5, 50):
+        scene.show(part * Q)
+    lines = np.array(node(server, "/tip path").points)
+    np.testing.assert_allclose(lines[-1, 1], forward_kinematics(MODEL, 0.5 * Q)[:3, 3], atol=2e-3 * scene.size)
+    assert np.abs(lines[-20:, 0] - lines[-20:, 1]).max() > 0.0
+    scene.clear_path()
+    assert not np.any(node(server, "/tip path").points)
+
+
+def test_the_path_of_a_long_run_keeps_its_size(server, scene):
+    size = node(server, "/tip path").points.shape
+    for angle in np.linspace(0.0, 60.0, 1500):
+        scene.show(Q + np.array([np.sin(angle), 0, 0, 0, 0, 0]))
+    assert node(server, "/tip path").points.shape == size
+
+
+def test_axes_of_frames_come_on_demand(server, scene):
+    assert not node(server, "/robot/tool0").show_axes
+    scene.robot.set_axes(True)
+    assert node(server, "/robot/tool0").show_axes
+
+
+def test_slashes_in_names_of_links_begin_no_node():
+    assert "/" not in node_name("left/arm")
+
+
+def test_poses_survive_the_scene():
+    pose = forward_kinematics(MODEL, Q)
+    np.testing.assert_allclose(to_pose(*position_and_quaternion(pose)), pose, atol=1e-12)
