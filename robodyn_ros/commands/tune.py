@@ -94,9 +94,9 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
             raise InputError(f"tune: {name}: expected {least:g} or more, received {value}")
     if not span > 1.0:
         raise InputError(f"tune: span: expected a factor above 1, received {span}")
-    space = _Space(loop.law.parameters, searched_fields(loop.law.parameters, fields), np.log(span))
+    space = _Space(loop.controller.parameters, searched_fields(loop.controller.parameters, fields), np.log(span))
     limit = loop.robot.model.effort_limit
-    own = loop.scores(scenario, [loop.law.parameters])
+    own = loop.scores(scenario, [loop.controller.parameters])
     scale = np.where(np.isfinite(limit) & (limit > 0.0), limit, np.maximum(own.worst_effort[0], 1e-9))
     costs: list[float] = []
 
@@ -113,7 +113,7 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     # One call evaluates the first generation, and one each of those after it.
     found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
                                    maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
-    before, after = loop.law.parameters, space.rounded(found.x)
+    before, after = loop.controller.parameters, space.rounded(found.x)
     cost_before, cost_after = _cost(loop.scores(scenario, [before, after]), scale, smoothness).tolist()
     if cost_after > cost_before:  # by the digits that were cut off
         after, cost_after = before, cost_before

@@ -52,14 +52,24 @@ def checked_effort(effort: ArrayLike, n: int) -> tuple[Array, list[float]]:
     Raises:
         InputError: The shape is another one, an element is no real number, or it is not finite.
     """
-    array = effort if isinstance(effort, np.ndarray) and effort.dtype == np.float64 else _as_float64(effort)
-    if array.shape != (n,):
-        raise InputError(f"update: expected efforts of shape ({n},), received {_short(effort)} of shape {array.shape}")
+    array = as_efforts(effort, n)
     values: list[float] = array.tolist()
     # The sum of finite values may overflow: only then are they checked one by one.
     if not math.isfinite(sum(values)) and not np.isfinite(array).all():
         raise InputError(f"update: expected finite efforts, received {values}")
     return array, values
+
+
+def as_efforts(effort: ArrayLike, n: int) -> Array:
+    """The efforts that a controller returned, as a float64 array of shape (n,) [N m or N].
+
+    Raises:
+        InputError: The shape is another one, or an element is no real number.
+    """
+    array = effort if isinstance(effort, np.ndarray) and effort.dtype == np.float64 else _as_float64(effort)
+    if array.shape != (n,):
+        raise InputError(f"update: expected efforts of shape ({n},), received {_short(effort)} of shape {array.shape}")
+    return array
 
 
 def _as_float64(effort: Any) -> Array:

@@ -16,7 +16,7 @@ from robodyn_ros.actuation.joint_actuators import within
 from robodyn_ros.compile import Compute, Procedure, Read, Record, Repeat, compile_procedure, equal, maximum, where
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
-from robodyn_ros.control.controller import JointReference, Law
+from robodyn_ros.control.controller import UNMEASURED, JointReference, Law
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.textbook import Textbook
@@ -52,6 +52,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     """
     n = plant.n
     answer, shapes = traceable(law, packed)
+    del shapes["wrench_tip"]  # no sensor of it is simulated
     fields = [name for name in shapes if name.startswith("reference.")]
     tracking_error = tracking_error_function(plant.model, law.follows)
     error_shape = np.shape(tracking_error(np.zeros(n), *(np.zeros(shapes[name]) for name in fields)))
@@ -61,10 +62,12 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     variables |= {"error": error_shape}
     variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,)), strict=True))
 
-    def respond(effort: NDArray[Any], *arrays: NDArray[Any]) -> tuple[Any, ...]:
-        asked, memory = answer(*arrays)
+    def respond(effort: NDArray[Any], clock: NDArray[Any], q: NDArray[Any], v: NDArray[Any],
+                *arrays: NDArray[Any]) -> tuple[Any, ...]:
+        with np.errstate(invalid="ignore"):  # the wrench is NaN
+            asked, memory = answer(clock, q, v, UNMEASURED, *arrays)
         effort_now = within(asked, plant.model.effort_limit)
-        is_first = equal(arrays[0][1], 0.0)
+        is_first = equal(clock[1], 0.0)
         command = np.stack([effort_now if row is Command.EFFORT else np.zeros(n) for row in Command])
         return command, effort_now, where(is_first, 0.0, effort_now - effort), memory
 

@@ -1,8 +1,10 @@
-"""Rollouts: a control law on a simulated robot, thousands of ticks in one call, and thousands of robots at once."""
+"""Rollouts: a controller on a simulated robot, thousands of ticks in one call, and thousands of robots at once."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,41 +19,56 @@ from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.reference import Trajectory
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.errors import CompileError, InputError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
+from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
 
+_logger = logging.getLogger(__name__)
+
 
 class ClosedLoop:
-    """A control law and its robot, compiled as one; once for any number of rollouts.
+    """A controller on a simulated robot, for any number of rollouts.
 
-    Ticks, references and limits are those of the nodes in lockstep: `run` gives what the graph would.
+    A law is compiled together with the plant at the first rollout. A controller that cannot be compiled runs as Python
+    code beside the compiled plant, some 20 us per tick: `note` says why. Ticks, references and limits are those of the
+    nodes in lockstep.
 
     Args:
-        law: The law, with the parameters that it has where none are given.
+        controller: The controller, with the parameters that are used where no others are given.
         plant: The simulated robot; None: `PlantModel.of_description` with steps of 1 ms.
         period: Control period, a multiple of the plant's step [s].
 
     Raises:
-        InputError: The controller is no law, the period does not fit, or the plant's integrator has no compiled form.
+        InputError: The period does not fit, or the plant's integrator has no compiled form.
     """
 
-    def __init__(self, law: Controller, plant: PlantModel | None = None, period: float = DEFAULT_PERIOD) -> None:
-        if not isinstance(law, Law):
-            raise InputError(f"rollout: expected a law, a controller that is a pure function and can be compiled, "
-                             f"received {type(law).__name__}")
-        self.law, self.robot = law, law.robot
+    def __init__(self, controller: Controller, plant: PlantModel | None = None, period: float = DEFAULT_PERIOD) -> None:
+        if not isinstance(controller, Controller):
+            raise InputError(f"rollout: expected a Controller, received {type(controller).__name__}")
+        self.controller, self.robot = controller, controller.robot
         self.plant = PlantModel.of_description(self.robot.model) if plant is None else plant
         if self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period_ns, self._steps = _control_period(period, self.plant.step)
-        self._packed = PackedParameters(law.parameters)
+        self._packed = PackedParameters(controller.parameters)
         self._procedures: dict[tuple[bool, bool], Procedure] = {}
+        self._interpreted: InterpretedLoop | None = None
+        self._uncompiled_reason = ""
+
+    @property
+    def note(self) -> str:
+        """Why the controller runs as Python code, and the time of a tick so far; empty if it is compiled."""
+        loop = self._interpreted
+        if loop is None:
+            return ""
+        cost = f", {1e6 * loop.seconds / loop.ticks:.0f} us per tick" if loop.ticks else ""
+        return f"{type(self.controller).__name__} runs uncompiled{cost}: {self._uncompiled_reason}"
 
     def scenario(self, trajectories: Sequence[Trajectory] = (), duration: float | None = None,
                  **options: Any) -> Scenario:
@@ -65,35 +82,43 @@ class ClosedLoop:
         Raises:
             InputError: As there.
         """
-        return Scenario.sample(self.robot, self.law.follows, self._period_ns, trajectories, duration, **options)
+        return Scenario.sample(self.robot, self.controller.follows, self._period_ns, trajectories, duration, **options)
 
     def run(self, scenario: Scenario, parameters: Parameters | None = None, compiled: bool = True) -> Rollout:
         """Simulate one robot.
 
         Args:
             scenario: What it is to do.
-            parameters: Of the law; None: those that it has.
-            compiled: False: run law and plant as they stand in the book, the reference for what is compiled.
+            parameters: Parameters of the controller; None: those that it has.
+            compiled: False: run law and plant in plain Python with the textbook's dynamics, to be compared with the
+                compiled program.
 
         Raises:
+            CompileError: ``compiled`` is False, and the controller cannot be traced.
+            PluginError: A controller that runs uncompiled raised, or returned something else than efforts.
             SimulationError: The state became infinite or NaN.
         """
-        reference, ticks = scenario.references, len(scenario.clocks)
-        procedure = self.procedure(recorded=True, noisy=scenario.noisy)
-        given = self._arguments(scenario) | {"parameters": self.packed(parameters)}
-        results = procedure(**given) if compiled else procedure.interpret(**given)
+        reference, ticks, name = scenario.references, len(scenario.clocks), type(self.controller).__name__
+        procedure = self._procedure(True, scenario.noisy) if compiled else self.procedure(
+            recorded=True, noisy=scenario.noisy)
+        if isinstance(procedure, InterpretedLoop):
+            complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
+            results = procedure.run(scenario, complete)
+        else:
+            given = self._arguments(scenario) | {"parameters": self.packed(parameters)}
+            results = procedure(**given) if compiled else procedure.interpret(**given)
         score = _score(results, ticks)
         if not (np.isfinite(score.q).all() and np.isfinite(score.v).all()):
             finite = np.isfinite(results["q"]).all(axis=1)
             time = scenario.clocks[int(np.argmin(finite)) if not finite.all() else -1, 0]
-            raise SimulationError(f"rollout of '{self.robot.name}' under {type(self.law).__name__} diverged at about "
-                                  f"{time:g} s; use other gains or a smaller step (now {self.plant.step} s)")
+            raise SimulationError(f"rollout of '{self.robot.name}' under {name} diverged at about {time:g} s; use "
+                                  f"other gains or a smaller step (now {self.plant.step} s)")
         units = tuple("m" if joint.kind == "prismatic" else "rad" for joint in self.robot.model.leaders)
-        recorded = {name: results[name] for name in RECORDS.values()}
+        recorded = {each: results[each] for each in RECORDS.values()}
         error = reference.q - results["q"] if isinstance(reference, JointReference) else results["error"]
-        return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link,
-                       controller=type(self.law).__name__, time=scenario.clocks[:, 0], reference=reference,
-                       error=error, score=score, **recorded)
+        return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link, controller=name,
+                       time=scenario.clocks[:, 0], reference=reference, error=error, score=score, note=self.note,
+                       **recorded)
 
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
                q: ArrayLike | None = None, threads: int = 1) -> Score:
@@ -101,13 +126,14 @@ class ClosedLoop:
 
         Args:
             scenario: What all of them are to do.
-            parameters: Of the law, one for each robot, or their numbers as `packed` gives them, shape (N, p); None:
-                those that the law has, for all.
+            parameters: Parameters of the controller, one set for each robot, or their numbers as of `packed`, shape
+                (N, p); None: those that the controller has, for all.
             q: Joint positions at the start, shape (N, n) [rad or m]; None: the scenario's, for all.
-            threads: Threads that share the robots.
+            threads: Threads that share the robots; a controller that runs uncompiled uses one.
 
         Raises:
             InputError: Neither parameters nor positions say how many robots there are, or their numbers differ.
+            PluginError: As for `run`.
         """
         given, ticks = self._arguments(scenario), len(scenario.clocks)
         differ = [*(["parameters"] if parameters is not None else []), *(["state", "memory"] if q is not None else [])]
@@ -117,47 +143,78 @@ class ClosedLoop:
             given["parameters"] = parameters
         else:
             numbers = [self.packed(one) for one in parameters]
-            given["parameters"] = np.array(numbers).reshape(-1, self._packed.values.size)
+            given["parameters"] = np.array(numbers).reshape(len(numbers), self._packed.values.size)
         if q is not None:
             starts = np.array([start_position(self.robot, one) for one in np.asarray(q)]).reshape(-1, self.robot.n)
             given["state"] = np.repeat(given["state"][None], len(starts), axis=0)
             given["state"][:, Row.POSITION] = starts
             given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(
                 len(starts), *given["memory"].shape)
-        procedure = self.procedure(recorded=False, noisy=scenario.noisy)
+        procedure = self._procedure(False, scenario.noisy)
+        if isinstance(procedure, InterpretedLoop):
+            return _score(self._interpreted_results(procedure, scenario, given["parameters"], given["state"]), ticks)
         if differ and all(len(given[name]) == 1 for name in differ):  # faster than a batch of one
             results = procedure(**given | {name: given[name][0] for name in differ})
             return _score({name: result[None] for name, result in results.items()}, ticks)
         return _score(procedure.batch(threads=threads, **given), ticks)
 
     def packed(self, parameters: Parameters | None = None) -> Array:
-        """The numbers of parameters of the law, shape (p,).
+        """The numbers among the parameters of the controller, shape (p,).
 
         Args:
-            parameters: None: those that the law has.
+            parameters: None: those that the controller has.
 
         Raises:
-            InputError: A parameter that is built in differs from the law's, or a value does not fit.
+            InputError: A parameter that is built in differs from the controller's, or a value does not fit.
         """
         if parameters is None:
             return self._packed.values
         packed = PackedParameters(parameters.for_robot(self.robot))
-        if type(parameters) is not self.law.Parameters or packed.fixed != self._packed.fixed:
-            raise InputError(f"rollout: expected {self.law.Parameters.__name__} that differ from the law's in numbers "
-                             "only; make another ClosedLoop for others")
+        if type(parameters) is not self.controller.Parameters or packed.fixed != self._packed.fixed:
+            raise InputError(f"rollout: expected {self.controller.Parameters.__name__} that differ from the "
+                             "controller's in numbers only; make another ClosedLoop for others")
         return packed.values
 
     def procedure(self, *, recorded: bool, noisy: bool) -> Procedure:
-        """What is run, see `closed_loop_procedure`; the same object at every call.
+        """The compiled program, see `closed_loop_procedure`; the same object at every call.
 
         Args:
             recorded: Whether motions are recorded, or only scores kept.
-            noisy: Whether there is noise in what the law measures.
+            noisy: Whether the law's measurements have noise.
+
+        Raises:
+            CompileError: The controller cannot be compiled.
         """
         if (recorded, noisy) not in self._procedures:
+            if not isinstance(self.controller, Law):
+                raise CompileError(self.controller.uncompiled_reason)
             self._procedures[recorded, noisy] = closed_loop_procedure(
-                self.law, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy)
+                self.controller, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy)
         return self._procedures[recorded, noisy]
+
+    def _procedure(self, recorded: bool, noisy: bool) -> Procedure | InterpretedLoop:
+        """The compiled program, or else the interpreted loop."""
+        if self._interpreted is None:
+            try:
+                return self.procedure(recorded=recorded, noisy=noisy)
+            except CompileError as error:
+                self._uncompiled_reason = str(error)
+                self._interpreted = InterpretedLoop(self.controller, self.plant, self._steps)
+        return self._interpreted
+
+    def _interpreted_results(self, loop: InterpretedLoop, scenario: Scenario, parameters: Array,
+                             states: Array) -> dict[str, Array]:
+        """State and `SUMS` of each robot, by numbers of parameters and states at the start, alike or one per robot."""
+        counts = {len(array) for array, alike in ((parameters, 1), (states, 2)) if array.ndim > alike}
+        if len(counts) != 1:
+            raise InputError("rollout: expected parameters or positions with an axis of samples, of equal length, "
+                             f"received shapes {parameters.shape} and {states.shape}")
+        (count,) = counts
+        numbers = np.broadcast_to(parameters, (count, self._packed.values.size))
+        starts = np.broadcast_to(states[..., Row.POSITION, :], (count, self.robot.n))
+        rows = [loop.run(replace(scenario, q=start), self._packed.unpack(values))
+                for values, start in zip(numbers, starts, strict=True)]
+        return {name: np.stack([row[name] for row in rows]) for name in ("state", *SUMS)}
 
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
         given = {"state": self.plant.state(scenario.q, scenario.v), "memory": self._memory(scenario.q, scenario.v),
@@ -169,38 +226,44 @@ class ClosedLoop:
         return given
 
     def _memory(self, q: Array, v: Array) -> Array:
-        return initial_memory(self.law, State(0.0, 0.0, q, v))
-
+        if not isinstance(self.controller, Law):
+            return np.zeros(0)
+        return initial_memory(self.controller, State(0.0, 0.0, q, v))
 
 
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
             step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
             q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
-    """Simulate a robot under a control law; `ClosedLoop` does the same many times for the price of one compilation.
+    """Simulate a robot under a controller; `ClosedLoop` does so many times for the price of one compilation.
+
+    A controller that cannot be compiled runs as Python code; one warning in the log says why and how long a tick takes.
 
     Args:
         robot: The robot.
-        controller: Name of a law as the registry has it, or the law itself.
+        controller: Name of an installed controller, ``package.module:Class``, or a controller.
         trajectory: What to follow; None: hold the start.
         duration: How long [s]; None: until the trajectory ends.
-        parameters: Of the law; None: the defaults, or those that the law has.
+        parameters: Parameters of the controller; None: the defaults, or those that the controller has.
         period: Control period, a multiple of the step [s].
         step: Time step of the plant [s].
         actuators: One for each joint; None: ideal sources of effort.
-        friction: Of the joints; None: that of the robot's description.
+        friction: Friction of the joints; None: that of the robot's description.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
 
     Raises:
-        InputError: Something does not fit together.
-        PluginError: No controller is called so.
+        InputError: An argument does not fit the others.
+        PluginError: No controller has that name; or the controller fails.
         SimulationError: The state became infinite or NaN.
     """
-    law = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
-    loop = ClosedLoop(law, PlantModel.of_description(robot.model, step, actuators, friction), period)
+    made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
+    loop = ClosedLoop(made, PlantModel.of_description(robot.model, step, actuators, friction), period)
     scenario = loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v)
-    return loop.run(scenario, parameters)
+    result = loop.run(scenario, parameters)
+    if result.note:
+        _logger.warning(result.note)
+    return result
 
 
 def _control_period(period: float, step: float) -> tuple[int, int]:

@@ -53,6 +53,7 @@ class Rollout:
             ticks before its own; None if the law follows none.
         error: Tracking error, shape (K, e), see `Score`.
         score: Errors and efforts over all ticks, and the state after the last control period.
+        note: Why the controller ran as Python code, and how long a tick took; empty if it was compiled.
     """
 
     joint_names: tuple[str, ...]
@@ -66,6 +67,7 @@ class Rollout:
     reference: Any
     error: Array
     score: Score
+    note: str = ""
 
     def tracking(self) -> TrackingRecord:
         """The same for a table and a plot: of the joints, or of the tip's position where the law follows poses.

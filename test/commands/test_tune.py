@@ -105,7 +105,7 @@ def test_what_makes_no_sense_is_said(arm, options, message):
 def test_gains_of_zero_cannot_be_searched(arm):
     loop, _ = arm
     with pytest.raises(InputError, match="PDParameters has no positive gain for each joint to search"):
-        searched_fields(replace(loop.law.parameters, p=np.zeros(2), d=np.array([0.0, 1.0])))
+        searched_fields(replace(loop.controller.parameters, p=np.zeros(2), d=np.array([0.0, 1.0])))
 
 
 def test_the_command_writes_parameters_and_pictures(tmp_path, capsys):

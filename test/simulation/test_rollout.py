@@ -11,7 +11,8 @@ from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.control import Controller, JointReference, Law, State, TipReference
+from robodyn_ros.compile import equal
+from robodyn_ros.control import JointReference, Law, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
@@ -131,7 +132,7 @@ def arm():
 def varied(loop, count, seed=1):
     """Parameters with other gains."""
     rng = np.random.default_rng(seed)
-    own = loop.law.parameters
+    own = loop.controller.parameters
     return [replace(own, p=own.p * rng.uniform(0.3, 2.0, 6), d=own.d * rng.uniform(0.5, 1.2, 6)) for _ in range(count)]
 
 
@@ -203,7 +204,8 @@ def test_the_law_sees_noise_and_the_score_does_not(arm):
     np.testing.assert_array_equal(one.error, one.reference.q - one.q)
     q, v = scenario.q + noisy[0].noises[0, 0], scenario.v + noisy[0].noises[0, 1]
     reference = JointReference(*(array[0] for array in scenario.references))
-    effort = loop.law.law(loop.law.dynamics, loop.law.parameters, State(0.0, 0.0, q, v), reference, np.zeros(0))
+    law, state = loop.controller, State(0.0, 0.0, q, v)
+    effort = law.law(law.dynamics, law.parameters, state, reference, np.zeros(0))
     np.testing.assert_allclose(one.effort[0], effort, rtol=1e-10)
 
 
@@ -224,7 +226,7 @@ def test_a_law_without_reference_needs_a_duration():
     assert result.error.shape == (100, 0)
     assert np.abs(result.score.v[:2]).max() < 0.1
     loop = ClosedLoop(make_controller("damping", robot))
-    scores = loop.scores(loop.scenario([], 0.2, v=np.full(robot.n, 0.1)), [loop.law.parameters] * 3)
+    scores = loop.scores(loop.scenario([], 0.2, v=np.full(robot.n, 0.1)), [loop.controller.parameters] * 3)
     assert scores.rms_error.shape == (3, 0)
     np.testing.assert_allclose(scores.v, np.tile(result.score.v, (3, 1)), atol=1e-12)
     with pytest.raises(InputError, match="expected a law that follows a reference"):
@@ -286,20 +288,34 @@ def test_what_diverges_is_said():
     with pytest.raises(SimulationError, match=r"rollout of 'arm6' under ComputedTorque diverged at about \S+ s; use"):
         rollout(endless, "computed_torque", duration=0.1, parameters=wild, v=np.ones(6))
     loop = ClosedLoop(make_controller("computed_torque", endless))
-    scores = loop.scores(loop.scenario([], 0.1, v=np.ones(6)), [loop.law.parameters, wild])
+    scores = loop.scores(loop.scenario([], 0.1, v=np.ones(6)), [loop.controller.parameters, wild])
     assert np.isfinite(scores.rms_error[0]).all()
     assert not np.isfinite(scores.q[1]).all()
 
 
-class Plain(Controller):
-    def update(self, state, reference):
-        return np.zeros(len(state.q))
+class Measures(Law):
+    """Pushes with the first joint if the wrench on the tip is measured."""
+
+    follows = None
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        """As in `Law`."""
+        measured = equal(state.wrench_tip[0], state.wrench_tip[0])
+        return [measured] + [0.0] * (len(state.q) - 1)
+
+
+def test_the_wrench_on_the_tip_is_not_measured():
+    """As in the nodes, without a sensor: a law must not take it for zero."""
+    robot = robot_called("planar_2r")
+    assert not rollout(robot, Measures(robot), duration=0.01).effort.any()
+    assert Measures(robot).update(State(0.0, 0.0, *np.zeros((2, 2)), np.zeros(6)), None).tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r, t: rollout(r, Plain(r), t), "expected a law, a controller that is a pure function"),
+        (lambda r, t: rollout(r, object(), t), "expected a Controller, received object"),
         (lambda r, t: rollout(r, "pd", t, period=0.0015), "control period of a whole number of steps of 0.001 s"),
         (lambda r, t: rollout(r, "pd", t, period=np.nan), "control period of a whole number of steps"),
         (lambda r, t: rollout(r, "pd"), "expected a duration, or a trajectory to follow"),
@@ -319,7 +335,7 @@ class Plain(Controller):
         (lambda r, t: ClosedLoop(make_controller("pd", r)).scores(
             ClosedLoop(make_controller("pd", r)).scenario([t])), "expected an axis of samples"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).packed(make_controller("pid", r).parameters),
-         "expected PDParameters that differ from the law's in numbers only"),
+         "expected PDParameters that differ from the controller's in numbers only"),
         (lambda r, t: ClosedLoop(make_controller("pd", r), PlantModel.of_description(r.model, integrator="adaptive")),
          "expected an integrator of fixed steps, received adaptive"),
     ],

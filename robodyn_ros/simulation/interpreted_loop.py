@@ -1,0 +1,135 @@
+"""The closed loop of a controller that cannot be compiled: the controller runs as Python code, the plant compiled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.compile import Compute, Repeat, compile_procedure
+from robodyn_ros.compile.program import Statement
+from robodyn_ros.control.controller import Controller
+from robodyn_ros.control.dry_run import FAULTS, as_efforts, describe
+from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.state import JointReference, State
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import PluginError
+from robodyn_ros.simulation.closed_loop import SUMS, tracking_error_function
+from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
+from robodyn_ros.simulation.scenario import Scenario
+
+
+class InterpretedLoop:
+    """Does what `closed_loop_procedure` does, with one call of `Controller.update` per tick.
+
+    Args:
+        controller: The controller.
+        plant: The simulated robot.
+        steps: Steps of the plant in a control period.
+
+    Attributes:
+        ticks: Number of ticks so far.
+        seconds: Time that these took [s].
+    """
+
+    def __init__(self, controller: Controller, plant: PlantModel, steps: int) -> None:
+        self.ticks = 0
+        self.seconds = 0.0
+        self._controller, self._plant, self._steps = controller, plant, steps
+        follows, n = controller.follows, plant.n
+        self._fields = {} if follows is None else {f"reference.{name}": shape
+                                                   for name, shape in follows.shapes(n).items()}
+        variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS)
+        variables |= self._fields | {"error": (6,)}
+        inputs = ["state", "command"]
+        program: list[Statement] = [Repeat("steps", statements)]
+        self._follows_poses = follows not in (None, JointReference)
+        if self._follows_poses:
+            tracking_error = tracking_error_function(plant.model, follows)
+            program.insert(0, Compute(lambda state, *fields: tracking_error(state[Row.POSITION], *fields),
+                                      ("state", *self._fields), "error"))
+            inputs += self._fields
+        self._bound = compile_procedure(variables, program, inputs, ("state", "error"), name="plant").bind()
+
+    def run(self, scenario: Scenario, parameters: Parameters) -> dict[str, Array]:
+        """Simulate one robot.
+
+        Args:
+            scenario: What the robot is to do.
+            parameters: Parameters of the controller, complete for the robot.
+
+        Returns:
+            ``state`` at the end and `SUMS` over the ticks, as of `closed_loop_procedure`; and ``q``, ``v``, ``effort``
+            and ``error`` at every tick. They are NaN from the tick at which the motion or the efforts became infinite.
+
+        Raises:
+            PluginError: The controller raised, or returned something else than efforts of shape (n,).
+        """
+        rows = np.full((len(scenario.clocks), 3, self._plant.n), np.nan)
+        errors = np.full((len(rows), 6 if self._follows_poses else 0), np.nan)
+        before, begin = self._controller.parameters, perf_counter()
+        self._controller.parameters = parameters
+        try:
+            done = self._run_ticks(scenario, rows, errors)
+        finally:
+            self._controller.parameters = before
+        self.ticks += done
+        self.seconds += perf_counter() - begin
+        state = self._bound["state"].copy()
+        if done < len(rows):
+            rows[done:], errors[done:], state[...] = np.nan, np.nan, np.nan
+        q, v, effort = np.moveaxis(rows, 1, 0)
+        if isinstance(scenario.references, JointReference):
+            errors = scenario.references.q - q
+        changes = np.diff(effort, axis=0)
+        sums = ((errors**2).sum(axis=0), np.abs(errors).max(axis=0), (effort**2).sum(axis=0),
+                np.abs(effort).max(axis=0), (changes**2).sum(axis=0))
+        return {"state": state, "q": q, "v": v, "effort": effort, "error": errors, **dict(zip(SUMS, sums, strict=True))}
+
+    def _run_ticks(self, scenario: Scenario, rows: Array, errors: Array) -> int:
+        """Run ticks until the end, or until the motion or the efforts become infinite.
+
+        Args:
+            scenario: What the robot is to do.
+            rows: Receives position, velocity and effort of each tick, shape (ticks, 3, n).
+            errors: Receives the pose error of each tick, shape (ticks, 6), if the controller follows poses.
+
+        Returns:
+            How many ticks were finite.
+        """
+        bound, lower, upper = self._bound, -self._plant.model.effort_limit, self._plant.model.effort_limit
+        make_reference: Any = self._controller.follows
+        columns = () if make_reference is None else tuple(scenario.references)
+        fields = [bound[name] for name in self._fields] if self._follows_poses else []
+        state, command = bound["state"], bound["command"]
+        state[...], command[...] = self._plant.state(scenario.q, scenario.v), 0.0
+        self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
+        for k, (time, period) in enumerate(scenario.clocks.tolist()):
+            q, v = state[Row.POSITION].copy(), state[Row.VELOCITY].copy()
+            measured = State(time, period, q + scenario.noises[k, 0], v + scenario.noises[k, 1])
+            reference = None if make_reference is None else make_reference(*(column[k] for column in columns))
+            effort = np.clip(self._call(self._efforts, measured, reference), lower, upper)
+            command[Command.EFFORT], rows[k] = effort, (q, v, effort)
+            for field, column in zip(fields, columns, strict=False):
+                field[...] = column[k]
+            bound.run(self._steps)
+            if self._follows_poses:
+                errors[k] = bound["error"]
+            if not math.isfinite(effort.sum() + state[: Row.CURRENT].sum()):
+                return k
+        return len(rows)
+
+    def _efforts(self, state: State, reference: Any) -> Array:
+        return as_efforts(self._controller.update(state, reference), self._plant.n)
+
+    def _call(self, function: Callable[..., Any], state: State, *arguments: Any) -> Any:
+        """Call the controller; an exception that it raises becomes a `PluginError`."""
+        try:
+            return function(state, *arguments)
+        except FAULTS as error:
+            name = type(self._controller).__name__
+            raise PluginError(f"controller '{name}' fails at {state.time:g} s: {describe(error)}") from error
