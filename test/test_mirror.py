@@ -10,9 +10,7 @@ TESTED_BY = {
     "__main__.py": "commands/test_demo.py",  # runs python -m robodyn_ros
     "errors.py": "test_architecture.py",  # classes without code
     # Modules that others use as a whole.
-    "compile/bound_text.py": "compile/test_bound.py",
     "compile/compiled_program.py": "compile/test_procedure.py",
-    "compile/fast_call.py": "compile/test_kernel.py",
     "dynamics/link_wrenches.py": "dynamics/test_second_moment_newton_euler.py",
     "dynamics/functions.py": "dynamics/test_robot_dynamics.py",  # abstract; single and batched calls are its two forms
     "dynamics/function_table.py": "dynamics/test_robot_dynamics.py",

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile import bound_text, c_api, fast_call
+from robodyn_ros.compile import python_entry
 from robodyn_ros.compile.batch_abi import ROW_WORDS, Arrays, RowWords, share_samples
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
@@ -361,9 +361,10 @@ class CompiledProgram:
         program: The program.
         frame_size: Size of the frame [numbers, or vectors].
         word_count: Number of words.
+        counts_message: Error message of a `Bound` for wrong counts.
         code: The machine code.
         has_entry: Whether it exports the Python entry point ``entry``: for one sample, unless
-            `c_api.unsupported_reason` gives a reason against it.
+            `python_entry.unsupported_reason` gives a reason against it.
         function: ``program`` or ``batch``, called by ctypes, which releases the GIL.
     """
 
@@ -374,15 +375,17 @@ class CompiledProgram:
         self.frame_size = layout.frame_size
         self.word_count = len(program.counts) + ROW_WORDS * len(layout.arrays)
         text, exports, symbols = layout.text, ["batch" if width > 1 else "program"], {}
-        if width == 1 and c_api.unsupported_reason() is None:
+        names = ", ".join(program.counts) or "no counts"
+        self.counts_message = f"{name}: run: expected {len(program.counts)} integers of 0 or more by position ({names})"
+        if width == 1 and python_entry.unsupported_reason() is None:
             shapes = program.variables
             text += (
-                fast_call.entry_text([shapes[variable] for variable in program.inputs], shapes[program.outputs[0]])
+                python_entry.array_entry([shapes[each] for each in program.inputs], shapes[program.outputs[0]])
                 if in_place
-                else bound_text.entry_text(name, program.counts, self.frame_size)
+                else python_entry.counts_entry(self.counts_message, len(program.counts), self.frame_size)
             )
             exports.append("entry")
-            symbols = c_api.symbols()
+            symbols = python_entry.symbols()
         self.has_entry = len(exports) > 1
         self.code = Code(compile_module(text), tuple(exports), symbols)
         word, address = ctypes.c_int64, ctypes.c_void_p

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile.batch_abi import Arrays, checked_threads, empty_result, in_order, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
-from robodyn_ros.compile.fast_call import documentation, python_function
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Compute, Program
+from robodyn_ros.compile.python_entry import Fallback, documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape, trace
 from robodyn_ros.errors import InputError
 
@@ -76,10 +76,10 @@ class Kernel:
         self._traced = traced_tape(tape)
         self._single = CompiledProgram(self._traced, 1, name, in_place=True)
         compute: Callable[..., NDArray[np.float64]] = _PlainCall(tape, self._single)
-        self.call = self.or_else(_CheckingCall(tape, name, self.or_else(compute)))
+        self.call = self.with_fallback(_CheckingCall(tape, name, self.with_fallback(compute)))
         self.__call__ = self.call  # type: ignore[method-assign]
 
-    def or_else(self, otherwise: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
+    def with_fallback(self, otherwise: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
         """A function that computes the kernel, but leaves what needs a second look to another one.
 
         For functions with more arguments than the kernel, of which most calls give only the kernel's: these calls then
@@ -95,7 +95,7 @@ class Kernel:
                 signature = f"({', '.join(self.tape.inputs)})"
                 about = f"{self.name}, compiled. Takes and returns float64 arrays."
                 text = documentation(self.name, signature, about)
-            return python_function(self._single.code, self.name, text, otherwise)
+            return python_function(self.name, text, Fallback(otherwise), self._single.code)
         return otherwise
 
     def batch(

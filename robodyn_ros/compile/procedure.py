@@ -2,19 +2,19 @@
 
 import operator
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.compile.batch_abi import Arrays, checked_threads, empty_result, real_array, shape_error
-from robodyn_ros.compile.bound import Bound
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.interpreter import interpret
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Program, Rows, Statement
+from robodyn_ros.compile.python_entry import documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
 
@@ -122,7 +122,7 @@ class Procedure:
         counts, arrays = self._arguments(given, None)
         return interpret(self.program, counts, arrays)
 
-    def bind(self, **inputs: Any) -> Bound:
+    def bind(self, **inputs: Any) -> "Bound":
         """The procedure with memory of its own, for a hot loop: see `Bound`.
 
         Args:
@@ -133,7 +133,7 @@ class Procedure:
         """
         if self.program.sequences or self.program.records:
             raise InputError(f"{self.name}: has sequences or records, which need a call instead of bind()")
-        bound = Bound(self.program, self._compiled(1), self.name)
+        bound = Bound(self._compiled(1))
         for name, value in inputs.items():
             if name not in self.program.inputs:
                 raise InputError(f"{self.name}: expected inputs ({', '.join(self.program.inputs)}), received {name}")
@@ -204,3 +204,64 @@ def _count(procedure: str, name: str, given: Any) -> int:
     if count < 0:
         raise InputError(f"{procedure}: {name}: expected an integer of 0 or more, received {given!r}")
     return count
+
+
+class _Memory(np.ndarray):
+    """Frame and counts, and the objects that must live as long as the function that uses them."""
+
+    keeps: tuple[Any, ...]
+
+
+class Bound:
+    """A procedure whose variables stay where they are from one run to the next.
+
+    ``bound["q"]`` is the variable q as an array: the same one for good, to read, write in place and keep.
+    ``bound["q"] = values`` writes it. ``bound.run(*counts)`` runs the program once. It makes no arrays, sets no
+    variable to zero, and holds the GIL: for runs of more than milliseconds, call the procedure instead. Variables that
+    the program neither reads nor has as outputs are not written. One thread at a time may use it.
+
+    Args:
+        compiled: A program for one sample, without sequences or records.
+
+    Attributes:
+        run: Runs the program; takes the counts in the order of `Program.counts`.
+    """
+
+    __slots__ = ("_views", "run")
+
+    run: Callable[..., None]
+
+    def __init__(self, compiled: CompiledProgram) -> None:
+        memory = np.zeros(compiled.frame_size + max(1, compiled.word_count)).view(_Memory)
+        plain = memory.view(np.ndarray)
+        self._views = {variable: compiled.view(plain, variable) for variable in compiled.program.variables}
+        if compiled.has_entry:
+            self.run = python_function("run", documentation("run", "", "Run the program once."), memory, compiled.code)
+        else:
+            self.run = _plain_run(compiled, plain)
+
+    def __getitem__(self, variable: str) -> NDArray[np.float64]:
+        """A variable, in place."""
+        return self._views[variable]
+
+    def __setitem__(self, variable: str, values: ArrayLike) -> None:
+        """Write a variable."""
+        self._views[variable][...] = values
+
+
+def _plain_run(compiled: CompiledProgram, memory: NDArray[np.float64]) -> Callable[..., None]:
+    """``run`` by way of ctypes."""
+    size, count = compiled.frame_size, len(compiled.program.counts)
+    words = memory[size : size + count].view(np.int64)
+
+    def run(*counts: int) -> None:
+        try:
+            given = [operator.index(value) for value in counts]
+        except TypeError as error:
+            raise InputError(compiled.counts_message) from error
+        if len(given) != count or not all(0 <= value < 2**63 for value in given):
+            raise InputError(compiled.counts_message)
+        words[:] = given
+        compiled.function(memory.ctypes.data, memory.ctypes.data + 8 * size)
+
+    return run

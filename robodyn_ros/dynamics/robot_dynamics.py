@@ -80,5 +80,5 @@ class Dynamics(DynamicsFunctions):
         if name not in vars(self) and all(option is None for option in options.values()):
             kernel = self._kernels.get(Variant(name))
             if isinstance(kernel, Kernel):
-                setattr(self, name, kernel.or_else(getattr(super(), name)))
+                setattr(self, name, kernel.with_fallback(getattr(super(), name)))
         return super()._call(name, *arrays, **options)

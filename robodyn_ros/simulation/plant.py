@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import as_floats
-from robodyn_ros.compile.bound import Bound
-from robodyn_ros.compile.procedure import Procedure, compile_procedure
+from robodyn_ros.compile.procedure import Bound, Procedure, compile_procedure
 from robodyn_ros.compile.program import Repeat
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError

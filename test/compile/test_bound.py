@@ -4,7 +4,8 @@ import weakref
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import Compute, Read, Record, Repeat, bound, c_api, compile_procedure
+from robodyn_ros.compile import Compute, Read, Record, Repeat, compile_procedure, python_entry
+from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.errors import InputError
 
 
@@ -20,7 +21,7 @@ PROGRAM = [
 @pytest.fixture(params=["direct", "by way of ctypes"])
 def procedure(request, monkeypatch):
     if request.param != "direct":
-        monkeypatch.setattr(c_api, "unsupported_reason", lambda: "told so by the test")
+        monkeypatch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
     procedure = compile_procedure({"q": (3,), "v": (3,), "n": ()}, PROGRAM, ["q", "v"], ["q", "v", "n"], name="spin")
     assert (type(procedure.bind().run) is type(len)) == (request.param == "direct")
     return procedure
@@ -95,4 +96,4 @@ def test_without_counts():
     for _ in range(1000):
         counter.run()
     assert counter["x"] == 1000.0
-    assert isinstance(counter, bound.Bound)
+    assert isinstance(counter, Bound)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
-from robodyn_ros.compile import c_api, compile_function
-from robodyn_ros.compile.fast_call import documentation, forwarding_function
+from robodyn_ros.compile import compile_function, python_entry
+from robodyn_ros.compile.python_entry import documentation, forwarding_function
 from robodyn_ros.errors import CompileError, InputError
 
 
@@ -28,7 +28,7 @@ SHAPES = {"q": (3,), "matrix": (2, 3), "gain": ()}
 def kernel(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param != "direct":
-            patch.setattr(c_api, "unsupported_reason", lambda: "told so by the test")
+            patch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
         kernel = compile_function(function, SHAPES, name="sample")
     assert (type(kernel.call) is type(len)) == (request.param == "direct")
     return kernel
@@ -200,9 +200,9 @@ def test_kernel_describes_itself(kernel):
         assert str(inspect.signature(kernel.call)) == "(q, matrix, gain)"
 
 
-def test_or_else_gets_what_the_kernel_does_not_take(kernel, arguments):
+def test_a_fallback_gets_what_the_kernel_does_not_take(kernel, arguments):
     received = []
-    call = kernel.or_else(lambda *given, **named: received.append((given, named)) or kernel(*given[:3]))
+    call = kernel.with_fallback(lambda *given, **named: received.append((given, named)) or kernel(*given[:3]))
     np.testing.assert_array_equal(call(*arguments), kernel(*arguments))
     direct = type(kernel.call) is type(len)
     assert len(received) == (0 if direct else 1)
@@ -222,7 +222,7 @@ def test_a_function_tells_its_signature_and_documentation(kernel, arguments):
         return kernel(q, matrix, gain) + (extra or 0.0)
 
     forwarding = forwarding_function("sample", text, function)
-    for call in (forwarding, kernel.or_else(function, text)):
+    for call in (forwarding, kernel.with_fallback(function, text)):
         np.testing.assert_array_equal(call(*arguments, extra=2.0), kernel(*arguments) + 2.0)
         np.testing.assert_array_equal(call(*arguments), kernel(*arguments))
         if type(kernel.call) is type(len):
@@ -233,12 +233,12 @@ def test_a_function_tells_its_signature_and_documentation(kernel, arguments):
             call()
 
 
-def test_an_error_in_or_else_passes(kernel, arguments):
+def test_an_error_in_a_fallback_passes(kernel, arguments):
     def fail(*given):
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        kernel.or_else(fail)(*arguments, None)
+        kernel.with_fallback(fail)(*arguments, None)
 
 
 def test_no_inputs_no_operations_no_results():

@@ -5,17 +5,17 @@ import sysconfig
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import c_api
+from robodyn_ros.compile import python_entry
 
 
 @pytest.fixture
 def unasked():
     """`unsupported_reason` without what it remembers."""
-    return c_api.unsupported_reason.__wrapped__
+    return python_entry.unsupported_reason.__wrapped__
 
 
 def test_this_python_and_numpy_are_as_assumed():
-    assert c_api.unsupported_reason() is None
+    assert python_entry.unsupported_reason() is None
 
 
 def test_other_interpreters_are_left_alone(unasked, monkeypatch):
@@ -31,18 +31,18 @@ def test_builds_without_the_lock_are_left_alone(unasked, monkeypatch):
 @pytest.mark.parametrize("field", ["DATA", "DIMENSION_COUNT", "DIMENSIONS", "DESCRIPTION", "FLAGS", "TYPE"])
 def test_every_moved_field_is_noticed(unasked, monkeypatch, field):
     """The field being read 24 bytes on, still inside the object, is as if it had moved."""
-    monkeypatch.setattr(c_api, field, getattr(c_api, field) + (24 if field != "FLAGS" else -24))
+    monkeypatch.setattr(python_entry, field, getattr(python_entry, field) + (24 if field != "FLAGS" else -24))
     assert "is kept elsewhere" in unasked()
 
 
 def test_another_table_is_noticed(unasked, monkeypatch):
-    monkeypatch.setattr(c_api, "_TYPE_ENTRY", 3)
+    monkeypatch.setattr(python_entry, "_TYPE_ENTRY", 3)
     assert "arranged differently" in unasked()
     monkeypatch.undo()
-    monkeypatch.setattr(c_api, "_KNOWN_INTERFACES", (0x03000000,))
+    monkeypatch.setattr(python_entry, "_KNOWN_INTERFACES", (0x03000000,))
     assert "of which nothing is known" in unasked()
     monkeypatch.undo()
-    monkeypatch.setattr(c_api, "FLOAT64", 11)
+    monkeypatch.setattr(python_entry, "FLOAT64", 11)
     assert "another array than asked for" in unasked()
 
 
@@ -52,6 +52,6 @@ def test_an_unreadable_table_is_noticed(unasked, monkeypatch):
 
 
 def test_symbols_are_addresses():
-    symbols = c_api.symbols()
+    symbols = python_entry.symbols()
     assert ctypes.cast(symbols["numpy_array_type"], ctypes.py_object).value is np.ndarray
     assert ctypes.cast(symbols["numpy_float64"], ctypes.py_object).value is np.dtype(np.float64)
