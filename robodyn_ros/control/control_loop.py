@@ -10,8 +10,9 @@ import numpy as np
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
-from robodyn_ros.control.dry_run import FAULTS, checked_effort, describe
+from robodyn_ros.control.dry_run import checked_effort
 from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.plugin_errors import FAULTS
 from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -81,7 +82,7 @@ class ControlLoop:
         safe: The controller to fall back to.
         longest_gap: A longer time between two states [s] makes a new start, as do a step back in time and a joint that
             jumps (a simulation that was reset).
-        on_failure: Called with the name of a controller that was dropped, and why.
+        on_failure: Called with the name of a controller that was dropped, and the exception that it caused.
         on_start: Called at each start after the first one, with why.
 
     Attributes:
@@ -96,7 +97,7 @@ class ControlLoop:
         active: Plugin,
         safe: Plugin,
         longest_gap: float,
-        on_failure: Callable[[str, str], None],
+        on_failure: Callable[[str, BaseException], None],
         on_start: Callable[[str], None],
     ) -> None:
         self.active = active
@@ -178,9 +179,12 @@ class ControlLoop:
                 plugin.controller.prepare(parameters)
 
     def configure(self, name: str, parameters: Parameters) -> None:
-        """Replace the parameters of a controller by name, if it is in force or the safe one."""
+        """Replace the parameters of a controller by name, if it is in force or the safe one.
+
+        A controller whose class has other parameters, because its file was edited and imported anew, keeps its own.
+        """
         for plugin in (self.active, self._safe):
-            if plugin.name == name:
+            if plugin.name == name and isinstance(parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = parameters
 
     def beginning(self, stamp: int | None, kind: type = JointReference) -> Beginning:
@@ -280,7 +284,7 @@ class ControlLoop:
         dropped, self.active = self.active, self._safe
         self._source = self._source_for(self._safe.controller, state.q)
         self._source.hold(state.q)
-        self._on_failure(dropped.name, describe(error))
+        self._on_failure(dropped.name, error)
         if dropped is not self._safe:
             self._activate(self._safe, state)
 

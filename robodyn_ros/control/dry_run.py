@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.controller import Controller, State
+from robodyn_ros.control.plugin_errors import FAULTS, describe
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, PluginError
-
-FAULTS = (Exception, SystemExit)
-"""What a plugin, which may run any code, can raise; a script without a main guard leaves with SystemExit."""
 
 
 def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
@@ -85,14 +83,3 @@ def _as_float64(effort: Any) -> Array:
 def _short(value: object) -> str:
     text = repr(value)
     return f"{type(value).__name__} {text[:80]}{'...' if len(text) > 80 else ''}"
-
-
-def describe(error: BaseException) -> str:
-    """An exception that a plugin raised, with the place where it did; our own speak for themselves."""
-    if isinstance(error, InputError):
-        return str(error)
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})" if trace is not None else ""
-    return f"{type(error).__name__}: {error}{place}"

@@ -7,12 +7,14 @@ A package adds controllers without touching this one, by entry points in its set
 
 from __future__ import annotations
 
-import importlib
+from functools import reduce
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from robodyn_ros.control.controller import Controller
-from robodyn_ros.control.dry_run import FAULTS
 from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.plugin_errors import FAULTS, describe
+from robodyn_ros.control.plugin_source import find_source, has_changed, import_current, plugin_sources
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.robot import Robot
@@ -38,24 +40,19 @@ def prefix(name: str) -> str:
 
 
 def load_controller(name: str) -> type[Controller]:
-    """Import a controller.
+    """Import a controller; anew if its file has changed, or one of the same folder that it imports.
 
     Args:
         name: Name of an installed controller, or ``package.module:Class``.
 
     Raises:
-        PluginError: Unknown, ambiguous, fails to import, or is no valid controller.
+        PluginError: Unknown, ambiguous, fails to import, or is no valid controller. What was imported before stays.
     """
-    module_name, colon, class_name = name.partition(":")
+    module, attribute = _location(name)
     try:
-        if colon:
-            loaded = getattr(importlib.import_module(module_name), class_name)
-        else:
-            loaded = _entry(name).load()
-    except PluginError:
-        raise
+        loaded = reduce(getattr, attribute.split("."), import_current(module))
     except FAULTS as error:
-        raise PluginError(f"controller '{name}' cannot be imported: {type(error).__name__}: {error}") from error
+        raise PluginError(f"controller '{name}' cannot be imported: {describe(error)}") from error
     return _checked(name, loaded)
 
 
@@ -70,11 +67,62 @@ def make_controller(name: str, robot: Robot, parameters: Parameters | None = Non
     Raises:
         PluginError: As in `load_controller`, or its constructor raised.
     """
-    controller_class = load_controller(name)
+    return construct(name, load_controller(name), robot, parameters)
+
+
+def construct(name: str, controller_class: type[Controller], robot: Robot, parameters: Parameters | None) -> Controller:
+    """Construct a controller.
+
+    Args:
+        name: Name for messages.
+        controller_class: What `load_controller` returned.
+        robot: The robot to control.
+        parameters: Its parameters; None means the defaults.
+
+    Raises:
+        PluginError: The constructor raised.
+    """
     try:
         return controller_class(robot, parameters)
     except FAULTS as error:
-        raise PluginError(f"controller '{name}' cannot be constructed: {type(error).__name__}: {error}") from error
+        raise PluginError(f"controller '{name}' cannot be constructed: {describe(error)}") from error
+
+
+def controller_changed(name: str) -> bool:
+    """Whether a file of a controller has changed since it was imported; False if it was not.
+
+    Raises:
+        PluginError: Unknown or ambiguous.
+    """
+    return has_changed(_location(name)[0])
+
+
+def controller_files(name: str) -> list[Path]:
+    """Return the source files of a controller: its own, and those of the same folder that it imports.
+
+    Args:
+        name: As in `load_controller`. The controller itself is not imported.
+
+    Raises:
+        PluginError: Unknown or ambiguous, its module cannot be found, or it has no source file.
+    """
+    module = _location(name)[0]
+    try:
+        source = find_source(module)
+    except FAULTS as error:
+        raise PluginError(f"controller '{name}' cannot be found: {describe(error)}") from error
+    if source is None:
+        raise PluginError(f"controller '{name}': there is no source file of module '{module}' on the PYTHONPATH")
+    return [part.file for part in plugin_sources(source)]
+
+
+def _location(name: str) -> tuple[str, str]:
+    """Module and attribute of a controller."""
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        entry = _entry(name)
+        return entry.module, entry.attr
+    return module, attribute
 
 
 def _entry(name: str) -> EntryPoint:

@@ -46,7 +46,7 @@ def test_sound_controllers_pass(controller):
         (np.array([0.0, np.nan]), "expected finite efforts.*nan"),
         ([0.0, float("nan")], "expected finite efforts.*nan"),
         (np.array([np.inf, -np.inf]), "expected finite efforts.*inf"),
-        (ValueError("odd"), r"ValueError: odd \(.*test_dry_run.py, line \d+\)"),
+        (ValueError("odd"), r"ValueError: odd \(.*test_dry_run.py, line \d+: raise self.answer\)"),
     ],
 )
 def test_what_is_wrong_with_an_answer_is_said(answer, words):

@@ -19,6 +19,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -145,17 +146,25 @@ class Parameters:
         node.add_pre_set_parameters_callback(self._convert)
         node.add_on_set_parameters_callback(self._validate)
 
-    def declare(self, table: Iterable[Parameter]) -> None:
+    def declare(self, table: Iterable[Parameter], values: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Declare parameters, with the values given at start where there are any.
 
+        Args:
+            table: The declarations.
+            values: Values by name that count instead of those given at start.
+
         Raises:
-            InputError: A value given at start is not valid.
+            InputError: A value is not valid; its parameter and those that follow are not declared.
         """
         self._declaring = True
         try:
             for parameter in table:
                 self._table[parameter.name] = parameter
-                self._declare(parameter)
+                try:
+                    self._declare(parameter, values.get(parameter.name))
+                except InputError:
+                    del self._table[parameter.name]
+                    raise
         finally:
             self._declaring = False
 
@@ -192,9 +201,14 @@ class Parameters:
         """Value of a parameter."""
         return _plain(self._node.get_parameter(name).value)
 
-    def _declare(self, parameter: Parameter) -> None:
+    def _declare(self, parameter: Parameter, value: Any = None) -> None:
+        """Declare a parameter with a value; None: the one given at start, else the default."""
         descriptor = parameter.descriptor()
         try:
+            if value is not None:
+                parameter.validate(value)
+                self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
+                return
             try:
                 self._node.declare_parameter(parameter.name, parameter.default, descriptor)
             except InvalidParameterValueException:

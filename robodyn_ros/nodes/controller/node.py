@@ -10,14 +10,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control import registry
-from robodyn_ros.control.control_loop import ControlLoop, Plugin, Tick
-from robodyn_ros.control.dry_run import rehearse
+from robodyn_ros.control.control_loop import ControlLoop
+from robodyn_ros.control.plugin_errors import describe, full_traceback
+from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import JointWire
@@ -28,7 +28,7 @@ from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
 from robodyn_ros.nodes.controller.output import PARAMETERS as OUTPUT_PARAMETERS
 from robodyn_ros.nodes.controller.output import VOLTAGE, VoltageOutput
-from robodyn_ros.nodes.controller.parameters import ControllerParameters
+from robodyn_ros.nodes.controller.plugins import ControllerPlugins
 from robodyn_ros.nodes.controller.references import References
 from robodyn_ros.nodes.controller.sensing import WrenchSensor
 from robodyn_ros.nodes.controller.state import ControllerStatePublisher
@@ -68,21 +68,26 @@ class ControllerNode(RobodynNode):
         self.parameters.declare(PARAMETERS)
         self._robot = Robot.from_urdf(robot_source(self.parameters))
         self._joints = JointOrder(self._robot.joint_names)
-        self._plugin_parameters = ControllerParameters(self.parameters, self._robot)
-        for name in registry.controller_names():
+        self._plugins = ControllerPlugins(self.parameters, self._robot)
+        for name in controller_names():
             try:
-                self._plugin_parameters.declare(name)
+                self._plugins.declare(name)
             except PluginError as error:
                 self.diagnostics.problem(BROKEN, str(error))
+                self._log_traceback(error)
         self._timeout: float = self.parameters["state_timeout"]
-        active, safe = (self._make(self.parameters[role]) for role in ("controller", "safe_controller"))
+        active, safe = (self._plugins.make(self.parameters[role]) for role in ("controller", "safe_controller"))
         for plugin in (active, safe):
             try:
-                self._rehearse(plugin, None)
+                self._plugins.try_on(plugin, None)
             except PluginError as error:  # perhaps only in this state, which is made up
                 self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
+                self._log_traceback(error)
+        self._reflecting = False
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
         self._saturated = 0
+        self._uncompiled: dict[str, str] = {}  # reasons by plugin that were told
+        self._tell_what_runs_uncompiled()
         self._states_in, self._commands_out = JointWire(self._joints.names), JointWire(self._joints.names, ["effort"])
         self._voltages: VoltageOutput | None = None
         if self.parameters["output"] == VOLTAGE:
@@ -97,7 +102,7 @@ class ControllerNode(RobodynNode):
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._references.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
-        for sentence in self._plugin_parameters.unclaimed():
+        for sentence in self._plugins.unclaimed():
             self.get_logger().warning(sentence)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
@@ -145,11 +150,12 @@ class ControllerNode(RobodynNode):
         if self._references.goal is not None:
             self._references.watch(stamp, tick)
 
-    def _on_failure(self, name: str, reason: str) -> None:
+    def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)
         successor = self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
-        self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {reason}", error=True)
+        self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {describe(error)}", error=True)
+        self._log_traceback(error)
         self._references.interrupt(f"controller '{name}' {outcome}")
         if name != successor and self.executor is not None:
             self.executor.create_task(self._reflect_active)
@@ -164,16 +170,21 @@ class ControllerNode(RobodynNode):
 
     def _reflect_active(self) -> None:
         """Let the parameter name the controller that took over."""
+        self._reflecting = True
         self.set_parameters([RosParameter("controller", value=self._loop.active.name)])
+        self._reflecting = False
 
     def _on_change(self, changes: Mapping[str, Any]) -> None:
         in_force = (self._loop.active.name, self.parameters["safe_controller"])
-        gains = self._plugin_parameters.changed(changes, in_force)
+        gains = self._plugins.changed(changes, in_force)
         name = changes.get("controller", self._loop.active.name)
         successor = None
-        if name != self._loop.active.name:
-            successor = self._make(name, gains)
-            self._rehearse(successor, self._loop.last)
+        if name != self._loop.active.name or self._was_edited(changes):
+            try:
+                successor = self._plugins.swap_in(name, gains, self._loop.last)
+            except PluginError as error:
+                self._log_traceback(error)
+                raise
 
         for changed, parameters in gains.items():
             self._loop.prepare(changed, parameters)
@@ -188,28 +199,34 @@ class ControllerNode(RobodynNode):
                     self._references.interrupt(f"controller '{name}' was put in force and holds the current state")
 
         self._path.call(put_in_force)
-        self._plugin_parameters.store(gains)
+        self._plugins.store(gains)
         if successor is not None and self._loop.active is successor:
             self.get_logger().info(f"controller '{name}' is in force")
+        self._tell_what_runs_uncompiled()
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
 
-    def _make(self, name: str, changed: Mapping[str, Any] | None = None) -> Plugin:
-        self._plugin_parameters.declare(name)
-        parameters = (changed or {}).get(name, self._plugin_parameters[name])
-        return Plugin(name, registry.make_controller(name, self._robot, parameters))
+    def _was_edited(self, changes: Mapping[str, Any]) -> bool:
+        """Whether the controller in force is asked for once more and its file has changed."""
+        return "controller" in changes and not self._reflecting and controller_changed(changes["controller"])
 
-    def _rehearse(self, plugin: Plugin, last: Tick | None) -> None:
-        """Try a plugin on the last state; before there was one, on zero as far as the limits allow."""
-        model = self._robot.model
-        q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
-        rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
-        if plugin.controller.uncompiled_reason:
-            self.get_logger().warning(f"controller '{plugin.name}' runs uncompiled: "
-                                      f"{plugin.controller.uncompiled_reason}")
+    def _tell_what_runs_uncompiled(self) -> None:
+        """Warn of the controller in force once if it runs as Python code, and again only for another reason."""
+        name, reason = self._loop.active.name, self._loop.active.controller.uncompiled_reason
+        if reason and self._uncompiled.get(name) != reason:
+            self.get_logger().warning(f"controller '{name}' runs uncompiled: {reason}")
+        self._uncompiled[name] = reason
+
+    def _log_traceback(self, error: BaseException) -> None:
+        """Log the traceback of an exception that a plugin caused at level debug."""
+        cause = error.__cause__ or error
+        if self.get_logger().is_enabled_for(LoggingSeverity.DEBUG):
+            self.get_logger().debug(full_traceback(cause))
 
     def _values(self) -> dict[str, object]:
-        return {"controller": self._loop.active.name, "saturated commands": self._saturated, **self._action.values()}
+        active = self._loop.active
+        return {"controller": active.name, "uncompiled": active.controller.uncompiled_reason or "no",
+                "saturated commands": self._saturated, **self._action.values()}
 
     def stop(self) -> None:
         """Stop the control path, and tell who sent the goal under way."""

@@ -1,0 +1,232 @@
+"""Controller plugins in the node: made by name, their parameters declared as ROS parameters.
+
+A parameter of a plugin is called ``<plugin>.gains.<joint>.<field>`` or ``<plugin>.<field>``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.control.control_loop import Plugin, Tick
+from robodyn_ros.control.controller import Controller
+from robodyn_ros.control.dry_run import rehearse
+from robodyn_ros.control.parameters import FlatParameter
+from robodyn_ros.control.parameters import Parameters as PluginParameters
+from robodyn_ros.control.plugin_errors import FAULTS, describe
+from robodyn_ros.control.registry import construct, load_controller, prefix
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError, PluginError, RobodynError
+from robodyn_ros.nodes.common.parameters import Parameter, Parameters
+from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
+from robodyn_ros.robot import Robot
+
+
+@dataclass
+class _Declared:
+    """A plugin whose parameters are declared.
+
+    Attributes:
+        plugin_class: The plugin's class.
+        defaults: The parameters as the class has them.
+        values: The parameters in force.
+        table: Declarations by full name.
+        rows: The plugin's own declarations by full name.
+    """
+
+    plugin_class: type[Controller]
+    defaults: PluginParameters
+    values: PluginParameters
+    table: dict[str, Parameter]
+    rows: dict[str, FlatParameter]
+
+    def by_full_name(self, values: PluginParameters, robot: Robot) -> dict[str, Any]:
+        """Values by full name."""
+        return dict(zip(self.rows, (row.value for row in values.flat(robot)), strict=True))
+
+
+class ControllerPlugins:
+    """All plugins that have been declared, with their parameters, complete and validated.
+
+    Args:
+        parameters: The node's parameters.
+        robot: The robot that the plugins control.
+    """
+
+    def __init__(self, parameters: Parameters, robot: Robot) -> None:
+        self._parameters = parameters
+        self._robot = robot
+        self._declared: dict[str, _Declared] = {}
+        self._names: dict[str, str] = {}  # plugins by the prefix of their parameters
+        self._owners: dict[str, str] = {}  # plugins by the full name of a parameter
+
+    def declare(self, name: str) -> type[Controller]:
+        """Import a plugin, anew if its file has changed, and declare its parameters.
+
+        Parameters take the values given at start. After an edit, those that are still declared keep values that were
+        given at start or changed since; others take the new default.
+
+        Raises:
+            PluginError: The plugin cannot be imported or is not valid, or another plugin has the same prefix.
+            InputError: A default, a value given at start or a value kept is not valid.
+        """
+        plugin_class = load_controller(name)
+        known = self._declared.get(name)
+        if known is None or known.plugin_class is not plugin_class:
+            self._declare(name, plugin_class, {} if known is None else self._kept(known))
+        return plugin_class
+
+    def make(self, name: str) -> Plugin:
+        """Declare and construct a plugin.
+
+        Raises:
+            PluginError: As in `declare`, or its constructor raised.
+            InputError: As in `declare`.
+        """
+        plugin_class = self.declare(name)
+        return Plugin(name, construct(name, plugin_class, self._robot, self._declared[name].values))
+
+    def swap_in(self, name: str, changed: dict[str, PluginParameters], last: Tick | None) -> Plugin:
+        """Make a plugin that is about to be put in force, and try it.
+
+        Args:
+            name: Installed name, or ``package.module:Class``.
+            changed: What `changed` returned. The plugin's entry is used; it is removed if the plugin's class is new,
+                since it belongs to the old one.
+            last: The last tick.
+
+        Raises:
+            PluginError: As in `make`, or the plugin fails when tried. Its parameters are then as before.
+            InputError: As in `make`; likewise.
+        """
+        before = current = self._declared.get(name)
+        if before is not None and name in changed:
+            current = self._declared[name] = replace(before, values=changed[name])
+        try:
+            plugin = self.make(name)
+            self.try_on(plugin, last)
+        except RobodynError:
+            if before is not None and self._declared.get(name) is current:
+                self._declared[name] = before
+            elif before is not None:
+                self._restore(name, before)
+            raise
+        if self._declared[name] is not current:
+            changed.pop(name, None)
+        return plugin
+
+    def try_on(self, plugin: Plugin, last: Tick | None) -> None:
+        """Run one tick of a plugin that commands nothing.
+
+        Args:
+            plugin: The plugin.
+            last: The tick on whose state it is tried; None: on zero positions, as far as the limits allow.
+
+        Raises:
+            PluginError: It raised, or its answer cannot be used.
+        """
+        model = self._robot.model
+        q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
+        rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
+
+    def unclaimed(self) -> list[str]:
+        """Return a sentence for each value given at start to a parameter of a plugin that is not known so far."""
+        return [
+            f"'{name}' is given a value, which counts only once a controller has that parameter; of those known none "
+            f"does: {suggest(name, self._owners)}"
+            for name in unclaimed_names(self._parameters.given(), self._parameters.names())
+        ]
+
+    def changed(self, changes: Mapping[str, Any], in_force: Collection[str]) -> dict[str, PluginParameters]:
+        """Return the parameters of plugins after a change; nothing is stored.
+
+        Args:
+            changes: New values by full name; parameters that belong to no plugin are ignored.
+            in_force: Plugins whose structural parameters cannot change now.
+
+        Returns:
+            Parameters by the plugin's name; only of plugins with a change.
+
+        Raises:
+            InputError: A value is not valid, or is structural while its plugin is in force.
+        """
+        by_plugin: dict[str, dict[str, Any]] = defaultdict(dict)
+        for full, value in changes.items():
+            if full in self._owners:
+                name = self._owners[full]
+                row = self._declared[name].rows[full]
+                if row.structural and name in in_force:
+                    raise InputError(f"parameter '{full}': fixed while controller '{name}' is in force or the safe "
+                                     f"one; swap to another one first")
+                by_plugin[name][row.name] = value
+        return {name: self._declared[name].values.with_flat_values(self._robot, values)
+                for name, values in by_plugin.items()}
+
+    def store(self, changed: Mapping[str, PluginParameters]) -> None:
+        """Keep what `changed` returned."""
+        for name, values in changed.items():
+            self._declared[name].values = values
+
+    def _declare(self, name: str, plugin_class: type[Controller], kept: Mapping[str, Any]) -> None:
+        front = prefix(name)
+        if self._names.get(front, name) != name:
+            raise PluginError(f"controller '{name}': its parameters would begin with '{front}.', as do those of "
+                              f"'{self._names[front]}'; rename the class")
+        try:
+            defaults = plugin_class.Parameters().for_robot(self._robot)
+        except FAULTS as error:
+            raise PluginError(f"controller '{name}': its default parameters fail: {describe(error)}") from error
+        rows = {f"{front}.{row.name}": row for row in defaults.flat(self._robot)}
+        new = _Declared(plugin_class, defaults, defaults, {full: _parameter(full, row) for full, row in rows.items()},
+                        rows)
+        self._forget(name)
+        try:
+            self._parameters.declare(new.table.values(), kept)
+            given = {row.name: self._parameters[full] for full, row in rows.items()}
+            new.values = defaults.with_flat_values(self._robot, given)
+        except InputError:
+            self._parameters.undeclare(set(new.table) & set(self._parameters.names()))
+            raise
+        self._remember(name, new)
+
+    def _kept(self, known: _Declared) -> dict[str, Any]:
+        """Values that an edit of the plugin's file does not change: given at start, or changed since."""
+        now, default = (known.by_full_name(values, self._robot) for values in (known.values, known.defaults))
+        given = self._parameters.given()
+        return {full: value for full, value in now.items() if full in given or value != default[full]}
+
+    def _restore(self, name: str, before: _Declared) -> None:
+        """Declare a plugin's parameters as they were."""
+        self._forget(name)
+        self._parameters.declare(before.table.values(), before.by_full_name(before.values, self._robot))
+        self._remember(name, before)
+
+    def _remember(self, name: str, declared: _Declared) -> None:
+        self._declared[name] = declared
+        self._names[prefix(name)] = name
+        self._owners.update(dict.fromkeys(declared.rows, name))
+
+    def _forget(self, name: str) -> None:
+        declared = self._declared.pop(name, None)
+        if declared is not None:
+            self._parameters.undeclare(declared.table)
+            for full in declared.table:
+                del self._owners[full]
+
+
+def _parameter(name: str, row: FlatParameter) -> Parameter:
+    unit = f" [{row.unit}]" if row.unit else ""
+    fixed = "; fixed while the controller is in force" if row.structural else ""
+    return Parameter(
+        name,
+        row.value,
+        f"{row.description}{unit}{fixed}.",
+        minimum=row.minimum if math.isfinite(row.minimum) else None,
+        maximum=row.maximum if math.isfinite(row.maximum) else None,
+        choices=row.choices,
+    )
