@@ -89,7 +89,7 @@ def prepared(duration: float) -> tuple[Pair, ClosedLoop, Scenario]:
     """The robot, and the loop that our side compiled for it."""
     pair = Pair(damped(Pair.shipped("arm7").urdf))
     law = ComputedTorque(pair.robot, ComputedTorqueParameters(p=np.full(7, P), d=np.full(7, D)).for_robot(pair.robot))
-    loop = ClosedLoop(law, PlantModel.of_description(pair.robot.model, STEP), STEP)
+    loop = ClosedLoop(law, PlantModel.from_description(pair.robot.model, STEP), STEP)
     return pair, loop, loop.scenario([Swing()], duration, q=START)
 
 

@@ -18,7 +18,7 @@ from robodyn_ros.dynamics.public_conventions import forward_dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 
 STEP = 0.001
@@ -41,20 +41,20 @@ class Batch:
     """
 
     def __init__(self, robot: Robot, steps: int) -> None:
-        self._model, self._steps = PlantModel.of_description(robot.model, STEP), steps
+        self._model, self._steps = PlantModel.from_description(robot.model, STEP), steps
         variables, statements = plant_program(self._model, MOTION_UNDER_EFFORTS)
         self.procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"),
                                            ("state",), name="plant")
 
     def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, threads: int = 1) -> np.ndarray:
         """Positions and velocities after the steps under constant efforts: arrays (N, n) in, (N, 2, n) out."""
-        state = np.zeros((len(q), len(Row), self._model.n))
+        state = np.zeros((len(q), len(StateRow), self._model.n))
         state[:] = self._model.state(q[0], v[0])
-        state[:, Row.POSITION], state[:, Row.VELOCITY] = q, v
-        command = np.zeros((len(q), len(Command), self._model.n))
-        command[:, Command.EFFORT] = effort
+        state[:, StateRow.POSITION], state[:, StateRow.VELOCITY] = q, v
+        command = np.zeros((len(q), len(CommandRow), self._model.n))
+        command[:, CommandRow.EFFORT] = effort
         result = self.procedure.batch(state=state, command=command, steps=self._steps, threads=threads)
-        return result["state"][:, [Row.POSITION, Row.VELOCITY]]
+        return result["state"][:, [StateRow.POSITION, StateRow.VELOCITY]]
 
 
 def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:

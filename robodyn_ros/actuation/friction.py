@@ -52,7 +52,7 @@ class Friction:
                              f"{self.coulomb.tolist()}, received {self.static.tolist()}")
 
     @classmethod
-    def of_model(cls, model: RobotModel) -> Self:
+    def from_model(cls, model: RobotModel) -> Self:
         """The friction of the description: viscous and Coulomb."""
         return cls(model.damping, model.friction)
 

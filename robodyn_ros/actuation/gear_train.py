@@ -37,7 +37,7 @@ class GearTrain:
         object.__setattr__(self, "ratio", array)
 
     @classmethod
-    def of_model(cls, model: RobotModel) -> Self:
+    def from_model(cls, model: RobotModel) -> Self:
         """The gears that the description's transmissions tell of; 1 where there is none."""
         return cls(model.reduction)
 

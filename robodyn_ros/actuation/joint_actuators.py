@@ -110,7 +110,7 @@ class JointActuators:
                              f"{len(self.efficiency)}")
 
     @classmethod
-    def ideal(cls, n: int) -> Self:
+    def ideal_sources(cls, n: int) -> Self:
         """Ideal sources of effort at all joints."""
         nothing = Actuators(DCMotor(np.ones(n), np.ones(n), np.zeros(n)), GearTrain(np.ones(n)))
         return cls(nothing, is_motor=np.zeros(n, dtype=bool))

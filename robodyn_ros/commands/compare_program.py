@@ -27,7 +27,7 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
         PluginError: No controller is called so.
         OSError: The picture cannot be written.
     """
-    plant = PlantModel.of_description(with_mass_error(robot.model, options.mass_error), options.step)
+    plant = PlantModel.from_description(with_mass_error(robot.model, options.mass_error), options.step)
     motion, performances, failures = excursion(robot), [], []
     for name in options.controllers or comparable():
         try:

@@ -15,7 +15,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.test_motion import beside, excursion, tip_references
+from robodyn_ros.simulation.test_motion import excursion, offset_start, tip_references
 
 _REST = 0.3
 """How long the end of the motion is held [s]."""
@@ -41,10 +41,10 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
         raise InputError(f"tune: expected a controller that follows joints or poses, received '{options.controller}'")
     options.output.mkdir(parents=True, exist_ok=True)
     loop = ClosedLoop(make_controller(options.controller, robot),
-                      PlantModel.of_description(robot.model, options.step), options.period)
+                      PlantModel.from_description(robot.model, options.step), options.period)
     motion = excursion(robot)
     scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + _REST,
-                             q=beside(robot, motion.sample(0.0).q), position_noise=options.position_noise,
+                             q=offset_start(robot, motion.sample(0.0).q), position_noise=options.position_noise,
                              velocity_noise=options.velocity_noise, seed=options.seed)
     if follows is TipReference:
         scenario = replace(scenario, references=tip_references(robot, motion, scenario.clocks[:, 0]))

@@ -34,12 +34,12 @@ class Unit(NamedTuple):
     """A unit that depends on the kind of the joint.
 
     Attributes:
-        turning: For revolute and continuous joints.
-        sliding: For prismatic joints.
+        revolute: For revolute and continuous joints.
+        prismatic: For prismatic joints.
     """
 
-    turning: str
-    sliding: str
+    revolute: str
+    prismatic: str
 
 
 STIFFNESS = Unit("N m/rad", "N/m")

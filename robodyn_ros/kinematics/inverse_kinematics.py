@@ -16,7 +16,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import as_rotation, as_rows
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.inverse_kinematics_failure import explain_failure, out_of_reach
-from robodyn_ros.kinematics.newton_search import Goal, Search
+from robodyn_ros.kinematics.newton_search import PoseGoal, Search
 
 POSE = (True,) * 6
 """All rows: position and orientation."""
@@ -108,7 +108,7 @@ def inverse_kinematics(
     pose, rows = _read_target(target, rows)
     _check_options(step, position_tolerance, orientation_tolerance, max_iterations, restarts)
     link = model.frame(model.tip_link if link is None else link).name
-    goal = Goal(pose, np.array(rows), position_tolerance, orientation_tolerance)
+    goal = PoseGoal(pose, np.array(rows), position_tolerance, orientation_tolerance)
     if respect_limits:
         lower, upper = model.position_lower, model.position_upper
     else:

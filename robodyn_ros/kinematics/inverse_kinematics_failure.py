@@ -6,13 +6,13 @@ import numpy as np
 
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.kinematics.forward import path_to
-from robodyn_ros.kinematics.newton_search import Attempt, Goal, Search
+from robodyn_ros.kinematics.newton_search import Attempt, PoseGoal, Search
 
 SINGULAR = 1e-3
 """Ratio of least to greatest singular value of the Jacobian below which a position counts as singular."""
 
 
-def out_of_reach(model: RobotModel, link: str, goal: Goal) -> str:
+def out_of_reach(model: RobotModel, link: str, goal: PoseGoal) -> str:
     """Why the target is surely too far away; empty if it may be within reach.
 
     The tip is never farther from the first joint's link frame than all links between them, put end to end.

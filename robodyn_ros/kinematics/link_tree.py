@@ -31,7 +31,7 @@ class LinkTree:
     parents: Mapping[str, str]
 
     @classmethod
-    def of(cls, model: RobotModel) -> LinkTree:
+    def from_model(cls, model: RobotModel) -> LinkTree:
         """The tree of a model that was read from a description.
 
         Raises:

@@ -28,7 +28,7 @@ LEAST_DAMPING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class PoseGoal:
     """What counts as reached.
 
     Attributes:
@@ -88,7 +88,7 @@ class Search:
 
     forward_kinematics: Callable[[Array], Array]
     jacobian: Callable[[Array], Array]
-    goal: Goal
+    goal: PoseGoal
     lower: Array
     upper: Array
     step: float

@@ -47,7 +47,7 @@ class StatePublisher(RobodynNode):
         super().__init__("state_publisher")
         self.parameters.declare(PARAMETERS)
         model = load_urdf(robot_source(self.parameters))
-        self._tree = LinkTree.of(model)
+        self._tree = LinkTree.from_model(model)
         self._prefix = self.parameters["frame_prefix"]
         self._joints = JointOrder(model.joint_names)
         self._q: NDArray[np.float64] = np.full(model.n, np.nan)

@@ -14,8 +14,8 @@ from robodyn_ros.checks import Range, as_number
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.motion import STATE_ROWS, SmoothRow, demand, derivative
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 
 _MOST_EVALUATIONS = 100_000  # in one step: more than any motion that does not diverge
 
@@ -35,24 +35,24 @@ class AdaptiveMotion:
     def __init__(self, plant: PlantModel, tolerance: float, compiled: bool) -> None:
         as_number(tolerance, Range(1e-13, 1e-2), "tolerance of the plant")
         self._tolerance, self._step = tolerance, plant.step
-        function, shapes = partial(_rate, plant), {"x": (len(Smooth), plant.n), "v_start": (plant.n,),
-                                                   "command": (len(Command), plant.n)}
+        function, shapes = partial(_rate, plant), {"x": (len(SmoothRow), plant.n), "v_start": (plant.n,),
+                                                   "command": (len(CommandRow), plant.n)}
         self._rate = compile_function(function, shapes, "smooth_motion") if compiled else function
 
     def step(self, state: Array, command: Array) -> Array:
         """The end of the smooth motion.
 
         Args:
-            state: Shape (len(Row), n).
-            command: Shape (len(Command), n).
+            state: Shape (len(StateRow), n).
+            command: Shape (len(CommandRow), n).
 
         Returns:
-            Shape (len(Smooth), n).
+            Shape (len(SmoothRow), n).
 
         Raises:
             SimulationError: The solver gave up.
         """
-        start, v_start = state[list(STATE_ROWS)], state[Row.VELOCITY].copy()
+        start, v_start = state[list(STATE_ROWS)], state[StateRow.VELOCITY].copy()
 
         evaluations = count()
 

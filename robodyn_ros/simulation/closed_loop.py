@@ -20,7 +20,7 @@ from robodyn_ros.control.controller import UNMEASURED, JointReference, Law
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.textbook import Textbook
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 
 SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square")
@@ -34,10 +34,10 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
                           recorded: bool, noisy: bool) -> Procedure:
     """Compile a closed loop.
 
-    Its inputs are ``state``, shape (len(Row), n), ``parameters``, shape (p,), and ``memory`` of the law, shape (m,).
-    Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape (2,); each field of the
-    reference, ``references.<field>``; and ``noises`` of the measured positions and velocities, shape (2, n), if there
-    are. Its outputs are ``state`` and `SUMS`.
+    Its inputs are ``state``, shape (len(StateRow), n), ``parameters``, shape (p,), and ``memory``, shape (m,), of the
+    law. Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape (2,); each field of
+    the reference, ``references.<field>``; and ``noises`` of the measured positions and velocities, shape (2, n), if
+    there are. Its outputs are ``state`` and `SUMS`.
 
     Args:
         law: The law.
@@ -68,7 +68,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
             asked, memory = answer(clock, q, v, UNMEASURED, *arrays)
         effort_now = within(asked, plant.model.effort_limit)
         is_first = equal(clock[1], 0.0)
-        command = np.stack([effort_now if row is Command.EFFORT else np.zeros(n) for row in Command])
+        command = np.stack([effort_now if row is CommandRow.EFFORT else np.zeros(n) for row in CommandRow])
         return command, effort_now, where(is_first, 0.0, effort_now - effort), memory
 
     records = RECORDS if law.follows is JointReference else RECORDS | {"error": "error"}
@@ -107,7 +107,7 @@ def tracking_error_function(model: RobotModel, follows: Any) -> Callable[..., An
 
 
 def _measure(state: NDArray[Any], noise: Any = (0.0, 0.0)) -> tuple[Any, ...]:
-    q, v = state[Row.POSITION], state[Row.VELOCITY]
+    q, v = state[StateRow.POSITION], state[StateRow.VELOCITY]
     return q, v, q + noise[0], v + noise[1]
 
 

@@ -18,7 +18,7 @@ from robodyn_ros.control.state import JointReference, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError
 from robodyn_ros.simulation.closed_loop import SUMS, tracking_error_function
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 from robodyn_ros.simulation.scenario import Scenario
 
@@ -50,7 +50,7 @@ class InterpretedLoop:
         self._follows_poses = follows not in (None, JointReference)
         if self._follows_poses:
             tracking_error = tracking_error_function(plant.model, follows)
-            program.insert(0, Compute(lambda state, *fields: tracking_error(state[Row.POSITION], *fields),
+            program.insert(0, Compute(lambda state, *fields: tracking_error(state[StateRow.POSITION], *fields),
                                       ("state", *self._fields), "error"))
             inputs += self._fields
         self._bound = compile_procedure(variables, program, inputs, ("state", "error"), name="plant").bind()
@@ -109,17 +109,17 @@ class InterpretedLoop:
         state[...], command[...] = self._plant.state(scenario.q, scenario.v), 0.0
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
         for k, (time, period) in enumerate(scenario.clocks.tolist()):
-            q, v = state[Row.POSITION].copy(), state[Row.VELOCITY].copy()
+            q, v = state[StateRow.POSITION].copy(), state[StateRow.VELOCITY].copy()
             measured = State(time, period, q + scenario.noises[k, 0], v + scenario.noises[k, 1])
             reference = None if make_reference is None else make_reference(*(column[k] for column in columns))
             effort = np.clip(self._call(self._efforts, measured, reference), lower, upper)
-            command[Command.EFFORT], rows[k] = effort, (q, v, effort)
+            command[CommandRow.EFFORT], rows[k] = effort, (q, v, effort)
             for field, column in zip(fields, columns, strict=False):
                 field[...] = column[k]
             bound.run(self._steps)
             if self._follows_poses:
                 errors[k] = bound["error"]
-            if not math.isfinite(effort.sum() + state[: Row.CURRENT].sum()):
+            if not math.isfinite(effort.sum() + state[: StateRow.CURRENT].sum()):
                 return k
         return len(rows)
 

@@ -1,22 +1,21 @@
-"""Dry friction that sticks, stops that do not give, drives at their limit: one problem per step, solved exactly.
+"""Dry friction, stops and drive limits: one problem per time step, solved exactly.
 
-Over one step, joint i gets an impulse from friction and stops that depends on its velocity after the step only, by a
-staircase that falls from left to right (f: friction times step; slowest <= 0 <= fastest: the velocities of a joint that
-has reached a stop by the end of the step):
+Over one step, friction and stops exert an impulse on joint i that depends only on the velocity of the joint after the
+step. The impulse falls with the velocity in five contact modes (f: friction times step; slowest <= 0 <= fastest: the
+velocities with which the joint reaches a stop at the end of the step):
 
-    impulse    piece      velocity
-    >= f       LOWER      slowest            pressed against the lower stop
-    f          NEGATIVE   slowest to 0       sliding
-    -f to f    STICKING   0
-    -f         POSITIVE   0 to fastest       sliding
-    <= -f      UPPER      fastest            pressed against the upper stop
+    impulse    contact mode   velocity
+    >= f       LOWER          slowest            pressed against the lower stop
+    f          NEGATIVE       slowest to 0       sliding
+    -f to f    STICKING       0
+    -f         POSITIVE       0 to fastest       sliding
+    <= -f      UPPER          fastest            pressed against the upper stop
 
-A motor adds a line that falls with the velocity and is cut off where its current would pass its limit: another
-staircase, of three pieces. The velocities after the step follow from the impulses through the inertia matrix, which is
-positive definite, so that exactly one choice of pieces is consistent [Stewart]. It is found by pivoting: solve for a
-choice, move each joint that contradicts its piece to the neighbouring one, repeat; after a few rounds only one joint at
-a time, which cannot cycle [CottlePangStone]. The choice of the step before is nearly always the right one, and costs
-one solve.
+The impulse of a motor falls linearly with the velocity up to the current limits: three more modes, called saturation.
+The impulses determine the velocities after the step through the inertia matrix. This matrix is positive definite, hence
+exactly one choice of modes is consistent [Stewart]. Pivoting finds it: solve for a choice, move each joint that
+contradicts its mode to the neighbouring mode, repeat. After a few pivot steps only one joint moves at a time, which
+cannot cycle [CottlePangStone]. The choice of the previous time step is nearly always right and costs one solve.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_giv
 
 LOWER, NEGATIVE, STICKING, POSITIVE, UPPER = range(5)
 
-BLOCK_ROUNDS = 10
-"""Rounds in which all joints move at once."""
+BLOCK_STEPS = 10
+"""Pivot steps in which all joints move at once."""
 
 _VELOCITY_TOLERANCE = 1e-12  # [rad/s or m/s]
 _STOP_TOLERANCE = 1e-10  # likewise; of the velocity that reaches a stop
@@ -62,26 +61,26 @@ class Problem(NamedTuple):
     drive_damping: NDArray[Any]
 
 
-class Round(NamedTuple):
-    """What one round found.
+class PivotStep(NamedTuple):
+    """The result of one pivot step.
 
     Attributes:
-        velocity: Solution for the choice that it began with, shape (n,) [rad/s or m/s].
+        velocity: Solution for the choice that the step began with, shape (n,) [rad/s or m/s].
         impulse: Of friction and stops, shape (n,) [N m s or N s].
-        piece: Next choice, shape (n,).
+        contact_mode: Next choice, shape (n,).
         saturation: Next choice: 1 or -1 where the motor's impulse is at its limit of that sign, else 0, shape (n,).
         moved: Positive if the next choice is another one, 0 if the solution is consistent.
     """
 
     velocity: NDArray[Any]
     impulse: NDArray[Any]
-    piece: NDArray[Any]
+    contact_mode: NDArray[Any]
     saturation: NDArray[Any]
     moved: Any
 
 
-class Limits(NamedTuple):
-    """What is constant for a robot.
+class ConstraintLimits(NamedTuple):
+    """Stops and motor limits, constant for a robot.
 
     Attributes:
         lower: Positions of the lower stops, -infinite where there is none, shape (n,) [rad or m].
@@ -94,42 +93,43 @@ class Limits(NamedTuple):
     drive: Array
 
 
-def most_rounds(n: int) -> int:
-    """More rounds than n joints can need; only guards against rounding."""
-    return BLOCK_ROUNDS + 60 * n
+def most_pivot_steps(n: int) -> int:
+    """Return more pivot steps than n joints can need; the bound only guards against rounding."""
+    return BLOCK_STEPS + 60 * n
 
 
-def admissible(piece: NDArray[Any], friction: NDArray[Any]) -> NDArray[Any]:
-    """Pieces to start from: without friction a joint has one sliding piece, with an endless one it only sticks."""
-    sliding = where(equal(piece, STICKING) + equal(piece, POSITIVE), NEGATIVE, piece)
-    return where(equal(friction, 0.0), sliding, where(equal(friction, np.inf), STICKING, piece))
+def admissible(contact_mode: NDArray[Any], friction: NDArray[Any]) -> NDArray[Any]:
+    """Modes to start from: without friction a joint has one sliding mode, with infinite friction it only sticks."""
+    sliding = where(equal(contact_mode, STICKING) + equal(contact_mode, POSITIVE), NEGATIVE, contact_mode)
+    return where(equal(friction, 0.0), sliding, where(equal(friction, np.inf), STICKING, contact_mode))
 
 
-def within_reach(piece: NDArray[Any], problem: Problem) -> NDArray[Any]:
-    """Pieces to start from, sliding instead of at a stop that cannot be reached in this step."""
-    piece = where(equal(piece, LOWER) * equal(problem.slowest, -np.inf), NEGATIVE, piece)
-    return where(equal(piece, UPPER) * equal(problem.fastest, np.inf), POSITIVE, piece)
+def within_reach(contact_mode: NDArray[Any], problem: Problem) -> NDArray[Any]:
+    """Modes to start from: sliding instead of a stop that the joint cannot reach in this step."""
+    contact_mode = where(equal(contact_mode, LOWER) * equal(problem.slowest, -np.inf), NEGATIVE, contact_mode)
+    return where(equal(contact_mode, UPPER) * equal(problem.fastest, np.inf), POSITIVE, contact_mode)
 
 
-def one_round(limits: Limits, problem: Problem, piece: NDArray[Any], saturation: NDArray[Any], number: Any) -> Round:
-    """Solve for a choice of pieces, and choose again.
+def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray[Any], saturation: NDArray[Any],
+               number: Any) -> PivotStep:
+    """Solve for a choice of modes, and choose again.
 
     Args:
-        limits: What is constant.
-        problem: The step's.
-        piece: Piece of each joint's friction and stops, shape (n,).
-        saturation: Piece of each joint's motor, shape (n,).
-        number: Rounds before this one.
+        limits: Stops and motor limits of the robot.
+        problem: The problem of this time step.
+        contact_mode: Mode of friction and stops of each joint, shape (n,).
+        saturation: Mode of the motor of each joint: -1, 0 or 1, shape (n,).
+        number: Pivot steps before this one.
 
     Returns:
-        The solution, and the next choice.
+        The solution for this choice, and the next choice.
     """
     limited = np.isfinite(limits.drive)
     drive_limit = np.where(limited, limits.drive, 0.0)
     linear = np.where(limited, 1.0 - saturation * saturation, 1.0)
     matrix = problem.matrix + np.diag(linear * problem.drive_damping)
     drive = np.where(limited, where(linear, problem.drive, saturation * drive_limit), problem.drive)
-    now = _Pieces.of(limits, piece)
+    now = _ContactModes.from_choice(limits, contact_mode)
     free = now.negative + now.positive
     dry = where(now.negative, problem.friction, where(now.positive, -problem.friction, 0.0))
     held = where(now.lower, problem.slowest, where(now.upper, problem.fastest, 0.0))
@@ -141,25 +141,25 @@ def one_round(limits: Limits, problem: Problem, piece: NDArray[Any], saturation:
     beyond = greater(line, drive_limit + slack) - less(line, -drive_limit - slack)
     within = less(saturation * line, drive_limit - slack)
     change = _choice(
-        np.concatenate([piece, saturation[limited]]),
-        np.concatenate([_next_piece(problem, piece, now, velocity, impulse),
+        np.concatenate([contact_mode, saturation[limited]]),
+        np.concatenate([_next_contact_mode(problem, contact_mode, now, velocity, impulse),
                         where(linear, beyond, where(within, 0.0, saturation))[limited]]), number)
-    next_saturation = np.zeros(len(piece), dtype=np.result_type(change.choice, float))
-    next_saturation[limited] = change.choice[len(piece):]
-    return Round(velocity, impulse, change.choice[:len(piece)], next_saturation, change.moved)
+    next_saturation = np.zeros(len(contact_mode), dtype=np.result_type(change.choice, float))
+    next_saturation[limited] = change.choice[len(contact_mode):]
+    return PivotStep(velocity, impulse, change.choice[:len(contact_mode)], next_saturation, change.moved)
 
 
-def unhindered(limits: Limits, problem: Problem) -> Round:
-    """The solution of a problem without friction, if no joint is at a stop and no motor at its limit.
+def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
+    """Solve a problem without friction under the assumption that no joint is at a stop and no motor at its limit.
 
-    It costs less than half of a round, and is right wherever it is consistent, there being only one solution.
+    This costs less than half of a pivot step. Since there is only one solution, a consistent result is the right one.
 
     Args:
-        limits: What is constant.
-        problem: The step's; its friction is not looked at.
+        limits: Stops and motor limits of the robot.
+        problem: The problem of this time step; its friction is ignored.
 
     Returns:
-        The solution, and its choice; ``moved``: it is not consistent.
+        The solution and its modes; ``moved`` is positive where the assumption does not hold.
     """
     limited = np.isfinite(limits.drive)
     velocity = solve_mass(problem.matrix + np.diag(problem.drive_damping), problem.momentum + problem.drive)
@@ -170,16 +170,17 @@ def unhindered(limits: Limits, problem: Problem) -> Round:
         *greater(abs(line[limited]), (1.0 + _IMPULSE_TOLERANCE) * limits.drive[limited]),
     ]
     nothing = np.zeros(len(velocity))
-    return Round(velocity, nothing, np.full(len(velocity), float(NEGATIVE)), nothing, sum(hindered, np.float64(0.0)))
+    modes = np.full(len(velocity), float(NEGATIVE))
+    return PivotStep(velocity, nothing, modes, nothing, sum(hindered, np.float64(0.0)))
 
 
 def friction_part(friction: NDArray[Any], impulse: NDArray[Any]) -> NDArray[Any]:
-    """What of the impulses is friction's; the rest is the stops', shape (n,) [N m s or N s]."""
+    """Return the part of the impulses that friction exerts; stops exert the rest, shape (n,) [N m s or N s]."""
     return clip(impulse, -friction, friction)
 
 
-class _Pieces(NamedTuple):
-    """Which piece each joint is on, 1 or 0, shape (n,)."""
+class _ContactModes(NamedTuple):
+    """1 where a joint is in the mode, else 0, shape (n,) each; a sticking joint is in none."""
 
     lower: NDArray[Any]
     negative: NDArray[Any]
@@ -187,17 +188,17 @@ class _Pieces(NamedTuple):
     upper: NDArray[Any]
 
     @classmethod
-    def of(cls, limits: Limits, piece: NDArray[Any]) -> _Pieces:
-        return cls(np.where(np.isfinite(limits.lower), equal(piece, LOWER), 0.0), equal(piece, NEGATIVE),
-                   equal(piece, POSITIVE), np.where(np.isfinite(limits.upper), equal(piece, UPPER), 0.0))
+    def from_choice(cls, limits: ConstraintLimits, contact_mode: NDArray[Any]) -> _ContactModes:
+        return cls(np.where(np.isfinite(limits.lower), equal(contact_mode, LOWER), 0.0), equal(contact_mode, NEGATIVE),
+                   equal(contact_mode, POSITIVE), np.where(np.isfinite(limits.upper), equal(contact_mode, UPPER), 0.0))
 
 
-def _next_piece(problem: Problem, piece: NDArray[Any], now: _Pieces, velocity: NDArray[Any],
-                impulse: NDArray[Any]) -> NDArray[Any]:
-    """The piece itself where the solution fits it, else the neighbour on the side where it does not.
+def _next_contact_mode(problem: Problem, contact_mode: NDArray[Any], now: _ContactModes, velocity: NDArray[Any],
+                       impulse: NDArray[Any]) -> NDArray[Any]:
+    """The mode itself where the solution fits it, else the neighbour on the side where it does not.
 
-    A piece is a range of velocities, or of impulses; these fall from piece to piece, so that it is their negative that
-    leads upwards. Without friction NEGATIVE slides either way, and UPPER is next to it.
+    A mode is a range of velocities or of impulses. Impulses fall from mode to mode, so their negatives rise. Without
+    friction NEGATIVE slides either way, and UPPER is next to it.
     """
     friction = problem.friction
     tight, loose = (1.0 - _IMPULSE_TOLERANCE) * friction, (1.0 + _IMPULSE_TOLERANCE) * friction
@@ -208,9 +209,9 @@ def _next_piece(problem: Problem, piece: NDArray[Any], now: _Pieces, velocity: N
     most = where(free, where(now.positive + slides_both_ways, problem.fastest + _STOP_TOLERANCE, _VELOCITY_TOLERANCE),
                  where(now.upper, np.inf, where(now.lower, -tight, loose)))
     value = where(free, velocity, -impulse)
-    up = piece + where(slides_both_ways, float(UPPER - NEGATIVE), 1.0)
-    down = piece - where(now.upper * equal(friction, 0.0), float(UPPER - NEGATIVE), 1.0)
-    return where(greater(value, most), up, where(less(value, least), down, piece))
+    up = contact_mode + where(slides_both_ways, float(UPPER - NEGATIVE), 1.0)
+    down = contact_mode - where(now.upper * equal(friction, 0.0), float(UPPER - NEGATIVE), 1.0)
+    return where(greater(value, most), up, where(less(value, least), down, contact_mode))
 
 
 class _Change(NamedTuple):
@@ -219,8 +220,8 @@ class _Change(NamedTuple):
 
 
 def _choice(before: NDArray[Any], after: NDArray[Any], number: Any) -> _Change:
-    """All changes in the first rounds, later only the first; and whether there is any."""
-    all_at_once, moved = less(number, BLOCK_ROUNDS), 0.0
+    """Apply all changes in the first pivot steps, later only the first change; say whether there is any."""
+    all_at_once, moved = less(number, BLOCK_STEPS), 0.0
     choice = []
     for old, new in zip(before, after, strict=True):
         choice.append(where(maximum(all_at_once, 1.0 - moved), new, old))

@@ -1,7 +1,7 @@
-"""The robot's smooth motion, between friction that holds and stops, as x' = f(x): what integrators integrate.
+"""The smooth motion of the robot, without dry friction and stops: the x' = f(x) that explicit methods integrate.
 
-x has the rows of :class:`Smooth`, shape (len(Smooth), n): besides positions, velocities and currents the energies, so
-that their balance is as exact as the motion.
+x has the rows of :class:`SmoothRow`, shape (len(SmoothRow), n). Besides positions, velocities and currents it holds the
+energies, so that their balance is as exact as the motion.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from robodyn_ros.compile import where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 
 
-class Smooth(IntEnum):
+class SmoothRow(IntEnum):
     """Rows of x."""
 
     POSITION = 0
@@ -32,8 +32,9 @@ class Smooth(IntEnum):
     WINDING_HEAT = 6
 
 
-STATE_ROWS = (Row.POSITION, Row.VELOCITY, Row.CURRENT, Row.DRIVE_WORK, Row.EXTERNAL_WORK, Row.VISCOUS_LOSS,
-              Row.WINDING_HEAT)
+STATE_ROWS = (StateRow.POSITION, StateRow.VELOCITY, StateRow.CURRENT, StateRow.DRIVE_WORK, StateRow.EXTERNAL_WORK,
+              StateRow.VISCOUS_LOSS,
+              StateRow.WINDING_HEAT)
 """Where the rows of x are in the plant's state."""
 
 
@@ -54,23 +55,23 @@ def demand(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> Demand:
 
     Args:
         plant: What is simulated.
-        command: Shape (len(Command), n).
+        command: Shape (len(CommandRow), n).
         v: Joint velocities when the step begins, shape (n,) [rad/s or m/s].
     """
     actuators = plant.actuators
-    effort = within(command[Command.EFFORT], plant.model.effort_limit)
-    wanted = where(command[Command.BY_VOLTAGE], command[Command.VOLTAGE], actuators.wanted_voltage(effort, v))
+    effort = within(command[CommandRow.EFFORT], plant.model.effort_limit)
+    wanted = where(command[CommandRow.BY_VOLTAGE], command[CommandRow.VOLTAGE], actuators.wanted_voltage(effort, v))
     return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0))
 
 
 def ideal_effort(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
     """What ideal sources exert, within limits; 0 where there is a motor, shape (n,) [N m or N]."""
-    return np.where(plant.actuators.is_motor, 0.0, within(command[Command.EFFORT], plant.model.effort_limit))
+    return np.where(plant.actuators.is_motor, 0.0, within(command[CommandRow.EFFORT], plant.model.effort_limit))
 
 
 def viscous(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
     """D of joints, motors' shafts and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m]."""
-    return plant.friction.viscous + plant.actuators.reflected_damping + command[Command.DAMPING]
+    return plant.friction.viscous + plant.actuators.reflected_damping + command[CommandRow.DAMPING]
 
 
 def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
@@ -83,15 +84,15 @@ def derivative(plant: PlantModel, x: NDArray[Any], asked: Demand, command: NDArr
 
     Args:
         plant: What is simulated.
-        x: Shape (len(Smooth), n).
+        x: Shape (len(SmoothRow), n).
         asked: What the actuators do.
-        command: Shape (len(Command), n).
+        command: Shape (len(CommandRow), n).
 
     Returns:
-        Shape (len(Smooth), n).
+        Shape (len(SmoothRow), n).
     """
-    q, v, current = x[Smooth.POSITION], x[Smooth.VELOCITY], x[Smooth.CURRENT]
-    actuators, external, damping = plant.actuators, command[Command.EXTERNAL], viscous(plant, command)
+    q, v, current = x[SmoothRow.POSITION], x[SmoothRow.VELOCITY], x[SmoothRow.CURRENT]
+    actuators, external, damping = plant.actuators, command[CommandRow.EXTERNAL], viscous(plant, command)
     flowing = actuators.instant_current(asked.voltage, current, v)
     current_rate = actuators.current_rate(asked.voltage, current, v)
     effort = asked.effort + actuators.effort_of(flowing)

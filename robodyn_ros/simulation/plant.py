@@ -17,13 +17,13 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.motion import Smooth
-from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
+from robodyn_ros.simulation.motion import SmoothRow
+from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
 from robodyn_ros.simulation.plant_step import EVERYTHING, UNDER_EFFORTS, Scope, plant_program, report_statement
 from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, energy
 from robodyn_ros.timing import DEFAULT_STEP
 
-_POSITION, _VELOCITY = int(Row.POSITION), int(Row.VELOCITY)  # plain integers index faster
+_POSITION, _VELOCITY = int(StateRow.POSITION), int(StateRow.VELOCITY)  # plain integers index faster
 
 
 class Plant:
@@ -59,7 +59,7 @@ class Plant:
                  friction: Friction | None = None,
                  integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9) -> None:
         self.robot = robot
-        self.model = model = PlantModel.of_description(robot.model, step, actuators, friction, integrator)
+        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator)
         self.step = step
         self.joint_names = robot.joint_names
         self.steps = 0
@@ -72,9 +72,9 @@ class Plant:
                           if model.integrator is Integrator.ADAPTIVE else None)
         self._compiled = compiled
         self._programs: dict[Scope, tuple[Procedure, Bound | None]] = {}
-        self._state = np.zeros((len(Row), robot.n))
-        self._command, self._report = np.zeros((len(Command), robot.n)), np.zeros((len(Report), robot.n))
-        self._smooth = np.zeros((len(Smooth), robot.n))
+        self._state = np.zeros((len(StateRow), robot.n))
+        self._command, self._report = np.zeros((len(CommandRow), robot.n)), np.zeros((len(ReportRow), robot.n))
+        self._smooth = np.zeros((len(SmoothRow), robot.n))
         self._scope: Scope | None = None
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
@@ -88,7 +88,7 @@ class Plant:
     @property
     def effort(self) -> Array:
         """Effort that the drives exert at the end of the last step, shape (n,) [N m or N]."""
-        return self._report[Report.EFFORT].copy()
+        return self._report[ReportRow.EFFORT].copy()
 
     @property
     def actuator_state(self) -> ActuatorState:
@@ -119,11 +119,11 @@ class Plant:
             InputError: No link has that name, the shape is wrong or a value not finite.
         """
         self.robot.model.frame(link)
-        array = as_floats(wrench, (6,), f"wrench on '{link}'")
+        array = as_floats(wrench, (6,), f"wrench on '{link}'").copy()
         if array.any():
             self._wrenches[link] = array
         elif self._wrenches.pop(link, None) is not None:
-            self._command[Command.EXTERNAL] = 0.0
+            self._command[CommandRow.EXTERNAL] = 0.0
         self._choose_program()
 
     def set_wrench_tip(self, wrench: ArrayLike) -> None:
@@ -143,7 +143,7 @@ class Plant:
         position = self.q if q is None else start_position(self.robot, q)
         velocity = np.zeros(len(self.q)) if v is None else as_floats(v, (self.robot.n,), "velocities")
         state = self.model.state(position, velocity)
-        state[Row.TEMPERATURE] = self._state[Row.TEMPERATURE]
+        state[StateRow.TEMPERATURE] = self._state[StateRow.TEMPERATURE]
         self._begin(state)
 
     def continue_from(self, other: Plant) -> None:
@@ -155,7 +155,7 @@ class Plant:
             other: The plant.
         """
         state = other._state.copy()
-        state[Row.DRIVE_WORK:] = 0.0
+        state[StateRow.DRIVE_WORK:] = 0.0
         self._begin(state)
         self.steps = other.steps
 
@@ -204,7 +204,7 @@ class Plant:
 
     def _choose_program(self) -> None:
         """Run the program for efforts alone wherever it does: it takes less time, and is what rollouts run."""
-        rows = Command.BY_VOLTAGE, Command.DAMPING, Command.BRAKE
+        rows = CommandRow.BY_VOLTAGE, CommandRow.DAMPING, CommandRow.BRAKE
         efforts_alone = not (self._wrenches or self._adaptive or self._command[list(rows)].any())
         scope = UNDER_EFFORTS if efforts_alone else EVERYTHING
         if scope is self._scope:
@@ -216,14 +216,14 @@ class Plant:
             self._command, self._report = bound["command"], bound["report"]
             self._smooth = self._smooth if self._adaptive is None else bound["smooth"]
         self._bound = bound
-        self._asked_effort, self._asked_voltage = self._command[Command.EFFORT], self._command[Command.VOLTAGE]
+        self._asked_effort, self._asked_voltage = self._command[CommandRow.EFFORT], self._command[CommandRow.VOLTAGE]
 
     def _prepare_step(self) -> None:
         """Work out what is not compiled: what wrenches do here, and where the adaptive method goes."""
         command = self._command
-        command[Command.EXTERNAL] = 0.0
+        command[CommandRow.EXTERNAL] = 0.0
         for link, wrench in self._wrenches.items():
-            command[Command.EXTERNAL] += self._dynamics.jacobian(self.q, link).T @ wrench
+            command[CommandRow.EXTERNAL] += self._dynamics.jacobian(self.q, link).T @ wrench
         if self._adaptive is not None:
             self._smooth[:] = self._adaptive.step(self._state, command)
 
@@ -252,13 +252,13 @@ class Plant:
             self._bound["state"] = self._state
         raise SimulationError(
             f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: positions became "
-            f"{state[Row.POSITION].tolist()} from velocities {self.v.tolist()} under efforts "
-            f"{self._command[Command.EFFORT].tolist()}; use a smaller step (now {self.step} s) or reset")
+            f"{state[StateRow.POSITION].tolist()} from velocities {self.v.tolist()} under efforts "
+            f"{self._command[CommandRow.EFFORT].tolist()}; use a smaller step (now {self.step} s) or reset")
 
     def _begin(self, state: Array) -> None:
         """Put the simulation into a state."""
         self._state = state
-        self.q, self.v = state[Row.POSITION], state[Row.VELOCITY]
+        self.q, self.v = state[StateRow.POSITION], state[StateRow.VELOCITY]
         if self._bound is not None:
             self._bound["state"] = state
         self._report[:] = 0.0
@@ -272,8 +272,8 @@ class Plant:
             raise InputError(f"voltage of '{self.robot.name}': expected for joints with motors, received for {names}: "
                              "command an effort there, or configure a motor")
         self._drive, command = drive, self._command
-        command[Command.DAMPING], command[Command.BRAKE] = drive.damping, drive.brake
-        command[Command.BY_VOLTAGE] = by_voltage
+        command[CommandRow.DAMPING], command[CommandRow.BRAKE] = drive.damping, drive.brake
+        command[CommandRow.BY_VOLTAGE] = by_voltage
         self._choose_program()
 
 

@@ -15,7 +15,7 @@ from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation.joint_constraints import STICKING, Limits
+from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.timing import DEFAULT_STEP
 
 
@@ -32,14 +32,14 @@ class Integrator(StrEnum):
     """SciPy's solve_ivp, as exact as is asked for: slow, a reference."""
 
 
-class Row(IntEnum):
-    """Rows of the state, an array of shape (len(Row), n); energies are sums since the start [J]."""
+class StateRow(IntEnum):
+    """Rows of the state, an array of shape (len(StateRow), n); energies are sums since the start [J]."""
 
     POSITION = 0
     VELOCITY = 1
     CURRENT = 2
     TEMPERATURE = 3
-    PIECE = 4
+    CONTACT_MODE = 4
     SATURATION = 5
     DRIVE_WORK = 6
     EXTERNAL_WORK = 7
@@ -49,8 +49,8 @@ class Row(IntEnum):
     STOP_LOSS = 11
 
 
-class Command(IntEnum):
-    """Rows of what acts on the joints during some steps, an array of shape (len(Command), n)."""
+class CommandRow(IntEnum):
+    """Rows of what acts on the joints during some steps, an array of shape (len(CommandRow), n)."""
 
     EFFORT = 0
     """Asked for [N m or N]."""
@@ -66,8 +66,8 @@ class Command(IntEnum):
     """Effort of what pushes the links [N m or N]."""
 
 
-class Report(IntEnum):
-    """Rows of what there is at the end of a step, an array of shape (len(Report), n)."""
+class ReportRow(IntEnum):
+    """Rows of what there is at the end of a step, an array of shape (len(ReportRow), n)."""
 
     VOLTAGE = 0
     """At the motor's terminals [V]."""
@@ -125,7 +125,7 @@ class PlantModel:
         self._check_electrical_time_constants()
 
     @classmethod
-    def of_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
+    def from_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
                        friction: Friction | None = None,
                        integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> Self:
         """A description with what it leaves open.
@@ -140,8 +140,8 @@ class PlantModel:
         Raises:
             InputError: As in the class.
         """
-        return cls(model, JointActuators.ideal(model.n) if actuators is None else actuators,
-                   Friction.of_model(model) if friction is None else friction, step,
+        return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators,
+                   Friction.from_model(model) if friction is None else friction, step,
                    integrator)  # type: ignore[arg-type]  # a name will do
 
     def _check_electrical_time_constants(self) -> None:
@@ -165,10 +165,10 @@ class PlantModel:
         return (self.friction.static > 0.0) | self.actuators.has_gear_friction
 
     @cached_property
-    def limits(self) -> Limits:
+    def limits(self) -> ConstraintLimits:
         """Stops, and the motors' greatest impulse in a step."""
         drive = self.step * self.actuators.effort_limit
-        return Limits(self.model.position_lower, self.model.position_upper, drive)
+        return ConstraintLimits(self.model.position_lower, self.model.position_upper, drive)
 
     def state(self, q: Array, v: Array) -> Array:
         """The state at positions and velocities: no current, windings at ambient temperature, energies 0.
@@ -178,9 +178,9 @@ class PlantModel:
             v: Shape (n,) [rad/s or m/s].
 
         Returns:
-            Shape (len(Row), n).
+            Shape (len(StateRow), n).
         """
-        state = np.zeros((len(Row), self.n))
-        state[Row.POSITION], state[Row.VELOCITY], state[Row.PIECE] = q, v, STICKING
-        state[Row.TEMPERATURE] = self.actuators.ambient_temperature
+        state = np.zeros((len(StateRow), self.n))
+        state[StateRow.POSITION], state[StateRow.VELOCITY], state[StateRow.CONTACT_MODE] = q, v, STICKING
+        state[StateRow.TEMPERATURE] = self.actuators.ambient_temperature
         return state

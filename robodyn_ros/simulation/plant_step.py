@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import Compute
 from robodyn_ros.compile.program import RepeatWhile, Statement
 from robodyn_ros.compile.tape import Shape
-from robodyn_ros.simulation import free_step, semi_implicit_euler
+from robodyn_ros.simulation import semi_implicit_euler, split_step
 from robodyn_ros.simulation.joint_constraints import (
     Problem,
     admissible,
-    most_rounds,
-    one_round,
+    most_pivot_steps,
+    pivot_step,
     unhindered,
     within_reach,
 )
-from robodyn_ros.simulation.motion import Smooth
-from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Report, Row
+from robodyn_ros.simulation.motion import SmoothRow
+from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
 from robodyn_ros.simulation.readings import report
 
 _PROBLEM = Problem._fields
-_CHOICE = ("piece", "saturation")
+_CHOICE = ("contact_mode", "saturation")
 _SOLUTION = ("velocity", "impulse", *_CHOICE)
 
 
@@ -41,16 +41,16 @@ class Scope(NamedTuple):
         energies: Whether energies are summed; if not, these rows of ``state`` stay as they are.
     """
 
-    commands: frozenset[Command] = frozenset(Command)
+    commands: frozenset[CommandRow] = frozenset(CommandRow)
     energies: bool = True
 
     def given(self, command: NDArray[Any]) -> NDArray[Any]:
-        """The commands that count, shape (len(Command), n)."""
-        return np.stack([command[row] if row in self.commands else np.zeros(command.shape[1]) for row in Command])
+        """The commands that count, shape (len(CommandRow), n)."""
+        return np.stack([command[row] if row in self.commands else np.zeros(command.shape[1]) for row in CommandRow])
 
     def slides_freely(self, plant: PlantModel) -> NDArray[np.bool_]:
         """Which joints have neither dry friction nor a brake, shape (n,)."""
-        return ~(plant.has_dry_friction | (Command.BRAKE in self.commands))
+        return ~(plant.has_dry_friction | (CommandRow.BRAKE in self.commands))
 
     def friction(self, plant: PlantModel, friction: NDArray[Any]) -> NDArray[Any]:
         """Greatest impulse of dry friction, as constant 0 again where there is none, shape (n,)."""
@@ -59,18 +59,19 @@ class Scope(NamedTuple):
 
 EVERYTHING = Scope()
 
-UNDER_EFFORTS = Scope(frozenset({Command.EFFORT}))
+UNDER_EFFORTS = Scope(frozenset({CommandRow.EFFORT}))
 """Without brakes, wrenches and voltages; the motion is that of `MOTION_UNDER_EFFORTS`, bit for bit."""
 
-MOTION_UNDER_EFFORTS = Scope(frozenset({Command.EFFORT}), energies=False)
+MOTION_UNDER_EFFORTS = Scope(frozenset({CommandRow.EFFORT}), energies=False)
 """What a control law needs of its robot."""
 
 
 def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
     """Variables and statements of one step.
 
-    In: ``state``, shape (len(Row), n), and ``command``, shape (len(Command), n). Out: ``state``. With
-    ``Integrator.ADAPTIVE`` the end of the smooth motion, ``smooth``, shape (len(Smooth), n), has to be given as well.
+    Inputs are ``state``, shape (len(StateRow), n), and ``command``, shape (len(CommandRow), n); the output is
+    ``state``. ``Integrator.ADAPTIVE`` needs the end of the smooth motion as a further input, ``smooth``, shape
+    (len(SmoothRow), n).
 
     Args:
         plant: What is simulated.
@@ -80,19 +81,19 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
         Shape of each variable by name, for a program that may have more of its own; and the statements.
     """
     n = plant.n
-    variables: dict[str, Shape] = {"state": (len(Row), n), "command": (len(Command), n), "report": (len(Report), n),
-                                   "health": (), "rounds": (), "moved": ()}
+    variables: dict[str, Shape] = {"state": (len(StateRow), n), "command": (len(CommandRow), n),
+                                   "report": (len(ReportRow), n), "health": (), "rounds": (), "moved": ()}
     variables |= dict.fromkeys((*_PROBLEM, "voltage", *_SOLUTION), (n,)) | {"matrix": (n * (n + 1) // 2,)}
     given, choice = ("state", "command"), (*_CHOICE, "rounds")
-    pivoting = RepeatWhile("moved", most_rounds(n), [
+    pivoting = RepeatWhile("moved", most_pivot_steps(n), [
         Compute(partial(_round, plant, scope), (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))])
     if plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
-        variables["smooth"] = (len(Smooth), n)
+        variables["smooth"] = (len(SmoothRow), n)
         posed = ("smooth", *_PROBLEM, "voltage", *choice)
         return variables, (
-            Compute(partial(_pose_after_free_step, plant, scope), (*given, "smooth"), posed),
+            Compute(partial(_pose_after_split_step, plant, scope), (*given, "smooth"), posed),
             pivoting,
-            Compute(partial(_commit_after_free_step, plant, scope),
+            Compute(partial(_commit_after_split_step, plant, scope),
                     ("state", "smooth", "friction", "voltage", *_SOLUTION), "state"))
     solved: tuple[Statement, ...] = (
         Compute(partial(_pose, plant, scope), given, (*_PROBLEM, "voltage", *choice)), pivoting)
@@ -104,7 +105,7 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
 
 
 def report_statement(plant: PlantModel) -> Statement:
-    """What to do after some steps for ``report``, shape (len(Report), n), and ``health``, finite if the state is.
+    """What to do after some steps for ``report``, shape (len(ReportRow), n), and ``health``, finite if the state is.
 
     The steps are those of a program with energies.
     """
@@ -114,7 +115,7 @@ def report_statement(plant: PlantModel) -> Statement:
 
 def _pose(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
     problem, voltage = semi_implicit_euler.problem(plant, state, scope.given(command))
-    return _posed(problem, voltage, state[Row.PIECE], state[Row.SATURATION])
+    return _posed(problem, voltage, state[StateRow.CONTACT_MODE], state[StateRow.SATURATION])
 
 
 def _attempt(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
@@ -122,19 +123,21 @@ def _attempt(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDAr
     return (voltage, *unhindered(plant.limits, problem))
 
 
-def _pose_after_free_step(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any],
+def _pose_after_split_step(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any],
                           smooth: NDArray[Any]) -> tuple[Any, ...]:
     command = scope.given(command)
     if plant.integrator is not Integrator.ADAPTIVE:
-        smooth = free_step.smooth_step(plant, state, command)
-    problem, voltage = free_step.problem(plant, state, command, smooth)
-    return (smooth, *_posed(problem, voltage, within_reach(state[Row.PIECE], problem), np.zeros(plant.n)))
+        smooth = split_step.smooth_step(plant, state, command)
+    problem, voltage = split_step.problem(plant, state, command, smooth)
+    return (smooth, *_posed(problem, voltage, within_reach(state[StateRow.CONTACT_MODE], problem), np.zeros(plant.n)))
 
 
-def _posed(problem: Problem, voltage: NDArray[Any], piece: NDArray[Any], saturation: NDArray[Any]) -> tuple[Any, ...]:
-    """The problem, of its matrix the lower triangle; the choice to begin with; and that no round has been done."""
+def _posed(problem: Problem, voltage: NDArray[Any], contact_mode: NDArray[Any], saturation: NDArray[Any]
+           ) -> tuple[Any, ...]:
+    """The problem with the lower triangle of its matrix, the voltages, the first choice, and 0 pivot steps so far."""
     lower = problem.matrix[np.tril_indices(len(problem.matrix))]
-    return *problem._replace(matrix=lower), voltage, admissible(piece, problem.friction), saturation, np.float64(0.0)
+    mode = admissible(contact_mode, problem.friction)
+    return *problem._replace(matrix=lower), voltage, mode, saturation, np.float64(0.0)
 
 
 def _problem(plant: PlantModel, scope: Scope, values: tuple[NDArray[Any], ...]) -> Problem:
@@ -155,8 +158,8 @@ def _problem(plant: PlantModel, scope: Scope, values: tuple[NDArray[Any], ...]) 
 
 
 def _round(plant: PlantModel, scope: Scope, *values: Any) -> tuple[Any, ...]:
-    *posed, piece, saturation, rounds = values
-    done = one_round(plant.limits, _problem(plant, scope, tuple(posed)), piece, saturation, rounds)
+    *posed, contact_mode, saturation, rounds = values
+    done = pivot_step(plant.limits, _problem(plant, scope, tuple(posed)), contact_mode, saturation, rounds)
     return (*done, rounds + 1.0)
 
 
@@ -166,17 +169,17 @@ def _commit(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArr
     return _without_energies(scope, state, after)
 
 
-def _commit_after_free_step(plant: PlantModel, scope: Scope, state: NDArray[Any], smooth: NDArray[Any],
+def _commit_after_split_step(plant: PlantModel, scope: Scope, state: NDArray[Any], smooth: NDArray[Any],
                             friction: NDArray[Any], *solution: Any) -> NDArray[Any]:
     *given, _ = solution
-    after = free_step.commit(plant, state, smooth, scope.friction(plant, friction), *given)
+    after = split_step.commit(plant, state, smooth, scope.friction(plant, friction), *given)
     return _without_energies(scope, state, after)
 
 
 def _without_energies(scope: Scope, before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
-    return after if scope.energies else np.concatenate([after[:Row.DRIVE_WORK], before[Row.DRIVE_WORK:]])
+    return after if scope.energies else np.concatenate([after[:StateRow.DRIVE_WORK], before[StateRow.DRIVE_WORK:]])
 
 
 def _report(plant: PlantModel, state: NDArray[Any], *values: Any) -> tuple[Any, ...]:
-    health = sum(state[:Row.CURRENT + 1].ravel(), start=np.float64(0.0))
+    health = sum(state[:StateRow.CURRENT + 1].ravel(), start=np.float64(0.0))
     return report(plant, state, *values), health

@@ -11,7 +11,7 @@ from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.simulation.motion import ideal_effort, viscous
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Report, Row
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, ReportRow, StateRow
 
 
 class ActuatorState(NamedTuple):
@@ -75,32 +75,33 @@ def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltag
 
     Args:
         plant: What is simulated.
-        state: After the step, shape (len(Row), n).
-        command: Shape (len(Command), n).
+        state: After the step, shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
         voltage: That the amplifiers were asked for, within their limits, shape (n,) [V].
         friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
         impulse: Of friction and stops, shape (n,) [N m s or N s].
 
     Returns:
-        Shape (len(Report), n).
+        Shape (len(ReportRow), n).
     """
     actuators, step = plant.actuators, plant.step
-    v, current, saturation = state[Row.VELOCITY], state[Row.CURRENT], state[Row.SATURATION]
-    asked, passive = command[Command.EFFORT], command[Command.DAMPING]
+    v, current, saturation = state[StateRow.VELOCITY], state[StateRow.CURRENT], state[StateRow.SATURATION]
+    asked, passive = command[CommandRow.EFFORT], command[CommandRow.DAMPING]
     regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(v))
     dry = clip(impulse, -friction, friction)
     rows = {
-        Report.VOLTAGE: np.where(actuators.is_motor, where(saturation, regulated, voltage), 0.0),
-        Report.CURRENT: current,
-        Report.EFFORT: ideal_effort(plant, command) + actuators.effort_of(current) - passive * v,
-        Report.FRICTION: dry / step - (viscous(plant, command) - passive) * v,
-        Report.STOP: (impulse - dry) / step,
-        Report.VOLTAGE_SATURATED: np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
+        ReportRow.VOLTAGE: np.where(actuators.is_motor, where(saturation, regulated, voltage), 0.0),
+        ReportRow.CURRENT: current,
+        ReportRow.EFFORT: ideal_effort(plant, command) + actuators.effort_of(current) - passive * v,
+        ReportRow.FRICTION: dry / step - (viscous(plant, command) - passive) * v,
+        ReportRow.STOP: (impulse - dry) / step,
+        ReportRow.VOLTAGE_SATURATED: np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
                                            greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
-        Report.CURRENT_SATURATED: abs(saturation),
-        Report.EFFORT_SATURATED: where(command[Command.BY_VOLTAGE], 0.0, greater(abs(asked), plant.model.effort_limit)),
+        ReportRow.CURRENT_SATURATED: abs(saturation),
+        ReportRow.EFFORT_SATURATED: where(command[CommandRow.BY_VOLTAGE], 0.0,
+                                          greater(abs(asked), plant.model.effort_limit)),
     }
-    return np.stack([rows[row] for row in Report])
+    return np.stack([rows[row] for row in ReportRow])
 
 
 def actuator_state(plant: PlantModel, state: Array, reported: Array) -> ActuatorState:
@@ -108,8 +109,8 @@ def actuator_state(plant: PlantModel, state: Array, reported: Array) -> Actuator
 
     Args:
         plant: What is simulated.
-        state: Shape (len(Row), n).
-        reported: Of :func:`report`, shape (len(Report), n).
+        state: Shape (len(StateRow), n).
+        reported: Of :func:`report`, shape (len(ReportRow), n).
     """
     actuators = plant.actuators
 
@@ -117,15 +118,15 @@ def actuator_state(plant: PlantModel, state: Array, reported: Array) -> Actuator
         return np.where(actuators.is_motor, values, np.nan)
 
     return ActuatorState(
-        voltage=of_motor(reported[Report.VOLTAGE]),
-        current=of_motor(reported[Report.CURRENT]),
-        motor_torque=of_motor(actuators.motors.motor.torque_constant * reported[Report.CURRENT]),
-        joint_effort=reported[Report.EFFORT].copy(),
-        friction_effort=reported[Report.FRICTION].copy(),
-        temperature=np.where(actuators.has_heat, state[Row.TEMPERATURE], np.nan),
-        voltage_saturated=reported[Report.VOLTAGE_SATURATED] > 0.0,
-        current_saturated=reported[Report.CURRENT_SATURATED] > 0.0,
-        effort_saturated=reported[Report.EFFORT_SATURATED] > 0.0,
+        voltage=of_motor(reported[ReportRow.VOLTAGE]),
+        current=of_motor(reported[ReportRow.CURRENT]),
+        motor_torque=of_motor(actuators.motors.motor.torque_constant * reported[ReportRow.CURRENT]),
+        joint_effort=reported[ReportRow.EFFORT].copy(),
+        friction_effort=reported[ReportRow.FRICTION].copy(),
+        temperature=np.where(actuators.has_heat, state[StateRow.TEMPERATURE], np.nan),
+        voltage_saturated=reported[ReportRow.VOLTAGE_SATURATED] > 0.0,
+        current_saturated=reported[ReportRow.CURRENT_SATURATED] > 0.0,
+        effort_saturated=reported[ReportRow.EFFORT_SATURATED] > 0.0,
     )
 
 
@@ -135,19 +136,19 @@ def energy(plant: PlantModel, dynamics: Dynamics, state: Array) -> Energy:
     Args:
         plant: What is simulated.
         dynamics: Of its rigid bodies.
-        state: Shape (len(Row), n).
+        state: Shape (len(StateRow), n).
     """
-    q, v = state[Row.POSITION], state[Row.VELOCITY]
+    q, v = state[StateRow.POSITION], state[StateRow.VELOCITY]
     inertia = dynamics.mass_matrix(q) + np.diag(plant.actuators.reflected_inertia)
     sums = state.sum(axis=1).tolist()
     return Energy(
         kinetic=float(0.5 * v @ inertia @ v),
         potential=float(dynamics.potential_energy(q)),
-        magnetic=float(plant.actuators.magnetic_energy(state[Row.CURRENT]).sum()),
-        drive_work=sums[Row.DRIVE_WORK],
-        external_work=sums[Row.EXTERNAL_WORK],
-        viscous_loss=sums[Row.VISCOUS_LOSS],
-        friction_loss=sums[Row.FRICTION_LOSS],
-        stop_loss=sums[Row.STOP_LOSS],
-        winding_heat=sums[Row.WINDING_HEAT],
+        magnetic=float(plant.actuators.magnetic_energy(state[StateRow.CURRENT]).sum()),
+        drive_work=sums[StateRow.DRIVE_WORK],
+        external_work=sums[StateRow.EXTERNAL_WORK],
+        viscous_loss=sums[StateRow.VISCOUS_LOSS],
+        friction_loss=sums[StateRow.FRICTION_LOSS],
+        stop_loss=sums[StateRow.STOP_LOSS],
+        winding_heat=sums[StateRow.WINDING_HEAT],
     )

@@ -24,7 +24,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
@@ -41,7 +41,7 @@ class ClosedLoop:
 
     Args:
         controller: The controller, with the parameters that are used where no others are given.
-        plant: The simulated robot; None: `PlantModel.of_description` with steps of 1 ms.
+        plant: The simulated robot; None: `PlantModel.from_description` with steps of 1 ms.
         period: Control period, a multiple of the plant's step [s].
 
     Raises:
@@ -52,7 +52,7 @@ class ClosedLoop:
         if not isinstance(controller, Controller):
             raise InputError(f"rollout: expected a Controller, received {type(controller).__name__}")
         self.controller, self.robot = controller, controller.robot
-        self.plant = PlantModel.of_description(self.robot.model) if plant is None else plant
+        self.plant = PlantModel.from_description(self.robot.model) if plant is None else plant
         if self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period_ns, self._steps = _control_period(period, self.plant.step)
@@ -147,7 +147,7 @@ class ClosedLoop:
         if q is not None:
             starts = np.array([start_position(self.robot, one) for one in np.asarray(q)]).reshape(-1, self.robot.n)
             given["state"] = np.repeat(given["state"][None], len(starts), axis=0)
-            given["state"][:, Row.POSITION] = starts
+            given["state"][:, StateRow.POSITION] = starts
             given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(
                 len(starts), *given["memory"].shape)
         procedure = self._procedure(False, scenario.noisy)
@@ -211,7 +211,7 @@ class ClosedLoop:
                              f"received shapes {parameters.shape} and {states.shape}")
         (count,) = counts
         numbers = np.broadcast_to(parameters, (count, self._packed.values.size))
-        starts = np.broadcast_to(states[..., Row.POSITION, :], (count, self.robot.n))
+        starts = np.broadcast_to(states[..., StateRow.POSITION, :], (count, self.robot.n))
         rows = [loop.run(replace(scenario, q=start), self._packed.unpack(values))
                 for values, start in zip(numbers, starts, strict=True)]
         return {name: np.stack([row[name] for row in rows]) for name in ("state", *SUMS)}
@@ -258,7 +258,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         SimulationError: The state became infinite or NaN.
     """
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
-    loop = ClosedLoop(made, PlantModel.of_description(robot.model, step, actuators, friction), period)
+    loop = ClosedLoop(made, PlantModel.from_description(robot.model, step, actuators, friction), period)
     scenario = loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v)
     result = loop.run(scenario, parameters)
     if result.note:
@@ -279,4 +279,5 @@ def _score(results: dict[str, Array], ticks: int) -> Score:
     error_square, error_worst, effort_square, effort_worst, change_square = (results[name] for name in SUMS)
     state = results["state"]
     return Score(np.sqrt(error_square / ticks), error_worst, np.sqrt(effort_square / ticks), effort_worst,
-                 np.sqrt(change_square / max(1, ticks - 1)), state[..., Row.POSITION, :], state[..., Row.VELOCITY, :])
+                 np.sqrt(change_square / max(1, ticks - 1)), state[..., StateRow.POSITION, :],
+                 state[..., StateRow.VELOCITY, :])

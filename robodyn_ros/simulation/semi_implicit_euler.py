@@ -18,7 +18,7 @@ from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.simulation.joint_constraints import Problem, friction_part
 from robodyn_ros.simulation.motion import demand, ideal_effort, inertia, viscous
-from robodyn_ros.simulation.plant_model import Command, PlantModel, Row
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 
 
 def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tuple[Problem, NDArray[Any]]:
@@ -26,20 +26,20 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
 
     Args:
         plant: What is simulated.
-        state: Shape (len(Row), n).
-        command: Shape (len(Command), n).
+        state: Shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
 
     Returns:
         The problem; and the motors' voltages, shape (n,) [V].
     """
-    q, v, step, actuators = state[Row.POSITION], state[Row.VELOCITY], plant.step, plant.actuators
+    q, v, step, actuators = state[StateRow.POSITION], state[StateRow.VELOCITY], plant.step, plant.actuators
     asked = demand(plant, command, v)
-    line = actuators.effort_line(asked.voltage, state[Row.CURRENT], step)
+    line = actuators.effort_line(asked.voltage, state[StateRow.CURRENT], step)
     at_start = actuators.limited_effort(line.effort - line.damping * v)
-    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[Command.BRAKE]
+    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[CommandRow.BRAKE]
     # M v - h b in one recursion: -h times what would bring the bodies to rest within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
-    tau = asked.effort + command[Command.EXTERNAL]
+    tau = asked.effort + command[CommandRow.EXTERNAL]
     posed = Problem(
         matrix=inertia(plant, q) + np.diag(step * viscous(plant, command)),
         momentum=step * (tau - efforts) + actuators.reflected_inertia * v,
@@ -53,7 +53,7 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
 
 
 def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],
-           velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any], saturation: NDArray[Any]
+           velocity: NDArray[Any], impulse: NDArray[Any], contact_mode: NDArray[Any], saturation: NDArray[Any]
            ) -> NDArray[Any]:
     """The state after the step.
 
@@ -62,34 +62,34 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], fricti
 
     Args:
         plant: What is simulated.
-        state: Before the step, shape (len(Row), n).
-        command: Shape (len(Command), n).
+        state: Before the step, shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
         friction: Of :func:`problem`.
         voltage: Likewise.
         velocity: Its solution, shape (n,).
         impulse: Of friction and stops, shape (n,).
-        piece: Choice to begin the next step with, shape (n,).
+        contact_mode: Choice to begin the next step with, shape (n,).
         saturation: Likewise.
 
     Returns:
-        Shape (len(Row), n).
+        Shape (len(StateRow), n).
     """
-    q, v, step, actuators = state[Row.POSITION], state[Row.VELOCITY], plant.step, plant.actuators
+    q, v, step, actuators = state[StateRow.POSITION], state[StateRow.VELOCITY], plant.step, plant.actuators
     middle = 0.5 * (v + velocity)
-    electrical = actuators.electrical_step(voltage, state[Row.CURRENT], velocity, saturation, step)
+    electrical = actuators.electrical_step(voltage, state[StateRow.CURRENT], velocity, saturation, step)
     dry = friction_part(friction, impulse)
     work = np.where(actuators.is_motor, electrical.work, step * ideal_effort(plant, command) * middle)
     return np.stack([
         clip(q + step * velocity, plant.limits.lower, plant.limits.upper),
         velocity,
         electrical.current,
-        actuators.next_temperature(state[Row.TEMPERATURE], electrical.heat, step),
-        piece,
+        actuators.next_temperature(state[StateRow.TEMPERATURE], electrical.heat, step),
+        contact_mode,
         saturation,
-        state[Row.DRIVE_WORK] + work,
-        state[Row.EXTERNAL_WORK] + step * command[Command.EXTERNAL] * middle,
-        state[Row.VISCOUS_LOSS] + step * viscous(plant, command) * velocity * middle,
-        state[Row.WINDING_HEAT] + electrical.heat,
-        state[Row.FRICTION_LOSS] - dry * middle,
-        state[Row.STOP_LOSS] - (impulse - dry) * middle,
+        state[StateRow.DRIVE_WORK] + work,
+        state[StateRow.EXTERNAL_WORK] + step * command[CommandRow.EXTERNAL] * middle,
+        state[StateRow.VISCOUS_LOSS] + step * viscous(plant, command) * velocity * middle,
+        state[StateRow.WINDING_HEAT] + electrical.heat,
+        state[StateRow.FRICTION_LOSS] - dry * middle,
+        state[StateRow.STOP_LOSS] - (impulse - dry) * middle,
     ])

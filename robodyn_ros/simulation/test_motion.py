@@ -42,7 +42,7 @@ def excursion(robot: Robot) -> JointTrajectory:
     return JointTrajectory(JointReference(start, rest, rest), 0.0, Points.checked(times, goals))
 
 
-def beside(robot: Robot, q: Array) -> Array:
+def offset_start(robot: Robot, q: Array) -> Array:
     """Positions 0.05 rad (0.01 m) beside others, each joint on the side where its limit is further away.
 
     A robot that starts there shows how an error dies away, which one that follows a smooth motion from its very

@@ -39,7 +39,7 @@ def test_level_can_be_compiled_and_costs_nothing_without_stribeck():
 
 def test_friction_of_a_description():
     model = Robot.from_urdf(robot_file("arm7")).model
-    friction = Friction.of_model(model)
+    friction = Friction.from_model(model)
     np.testing.assert_array_equal(friction.viscous, model.damping)
     np.testing.assert_array_equal(friction.coulomb, model.friction)
     np.testing.assert_array_equal(friction.static, model.friction)

@@ -155,7 +155,7 @@ def test_power_is_voltage_times_current():
 
 
 def test_ideal_sources_add_nothing():
-    actuators, some = JointActuators.ideal(3), RNG.normal(size=3)
+    actuators, some = JointActuators.ideal_sources(3), RNG.normal(size=3)
     for value in (actuators.reflected_inertia, actuators.reflected_damping, actuators.effort_of(some),
                   actuators.gear_friction(some), *actuators.effort_line(some, some, STEP),
                   *actuators.electrical_step(some, some, some, np.zeros(3), STEP),

@@ -37,7 +37,7 @@ def test_laws_of_the_hand_follow_the_same_motion():
 
 
 def test_a_wrong_model_makes_more_error_and_an_integral_less():
-    plant = PlantModel.of_description(with_mass_error(ROBOT.model, 20.0))
+    plant = PlantModel.from_description(with_mass_error(ROBOT.model, 20.0))
     exact, wrong, integral = (np.sqrt(np.mean(perform(ROBOT, name, MOTION, which).tip_error ** 2))
                               for name, which in (("computed_torque", None), ("computed_torque", plant),
                                                   ("computed_torque_pid", plant)))

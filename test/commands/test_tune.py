@@ -12,7 +12,7 @@ from robodyn_ros.commands.tune import GAINS, searched_fields, tune
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.test_motion import beside, excursion
+from robodyn_ros.simulation.test_motion import excursion, offset_start
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,8 @@ def arm():
     robot = Robot.from_urdf(robot_file("planar_2r"))
     loop = ClosedLoop(make_controller("pd", robot))
     motion = excursion(robot)
-    return loop, loop.scenario([motion], motion.end_time, q=beside(robot, motion.sample(0.0).q), velocity_noise=0.01)
+    start = offset_start(robot, motion.sample(0.0).q)
+    return loop, loop.scenario([motion], motion.end_time, q=start, velocity_noise=0.01)
 
 
 def total(score):

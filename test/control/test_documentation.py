@@ -87,6 +87,6 @@ def test_every_parameter_is_in_the_table(name):
     for field, declaration in load_controller(name).Parameters.declarations().items():
         row = f"`{name}.gains.<joint>.{field}`" if declaration.per_joint else f"`{name}.{field}`"
         unit = declaration.unit
-        expected = f"{unit.turning} ({unit.sliding})" if isinstance(unit, Unit) else unit
+        expected = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
         expected = expected.replace("^2", "²").replace("^3", "³")
         assert f"| {row} | {expected} |" in text

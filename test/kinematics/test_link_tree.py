@@ -19,7 +19,7 @@ from robodyn_ros.resources import robot_file
 @given(urdf_robots(), st.integers(0, 2**32 - 1))
 def test_composed_along_each_branch_it_is_forward_kinematics(urdf, seed):
     model = load_urdf(urdf)
-    tree = LinkTree.of(model)
+    tree = LinkTree.from_model(model)
     q = np.random.default_rng(seed).uniform(-2.0, 2.0, model.n)
     steps = {**tree.fixed_poses(), **tree.moving_poses(q)}
     assert dict(tree.parents) == {child: parent for parent, child in re.findall(
@@ -38,11 +38,11 @@ def test_a_joint_whose_position_is_not_known_gives_nan_for_its_link_alone():
         f"</inertial></link><joint name='{parent}{child}' type='prismatic'><parent link='{parent}'/>"
         f"<child link='{child}'/><axis xyz='0 0 1'/><limit lower='-1' upper='1' velocity='1' effort='1'/></joint>"
         for parent, child in ("ab", "bc")) + "</robot>")
-    poses = LinkTree.of(model).moving_poses(np.array([np.nan, 0.5]))
+    poses = LinkTree.from_model(model).moving_poses(np.array([np.nan, 0.5]))
     assert np.isnan(poses["b"]).any() and poses["c"][2, 3] == 0.5
 
 
 def test_a_model_without_a_description_is_refused():
     model = dataclasses.replace(load_urdf(robot_file("planar_2r")), description="")
     with pytest.raises(DescriptionError, match="empty"):
-        LinkTree.of(model)
+        LinkTree.from_model(model)

@@ -20,7 +20,7 @@ _BLOCK_ROUNDS = 10
 
 
 class JointConstraints:
-    """Finds the consistent pieces; keeps those of the last step to start from.
+    """Finds the consistent contact_modes; keeps those of the last step to start from.
 
     Args:
         lower: Positions of the lower stops, shape (n,) [rad or m].
@@ -28,13 +28,13 @@ class JointConstraints:
         step: Time step [s].
 
     Attributes:
-        pieces: Piece of the staircase of each joint after the last step.
+        contact_modes: Piece of the staircase of each joint after the last step.
     """
 
     def __init__(self, lower: Array, upper: Array, step: float) -> None:
         # Python's own numbers: a handful of joints is done with before NumPy has begun.
         self._lower, self._upper, self._step = lower.tolist(), upper.tolist(), step
-        self.pieces = [STICKING] * len(lower)
+        self.contact_modes = [STICKING] * len(lower)
         self._friction: Sequence[float] = ()
         self._unconstrained = False  # in the last step: no friction, no stop
         self._constraints = np.zeros((3, len(lower)))
@@ -66,22 +66,22 @@ class JointConstraints:
                 if math.isfinite(sum(positions)):
                     return result
         self._friction = friction
-        pieces, indices = self.pieces, range(len(self.pieces))
+        contact_modes, indices = self.contact_modes, range(len(self.contact_modes))
         for i in indices:  # what was written in the step before holds, but for the velocities at stops
             if not same:
-                pieces[i] = _admissible(pieces[i], friction[i])
-            if not same or pieces[i] == LOWER or pieces[i] == UPPER:
+                contact_modes[i] = _admissible(contact_modes[i], friction[i])
+            if not same or contact_modes[i] == LOWER or contact_modes[i] == UPPER:
                 self._enter(i, friction[i], position)
-        for round_ in range(_BLOCK_ROUNDS + 40 * len(pieces)):  # the end only guards against rounding
+        for round_ in range(_BLOCK_ROUNDS + 40 * len(contact_modes)):  # the end only guards against rounding
             result = evaluate(self._constraints)
             positions, velocities, impulses = result.tolist()
             if not math.isfinite(sum(positions) + sum(velocities)):
                 raise FloatingPointError(f"velocities became {velocities}")
             moved = False
             for i in indices:
-                piece = self._next_piece(i, positions[i], velocities[i], impulses[i], friction[i])
-                if piece != pieces[i]:
-                    pieces[i], moved = piece, True
+                contact_mode = self._next_contact_mode(i, positions[i], velocities[i], impulses[i], friction[i])
+                if contact_mode != contact_modes[i]:
+                    contact_modes[i], moved = contact_mode, True
                     self._enter(i, friction[i], position)
                     if round_ >= _BLOCK_ROUNDS:
                         break
@@ -92,47 +92,48 @@ class JointConstraints:
                 result[0, i] = self._lower[i]
             elif positions[i] > self._upper[i]:
                 result[0, i] = self._upper[i]
-        self._unconstrained = not any(friction) and pieces.count(NEGATIVE) == len(pieces)
+        self._unconstrained = not any(friction) and contact_modes.count(NEGATIVE) == len(contact_modes)
         return result
 
     def _enter(self, i: int, friction: float, position: Array) -> None:
-        """Write the constraints of a joint's piece."""
-        piece, constraints = self.pieces[i], self._constraints
-        if piece == NEGATIVE or piece == POSITIVE:
+        """Write the constraints of a joint's contact_mode."""
+        contact_mode, constraints = self.contact_modes[i], self._constraints
+        if contact_mode == NEGATIVE or contact_mode == POSITIVE:
             constraints[FREE, i] = 1.0
-            constraints[IMPULSE, i] = friction if piece == NEGATIVE else -friction
+            constraints[IMPULSE, i] = friction if contact_mode == NEGATIVE else -friction
         else:
             constraints[FREE, i] = 0.0
-            stop = position[i] if piece == STICKING else self._lower[i] if piece == LOWER else self._upper[i]
+            stops = {STICKING: position[i], LOWER: self._lower[i], UPPER: self._upper[i]}
+            stop = stops[contact_mode]
             constraints[VELOCITY, i] = (stop - position[i]) / self._step
 
-    def _next_piece(self, i: int, position: float, velocity: float, impulse: float, friction: float) -> int:
-        """The piece itself if the solution fits it, else the neighbour on the side where it does not."""
-        piece = self.pieces[i]
-        if piece == NEGATIVE:  # without friction: sliding either way
+    def _next_contact_mode(self, i: int, position: float, velocity: float, impulse: float, friction: float) -> int:
+        """The contact_mode itself if the solution fits it, else the neighbour on the side where it does not."""
+        contact_mode = self.contact_modes[i]
+        if contact_mode == NEGATIVE:  # without friction: sliding either way
             if position < self._lower[i] - _POSITION_TOLERANCE:
                 return LOWER
             if friction == 0.0:
                 return UPPER if position > self._upper[i] + _POSITION_TOLERANCE else NEGATIVE
             return STICKING if velocity > _VELOCITY_TOLERANCE else NEGATIVE
-        if piece == POSITIVE:
+        if contact_mode == POSITIVE:
             if position > self._upper[i] + _POSITION_TOLERANCE:
                 return UPPER
             return STICKING if velocity < -_VELOCITY_TOLERANCE else POSITIVE
         tolerance = _IMPULSE_TOLERANCE * friction
-        if piece == STICKING:
+        if contact_mode == STICKING:
             if abs(impulse) > friction + tolerance:
                 return NEGATIVE if impulse > 0.0 else POSITIVE
             return STICKING
-        if piece == LOWER:
+        if contact_mode == LOWER:
             return NEGATIVE if impulse < friction - tolerance else LOWER
         if impulse > tolerance - friction:
             return POSITIVE if friction > 0.0 else NEGATIVE
         return UPPER
 
 
-def _admissible(piece: int, friction: float) -> int:
-    """The piece to start from: without friction a joint has one sliding piece, with an endless one it only sticks."""
+def _admissible(contact_mode: int, friction: float) -> int:
+    """The mode to start from: without friction a joint has one sliding mode, with infinite friction it only sticks."""
     if friction == 0.0:
-        return NEGATIVE if piece == STICKING or piece == POSITIVE else piece
-    return STICKING if friction == np.inf else piece
+        return NEGATIVE if contact_mode == STICKING or contact_mode == POSITIVE else contact_mode
+    return STICKING if friction == np.inf else contact_mode

@@ -29,6 +29,6 @@ def test_long_steps_follow_the_forward_dynamics(compiled):
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0, np.nan])
 def test_tolerance_has_a_range(tolerance):
-    model = PlantModel.of_description(Robot.from_urdf(robot_file("planar_2r")).model, integrator=Integrator.ADAPTIVE)
+    model = PlantModel.from_description(Robot.from_urdf(robot_file("planar_2r")).model, integrator=Integrator.ADAPTIVE)
     with pytest.raises(InputError, match="tolerance of the plant: expected a finite number from 1e-13 to 0.01"):
         AdaptiveMotion(model, tolerance, compiled=False)

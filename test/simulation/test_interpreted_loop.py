@@ -149,6 +149,6 @@ def test_infinite_efforts_are_a_motion_that_diverged():
 
 def test_a_tick_takes_some_microseconds():
     """A hand-written loop took 17 us; what is checked here is that nothing is compiled or traced at every tick."""
-    loop = ClosedLoop(StatefulPI(ROBOT), PlantModel.of_description(ROBOT.model))
+    loop = ClosedLoop(StatefulPI(ROBOT), PlantModel.from_description(ROBOT.model))
     loop.run(loop.scenario([], 1.0))
     assert loop._interpreted.seconds / loop._interpreted.ticks < 1e-3

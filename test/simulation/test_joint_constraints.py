@@ -14,12 +14,12 @@ from robodyn_ros.simulation.joint_constraints import (
     POSITIVE,
     STICKING,
     UPPER,
-    Limits,
+    ConstraintLimits,
     Problem,
     admissible,
     friction_part,
-    most_rounds,
-    one_round,
+    most_pivot_steps,
+    pivot_step,
     unhindered,
     within_reach,
 )
@@ -27,19 +27,20 @@ from robodyn_ros.simulation.joint_constraints import (
 STEP = 1e-3
 
 
-def starting_piece(piece, problem):
-    return admissible(within_reach(piece, problem), problem.friction)
+def starting_mode(contact_mode, problem):
+    return admissible(within_reach(contact_mode, problem), problem.friction)
 
 
-def solve(limits, problem, piece=None, saturation=None):
-    """The rounds as the plant does them: velocity, impulse, piece, saturation."""
+def solve(limits, problem, contact_mode=None, saturation=None):
+    """The rounds as the plant does them: velocity, impulse, contact_mode, saturation."""
     n = len(problem.momentum)
-    piece = starting_piece(np.full(n, STICKING) if piece is None else np.array(piece), problem)
+    contact_mode = starting_mode(np.full(n, STICKING) if contact_mode is None else np.array(contact_mode), problem)
     saturation = np.zeros(n) if saturation is None else saturation
-    for number in range(most_rounds(n)):
-        velocity, impulse, piece, saturation, moved = one_round(limits, problem, piece, saturation, float(number))
+    for number in range(most_pivot_steps(n)):
+        velocity, impulse, contact_mode, saturation, moved = pivot_step(
+            limits, problem, contact_mode, saturation, float(number))
         if not moved:
-            return velocity, impulse, piece, saturation
+            return velocity, impulse, contact_mode, saturation
     raise AssertionError("no consistent choice found")
 
 
@@ -61,17 +62,17 @@ def problems(draw, motors=True):
     drive = np.where(motor, momentum * rng.normal(size=n), 0.0)
     drive_damping = np.where(motor, matrix.diagonal() * 10.0 ** rng.uniform(-2, 3, n), 0.0)
     limit = np.where(motor & (rng.random(n) < 0.7), np.abs(drive) * rng.uniform(0.2, 1.5, n) + 1e-9, np.inf)
-    piece = rng.integers(LOWER, UPPER + 1, n)
+    contact_mode = rng.integers(LOWER, UPPER + 1, n)
     saturation = np.where(np.isinf(limit), 0.0, rng.integers(-1, 2, n))
-    return (Limits(STEP * slowest, STEP * fastest, limit),
-            Problem(matrix, momentum, friction, slowest, fastest, drive, drive_damping), piece, saturation)
+    return (ConstraintLimits(STEP * slowest, STEP * fastest, limit),
+            Problem(matrix, momentum, friction, slowest, fastest, drive, drive_damping), contact_mode, saturation)
 
 
 @settings(deadline=None, max_examples=300)
 @given(problems())
 def test_solution_fits_the_staircases_and_is_the_only_one(problem):
-    limits, posed, piece, saturation = problem
-    velocity, impulse, *_ = solve(limits, posed, piece, saturation)
+    limits, posed, contact_mode, saturation = problem
+    velocity, impulse, *_ = solve(limits, posed, contact_mode, saturation)
     motor = np.clip(posed.drive - posed.drive_damping * velocity, -limits.drive, limits.drive)
     size = np.abs(posed.momentum).max() + np.abs(motor).max() + np.abs(posed.drive_damping * velocity).max()
     np.testing.assert_allclose(posed.matrix @ velocity, posed.momentum + motor + impulse, atol=1e-9 * size)
@@ -97,21 +98,21 @@ def test_what_is_unhindered_is_found_at_once_or_told_not_to_be(problem, gently):
     posed = posed._replace(friction=np.zeros(len(posed.momentum)))
     if gently:
         posed = posed._replace(momentum=1e-6 * posed.momentum, drive=1e-6 * posed.drive)
-    velocity, impulse, piece, saturation = solve(limits, posed)
+    velocity, impulse, contact_mode, saturation = solve(limits, posed)
     attempt = unhindered(limits, posed)
     hindered = bool((impulse != 0.0).any() or saturation.any())
     assert (attempt.moved > 0.0) == hindered
     if not hindered:
         np.testing.assert_allclose(attempt.velocity, velocity, rtol=1e-9, atol=1e-9 * np.abs(velocity).max())
         np.testing.assert_array_equal(attempt.impulse, 0.0)
-        np.testing.assert_array_equal(attempt.piece, piece)
+        np.testing.assert_array_equal(attempt.contact_mode, contact_mode)
         np.testing.assert_array_equal(attempt.saturation, saturation)
 
 
 @settings(deadline=None, max_examples=200)
 @given(problems(motors=False))
 def test_solution_is_that_of_the_reference_with_branches(problem):
-    limits, posed, piece, _ = problem
+    limits, posed, contact_mode, _ = problem
     zero = np.zeros(len(posed.momentum))
 
     def evaluate(constraints):
@@ -123,9 +124,9 @@ def test_solution_is_that_of_the_reference_with_branches(problem):
         return np.stack([STEP * velocity, velocity, posed.matrix @ velocity - posed.momentum])
 
     reference = JointConstraints(limits.lower, limits.upper, STEP)
-    reference.pieces[:] = [int(number) for number in starting_piece(piece, posed)]
+    reference.contact_modes[:] = [int(number) for number in starting_mode(contact_mode, posed)]
     position, velocity, impulse = reference.solve(evaluate, zero, posed.friction.tolist())
-    found = solve(limits, posed, piece)
+    found = solve(limits, posed, contact_mode)
     size = np.abs(velocity).max() + np.abs(posed.momentum).max()
     np.testing.assert_allclose(found[0], velocity, atol=1e-8 * size)
     np.testing.assert_allclose(found[1], impulse, atol=1e-8 * size * max(1.0, np.abs(posed.matrix).max()))
@@ -133,32 +134,32 @@ def test_solution_is_that_of_the_reference_with_branches(problem):
 
 def solve_one(velocity, friction, slowest=-np.inf, fastest=np.inf, drive=0.0, damping=0.0, limit=np.inf):
     """One joint of inertia 2."""
-    limits = Limits(np.array([STEP * slowest]), np.array([STEP * fastest]), np.array([limit]))
+    limits = ConstraintLimits(np.array([STEP * slowest]), np.array([STEP * fastest]), np.array([limit]))
     posed = Problem(np.array([[2.0]]), *(np.array([value]) for value in (
         2.0 * velocity, friction, slowest, fastest, drive, damping)))
     return [float(values[0]) for values in solve(limits, posed)]
 
 
-@pytest.mark.parametrize(("velocity", "friction", "expected_velocity", "expected_impulse", "expected_piece"), [
+@pytest.mark.parametrize(("velocity", "friction", "expected_velocity", "expected_impulse", "expected_mode"), [
     (1.0, 0.5, 0.75, -0.5, POSITIVE),
     (-1.0, 0.5, -0.75, 0.5, NEGATIVE),
     (0.1, 0.5, 0.0, -0.2, STICKING),
     (1e9, np.inf, 0.0, -2e9, STICKING),
     (1.0, 0.0, 1.0, 0.0, NEGATIVE),
 ])
-def test_one_joint_by_hand(velocity, friction, expected_velocity, expected_impulse, expected_piece):
-    after, impulse, piece, _ = solve_one(velocity, friction)
+def test_one_joint_by_hand(velocity, friction, expected_velocity, expected_impulse, expected_mode):
+    after, impulse, contact_mode, _ = solve_one(velocity, friction)
     assert after == pytest.approx(expected_velocity)
     assert impulse == pytest.approx(expected_impulse)
-    assert piece == expected_piece
+    assert contact_mode == expected_mode
 
 
 @pytest.mark.parametrize("friction", [0.0, 0.1])
 def test_stop_ends_the_motion_at_the_stop(friction):
-    after, impulse, piece, _ = solve_one(5.0, friction, fastest=2.0)
+    after, impulse, contact_mode, _ = solve_one(5.0, friction, fastest=2.0)
     assert after == 2.0
     assert impulse == pytest.approx(-6.0)
-    assert piece == UPPER
+    assert contact_mode == UPPER
 
 
 @pytest.mark.parametrize(("drive", "limit", "expected_velocity", "expected_saturation"), [
@@ -175,23 +176,23 @@ def test_one_motor_by_hand(drive, limit, expected_velocity, expected_saturation)
 
 
 def test_rounds_can_be_compiled():
-    limits, posed, piece, saturation = _example()
+    limits, posed, contact_mode, saturation = _example()
     n = len(posed.momentum)
-    shapes = {name: (n,) for name in (*Problem._fields, "piece", "saturation", "velocity", "impulse")}
+    shapes = {name: (n,) for name in (*Problem._fields, "contact_mode", "saturation", "velocity", "impulse")}
     shapes |= {"matrix": (n, n), "number": (), "moved": ()}
 
     def step(*values):
-        *problem, piece, saturation, number = values
-        return (*one_round(limits, Problem(*problem), piece, saturation, number), number + 1.0)
+        *problem, contact_mode, saturation, number = values
+        return (*pivot_step(limits, Problem(*problem), contact_mode, saturation, number), number + 1.0)
 
-    inputs = (*Problem._fields, "piece", "saturation")
-    outputs = ("velocity", "impulse", "piece", "saturation")
-    statements = [RepeatWhile("moved", most_rounds(n), [
+    inputs = (*Problem._fields, "contact_mode", "saturation")
+    outputs = ("velocity", "impulse", "contact_mode", "saturation")
+    statements = [RepeatWhile("moved", most_pivot_steps(n), [
         Compute(step, (*inputs, "number"), (*outputs, "moved", "number"))])]
     procedure = compile_procedure(shapes, statements, inputs, outputs)
-    values = posed._asdict() | {"piece": starting_piece(piece, posed), "saturation": saturation}
+    values = posed._asdict() | {"contact_mode": starting_mode(contact_mode, posed), "saturation": saturation}
     compiled, textbook = procedure(**values), procedure.interpret(**values)
-    expected = solve(limits, posed, piece, saturation)
+    expected = solve(limits, posed, contact_mode, saturation)
     for name, value in zip(outputs, expected, strict=True):
         np.testing.assert_allclose(textbook[name], value, rtol=1e-12)
         np.testing.assert_allclose(compiled[name], value, rtol=1e-9, atol=1e-12)
@@ -204,5 +205,5 @@ def _example():
     matrix = root @ root.T + np.eye(n)
     posed = Problem(matrix, 5.0 * rng.normal(size=n), np.array([0.5, 0.0, np.inf, 20.0]), np.array([-0.1, 0, -9, -9.0]),
                     np.array([0.1, 0.2, 9.0, 9.0]), np.array([1.0, -4.0, 0.0, 0.0]), np.array([3.0, 3.0, 0.0, 0.0]))
-    limits = Limits(STEP * posed.slowest, STEP * posed.fastest, np.array([0.5, np.inf, np.inf, np.inf]))
+    limits = ConstraintLimits(STEP * posed.slowest, STEP * posed.fastest, np.array([0.5, np.inf, np.inf, np.inf]))
     return limits, posed, np.array([STICKING, UPPER, LOWER, POSITIVE]), np.zeros(n)

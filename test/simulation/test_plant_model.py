@@ -6,14 +6,14 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, Row
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 FAST_MOTOR = JointActuators(Actuators(DCMotor([1.0, 1.0], 0.05, 1e-5, [0.0, 1e-4]), GearTrain(50.0)))
 
 
 def test_description_says_what_is_left_open():
-    plant = PlantModel.of_description(MODEL)
+    plant = PlantModel.from_description(MODEL)
     assert not plant.actuators.is_motor.any()
     np.testing.assert_array_equal(plant.friction.viscous, MODEL.damping)
     assert plant.integrator is Integrator.SEMI_IMPLICIT_EULER
@@ -21,16 +21,16 @@ def test_description_says_what_is_left_open():
 
 def test_state_begins_without_current_at_ambient_temperature():
     actuators = JointActuators(FAST_MOTOR.motors, ambient_temperature=[20.0, 30.0])
-    state = PlantModel.of_description(MODEL, actuators=actuators).state(np.array([0.1, 0.2]), np.array([1.0, 2.0]))
-    assert state[Row.POSITION].tolist() == [0.1, 0.2] and state[Row.VELOCITY].tolist() == [1.0, 2.0]
-    assert state[Row.TEMPERATURE].tolist() == [20.0, 30.0]
-    assert not state[Row.CURRENT].any() and not state[Row.DRIVE_WORK:].any()
+    state = PlantModel.from_description(MODEL, actuators=actuators).state(np.array([0.1, 0.2]), np.array([1.0, 2.0]))
+    assert state[StateRow.POSITION].tolist() == [0.1, 0.2] and state[StateRow.VELOCITY].tolist() == [1.0, 2.0]
+    assert state[StateRow.TEMPERATURE].tolist() == [20.0, 30.0]
+    assert not state[StateRow.CURRENT].any() and not state[StateRow.DRIVE_WORK:].any()
 
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"step": 0.0}, "step of the plant: expected a finite number above 0"),
     ({"step": np.nan}, "step of the plant: expected a finite number above 0"),
-    ({"actuators": JointActuators.ideal(3)}, "expected 2 actuators, one for each joint, received 3"),
+    ({"actuators": JointActuators.ideal_sources(3)}, "expected 2 actuators, one for each joint, received 3"),
     ({"friction": Friction(0.0, [0.1, 0.2, 0.3])}, "expected friction of 2 joints, received 3"),
     ({"friction": 0.3}, "plant: expected Friction, received float 0.3; HardwareSettings"),
     ({"integrator": "euler"}, "integrator: expected semi_implicit_euler, explicit_euler, .* or adaptive, received 'eu"),
@@ -40,12 +40,12 @@ def test_state_begins_without_current_at_ambient_temperature():
 ])
 def test_what_does_not_fit_is_named(options, message):
     with pytest.raises(InputError, match=message):
-        PlantModel.of_description(MODEL, **options)
+        PlantModel.from_description(MODEL, **options)
 
 
 @pytest.mark.parametrize("integrator", [Integrator.SEMI_IMPLICIT_EULER, Integrator.ADAPTIVE])
 def test_implicit_and_adaptive_methods_take_fast_motors(integrator):
-    PlantModel.of_description(MODEL, 1e-3, FAST_MOTOR, integrator=integrator)
+    PlantModel.from_description(MODEL, 1e-3, FAST_MOTOR, integrator=integrator)
 
 
 def test_dry_friction_is_of_joint_or_gear():
@@ -55,5 +55,5 @@ def test_dry_friction_is_of_joint_or_gear():
     none = Friction([1.0, 1.0], [0.0, 0.0])
     for actuators, friction, expected in ((None, none, [False, False]), (None, coulomb, [False, True]),
                                           (None, stiction, [True, False]), (lossy, none, [True, False])):
-        plant = PlantModel.of_description(MODEL, actuators=actuators, friction=friction)
+        plant = PlantModel.from_description(MODEL, actuators=actuators, friction=friction)
         assert plant.has_dry_friction.tolist() == expected

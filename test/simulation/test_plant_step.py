@@ -18,7 +18,7 @@ from robodyn_ros.resources import config_file, robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.joint_constraints import LOWER, UPPER
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
+from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import EVERYTHING, MOTION_UNDER_EFFORTS, Scope, plant_program
 
 GEAR = GearTrain([50.0, -43.0])
@@ -220,10 +220,10 @@ def test_compiled_step_is_the_textbook_step(name, integrator):
         for plant in (compiled, textbook):
             plant.set_state(q, v)
             plant.advance(acting, 3)
-        for row in (Row.POSITION, Row.VELOCITY, Row.CURRENT, Row.TEMPERATURE):
+        for row in (StateRow.POSITION, StateRow.VELOCITY, StateRow.CURRENT, StateRow.TEMPERATURE):
             scale = np.abs(textbook._state[row]).max() + 1e-9
             np.testing.assert_allclose(compiled._state[row], textbook._state[row], rtol=0.0, atol=1e-12 * scale)
-        np.testing.assert_array_equal(compiled._state[Row.PIECE], textbook._state[Row.PIECE])
+        np.testing.assert_array_equal(compiled._state[StateRow.CONTACT_MODE], textbook._state[StateRow.CONTACT_MODE])
 
 
 def test_example_configuration_holds_its_arm_by_effort_commands():
@@ -267,15 +267,15 @@ def near_their_stops(model, seed, effort):
     upper = model.limits.upper
     states = np.array([model.state(np.where(rng.random(n) < 0.3, upper - 1e-3, rng.uniform(-1, 1, n)),
                                    rng.choice([0.0, 1.0], n) * rng.normal(size=n)) for _ in range(19)])
-    commands = np.zeros((19, len(Command), n))
-    commands[:, Command.EFFORT] = effort * rng.normal(size=(19, n))
+    commands = np.zeros((19, len(CommandRow), n))
+    commands[:, CommandRow.EFFORT] = effort * rng.normal(size=(19, n))
     return states, commands
 
 
 def test_batch_is_each_robot_on_its_own():
     """Samples of a vector that need different numbers of rounds do not disturb each other."""
     robot = Robot.from_urdf(robot_file("arm6"))
-    model = PlantModel.of_description(robot.model, 1e-3, friction=Friction(np.full(6, 0.3), np.linspace(0.0, 6.0, 6)))
+    model = PlantModel.from_description(robot.model, 1e-3, friction=Friction(np.full(6, 0.3), np.linspace(0.0, 6.0, 6)))
     variables, statements = plant_program(model)
     procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"), ("state", "rounds"))
     states, commands = near_their_stops(model, seed=12, effort=30.0)
@@ -303,10 +303,10 @@ KINDS = {
 def test_what_a_program_leaves_out_does_not_change_the_motion(kind, integrator):
     """Robots that swing freely, run into their stops, stick, or draw all the current there is."""
     robot = Robot.from_urdf(robot_file("arm6"))
-    model = PlantModel.of_description(robot.model, 1e-3, integrator=integrator, **KINDS[kind])
+    model = PlantModel.from_description(robot.model, 1e-3, integrator=integrator, **KINDS[kind])
     states, commands = near_their_stops(model, seed=3, effort=100.0)
     noise = commands.copy()
-    noise[:, Command.VOLTAGE:] = NEVER_READ
+    noise[:, CommandRow.VOLTAGE:] = NEVER_READ
     results = {}
     for scope, command in ((EVERYTHING, commands), (MOTION_UNDER_EFFORTS, noise)):
         variables, statements = plant_program(model, scope)
@@ -319,19 +319,19 @@ def test_what_a_program_leaves_out_does_not_change_the_motion(kind, integrator):
                                    rtol=1e-9, atol=1e-9)
     whole, part = results[EVERYTHING], results[MOTION_UNDER_EFFORTS]
     if kind != "dry":
-        assert np.isin(whole[:, Row.PIECE], (LOWER, UPPER)).any()
-    np.testing.assert_allclose(part[:, :Row.DRIVE_WORK], whole[:, :Row.DRIVE_WORK], rtol=1e-8, atol=1e-8)
-    assert whole[:, Row.DRIVE_WORK].all()
-    assert not part[:, Row.DRIVE_WORK:].any()
+        assert np.isin(whole[:, StateRow.CONTACT_MODE], (LOWER, UPPER)).any()
+    np.testing.assert_allclose(part[:, :StateRow.DRIVE_WORK], whole[:, :StateRow.DRIVE_WORK], rtol=1e-8, atol=1e-8)
+    assert whole[:, StateRow.DRIVE_WORK].all()
+    assert not part[:, StateRow.DRIVE_WORK:].any()
 
 
 def test_a_program_for_efforts_takes_fewer_operations():
-    model = PlantModel.of_description(Robot.from_urdf(robot_file("arm6")).model, **KINDS["dry"])
+    model = PlantModel.from_description(Robot.from_urdf(robot_file("arm6")).model, **KINDS["dry"])
 
     def operations(scope):
         variables, statements = plant_program(model, scope)
         procedure = compile_procedure(variables, statements, ("state", "command"), ("state",))
         return sum(tape.operation_count for tape in procedure.tapes)
 
-    without_brake = operations(Scope(frozenset(Command) - {Command.BRAKE}))
+    without_brake = operations(Scope(frozenset(CommandRow) - {CommandRow.BRAKE}))
     assert operations(MOTION_UNDER_EFFORTS) < without_brake < operations(EVERYTHING)

@@ -113,7 +113,7 @@ def test_with_motors_and_limits():
 
 def test_compiled_equals_the_textbook_over_a_second():
     robot = rubbing(robot_called("planar_2r"), 0.3)
-    loop = ClosedLoop(make_controller("pid", robot), PlantModel.of_description(robot.model, 0.002), 0.004)
+    loop = ClosedLoop(make_controller("pid", robot), PlantModel.from_description(robot.model, 0.002), 0.004)
     scenario = loop.scenario([motion(robot, end=0.9, amplitude=1.0)], 1.0, velocity_noise=0.01)
     compiled, textbook = loop.run(scenario), loop.run(scenario, compiled=False)
     for name in ("q", "v", "effort", "error"):
@@ -336,7 +336,7 @@ def test_the_wrench_on_the_tip_is_not_measured():
             ClosedLoop(make_controller("pd", r)).scenario([t])), "expected an axis of samples"),
         (lambda r, t: ClosedLoop(make_controller("pd", r)).packed(make_controller("pid", r).parameters),
          "expected PDParameters that differ from the controller's in numbers only"),
-        (lambda r, t: ClosedLoop(make_controller("pd", r), PlantModel.of_description(r.model, integrator="adaptive")),
+        (lambda r, t: ClosedLoop(make_controller("pd", r), PlantModel.from_description(r.model, integrator="adaptive")),
          "expected an integrator of fixed steps, received adaptive"),
     ],
 )

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from robodyn_ros import Robot
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.plant import default_position
-from robodyn_ros.simulation.test_motion import beside, excursion, tip_references
+from robodyn_ros.simulation.test_motion import excursion, offset_start, tip_references
 
 
 def check(robot):
@@ -19,7 +19,7 @@ def check(robot):
         assert (np.abs(reference.v) <= np.where(speed > 0.0, 0.41 * speed, np.inf)).all()
     np.testing.assert_allclose(reference.q, default_position(robot), atol=1e-12)
     np.testing.assert_allclose(reference.v, 0.0, atol=1e-9)
-    start = beside(robot, motion.sample(0.0).q)
+    start = offset_start(robot, motion.sample(0.0).q)
     assert (model.position_lower <= start).all() and (start <= model.position_upper).all()
 
 
@@ -30,7 +30,7 @@ def test_within_all_limits_and_every_joint_moves(name):
     motion = excursion(robot)
     moved = np.abs(motion.sample(motion.end_time / 3).q - default_position(robot))
     assert (moved > 1e-3).all()
-    assert (beside(robot, default_position(robot)) != default_position(robot)).all()
+    assert (offset_start(robot, default_position(robot)) != default_position(robot)).all()
 
 
 def test_the_tip_does_what_the_joints_do():

@@ -115,7 +115,7 @@ ROBOT_PARAMETERS = (
 """How every node is told its robot; declare these and give the values to :func:`robot_source`."""
 
 
-def robot_source(parameters: Parameters) -> str | Path:
+def robot_source(parameters: DeclaredParameters) -> str | Path:
     """Where the node's robot comes from: URDF as XML, or the path of a file, for ``Robot.from_urdf``.
 
     Raises:
@@ -131,7 +131,7 @@ def robot_source(parameters: Parameters) -> str | Path:
     return robot_file(parameters["robot"])
 
 
-class Parameters:
+class DeclaredParameters:
     """The parameters of one node.
 
     Args:

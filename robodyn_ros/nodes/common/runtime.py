@@ -40,7 +40,7 @@ from rclpy.signals import SignalHandlerOptions
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.nodes.common.parameters import Parameters
+from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.unknown_parameters import check_given
 
@@ -62,7 +62,7 @@ class RobodynNode(Node):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.stop_requested = threading.Event()
-        self.parameters = Parameters(self)
+        self.parameters = DeclaredParameters(self)
         self.diagnostics = Diagnostics(self)
         self._control_paths: list[ControlPath] = []
 

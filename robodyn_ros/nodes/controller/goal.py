@@ -15,7 +15,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryErro
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
-from robodyn_ros.nodes.common.parameters import Parameter, Parameters
+from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
 from robodyn_ros.timing import to_seconds
 
 Result = FollowJointTrajectory.Result
@@ -66,7 +66,7 @@ def constraint_parameters(model: RobotModel) -> Iterator[Parameter]:
                         f"[{unit}]; 0: any.", minimum=0.0)
 
 
-def default_tolerances(parameters: Parameters, joint_names: Sequence[str]) -> Tolerances:
+def default_tolerances(parameters: DeclaredParameters, joint_names: Sequence[str]) -> Tolerances:
     """What the parameters say."""
     n = len(joint_names)
 

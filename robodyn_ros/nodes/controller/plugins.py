@@ -22,7 +22,7 @@ from robodyn_ros.control.plugin_errors import FAULTS, describe
 from robodyn_ros.control.registry import construct, load_controller, prefix
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, PluginError, RobodynError
-from robodyn_ros.nodes.common.parameters import Parameter, Parameters
+from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot
 
@@ -58,7 +58,7 @@ class ControllerPlugins:
         robot: The robot that the plugins control.
     """
 
-    def __init__(self, parameters: Parameters, robot: Robot) -> None:
+    def __init__(self, parameters: DeclaredParameters, robot: Robot) -> None:
         self._parameters = parameters
         self._robot = robot
         self._declared: dict[str, _Declared] = {}

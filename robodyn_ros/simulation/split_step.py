@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
 from robodyn_ros.simulation.joint_constraints import LOWER, STICKING, UPPER, Problem, friction_part
-from robodyn_ros.simulation.motion import STATE_ROWS, Smooth, demand, derivative, inertia
-from robodyn_ros.simulation.plant_model import Command, Integrator, PlantModel, Row
+from robodyn_ros.simulation.motion import STATE_ROWS, SmoothRow, demand, derivative, inertia
+from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, StateRow
 from robodyn_ros.textbook.state_space import runge_kutta_step
 
 
@@ -28,13 +28,13 @@ def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -
 
     Args:
         plant: What is simulated.
-        state: Shape (len(Row), n).
-        command: Shape (len(Command), n).
+        state: Shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
 
     Returns:
-        x at the end, shape (len(Smooth), n).
+        x at the end, shape (len(SmoothRow), n).
     """
-    asked = demand(plant, command, state[Row.VELOCITY])
+    asked = demand(plant, command, state[StateRow.VELOCITY])
 
     def rate(_: float, x: NDArray[Any]) -> NDArray[Any]:
         return derivative(plant, x, asked, command)
@@ -53,24 +53,24 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: ND
 
     Args:
         plant: What is simulated.
-        state: Shape (len(Row), n).
-        command: Shape (len(Command), n).
-        x: Where the smooth motion ends, shape (len(Smooth), n).
+        state: Shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
+        x: Where the smooth motion ends, shape (len(SmoothRow), n).
 
     Returns:
         The problem; and the motors' voltages, shape (n,) [V].
     """
-    v, actuators = state[Row.VELOCITY], plant.actuators
+    v, actuators = state[StateRow.VELOCITY], plant.actuators
     voltage = demand(plant, command, v).voltage
-    motor = actuators.effort_of(actuators.instant_current(voltage, state[Row.CURRENT], v))
-    level = plant.friction.level(v) + actuators.gear_friction(motor) + command[Command.BRAKE]
-    mass, nothing = inertia(plant, state[Row.POSITION]), np.zeros(plant.n)
+    motor = actuators.effort_of(actuators.instant_current(voltage, state[StateRow.CURRENT], v))
+    level = plant.friction.level(v) + actuators.gear_friction(motor) + command[CommandRow.BRAKE]
+    mass, nothing = inertia(plant, state[StateRow.POSITION]), np.zeros(plant.n)
     posed = Problem(
         matrix=mass,
-        momentum=mass @ x[Smooth.VELOCITY],
+        momentum=mass @ x[SmoothRow.VELOCITY],
         friction=plant.step * level,
-        slowest=where(less_equal(x[Smooth.POSITION], plant.limits.lower), 0.0, -np.inf),
-        fastest=where(greater_equal(x[Smooth.POSITION], plant.limits.upper), 0.0, np.inf),
+        slowest=where(less_equal(x[SmoothRow.POSITION], plant.limits.lower), 0.0, -np.inf),
+        fastest=where(greater_equal(x[SmoothRow.POSITION], plant.limits.upper), 0.0, np.inf),
         drive=nothing,
         drive_damping=nothing,
     )
@@ -78,34 +78,35 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: ND
 
 
 def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],
-           velocity: NDArray[Any], impulse: NDArray[Any], piece: NDArray[Any]) -> NDArray[Any]:
-    """The state after the step, shape (len(Row), n).
+           velocity: NDArray[Any], impulse: NDArray[Any], contact_mode: NDArray[Any]) -> NDArray[Any]:
+    """The state after the step, shape (len(StateRow), n).
 
     Arguments are those of :func:`problem` and ``semi_implicit_euler.commit``.
     """
-    actuators, step, v = plant.actuators, plant.step, state[Row.VELOCITY]
+    actuators, step, v = plant.actuators, plant.step, state[StateRow.VELOCITY]
     share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
-    corrected = x[Smooth.POSITION] + share * step * (velocity - x[Smooth.VELOCITY])
+    corrected = x[SmoothRow.POSITION] + share * step * (velocity - x[SmoothRow.VELOCITY])
     # Exactly at the stop, and exactly where it was, whatever the method's error.
-    at_stop = where(equal(piece, LOWER), plant.limits.lower, where(equal(piece, UPPER), plant.limits.upper, corrected))
-    resting = equal(piece, STICKING) * equal(v, 0.0)
-    q = where(resting, state[Row.POSITION], clip(at_stop, plant.limits.lower, plant.limits.upper))
-    current = actuators.instant_current(voltage, x[Smooth.CURRENT], velocity)
-    heat = x[Smooth.WINDING_HEAT] - state[Row.WINDING_HEAT]
-    dry, middle = friction_part(friction, impulse), 0.5 * (x[Smooth.VELOCITY] + velocity)
+    lower, upper = plant.limits.lower, plant.limits.upper
+    at_stop = where(equal(contact_mode, LOWER), lower, where(equal(contact_mode, UPPER), upper, corrected))
+    resting = equal(contact_mode, STICKING) * equal(v, 0.0)
+    q = where(resting, state[StateRow.POSITION], clip(at_stop, lower, upper))
+    current = actuators.instant_current(voltage, x[SmoothRow.CURRENT], velocity)
+    heat = x[SmoothRow.WINDING_HEAT] - state[StateRow.WINDING_HEAT]
+    dry, middle = friction_part(friction, impulse), 0.5 * (x[SmoothRow.VELOCITY] + velocity)
     limit = actuators.greatest_current
     saturation = np.where(np.isfinite(limit), greater_equal(abs(current), limit), 0.0)
     return np.stack([
         q,
         velocity,
         current,
-        actuators.next_temperature(state[Row.TEMPERATURE], heat, step),
-        piece,
+        actuators.next_temperature(state[StateRow.TEMPERATURE], heat, step),
+        contact_mode,
         saturation,
-        x[Smooth.DRIVE_WORK],
-        x[Smooth.EXTERNAL_WORK],
-        x[Smooth.VISCOUS_LOSS],
-        x[Smooth.WINDING_HEAT],
-        state[Row.FRICTION_LOSS] - dry * middle,
-        state[Row.STOP_LOSS] - (impulse - dry) * middle,
+        x[SmoothRow.DRIVE_WORK],
+        x[SmoothRow.EXTERNAL_WORK],
+        x[SmoothRow.VISCOUS_LOSS],
+        x[SmoothRow.WINDING_HEAT],
+        state[StateRow.FRICTION_LOSS] - dry * middle,
+        state[StateRow.STOP_LOSS] - (impulse - dry) * middle,
     ])
