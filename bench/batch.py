@@ -13,7 +13,7 @@ from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.robots import Pair
 from bench.timing import Comparison, compare, seconds_per_call
 from robodyn_ros.compile import compile_function
-from robodyn_ros.dynamics.function_table import FUNCTIONS
+from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS, InlineDynamics
 
 SAMPLES, LOOPED = 100_000, 1_000
 """States in our batch, and of them in the peer's loop, whose time grows with their number alone."""
@@ -98,8 +98,8 @@ def limits() -> str:
     model = Pair.shipped("arm7").robot.model
     rates = []
     for name in ("inverse_dynamics", "forward_dynamics_derivatives"):
-        function, inputs = FUNCTIONS[name]
-        kernel = compile_function(partial(function, model), dict.fromkeys(inputs, (model.n,)))
+        function, inputs = getattr(InlineDynamics(model), name), FUNCTIONS[name].arrays
+        kernel = compile_function(function, dict.fromkeys(inputs, (model.n,)))
         states = np.random.default_rng(5).uniform(-1.0, 1.0, (len(inputs), CACHED, model.n))
         call = partial(kernel.batch, *states, out=kernel.batch(*states))
         seconds = float(np.median([seconds_per_call(call, 20) for _ in range(15)])) / CACHED

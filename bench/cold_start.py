@@ -50,12 +50,12 @@ def answers(names: Sequence[str]) -> dict[str, float]:
 
     imported, memory_before = time.perf_counter(), memory()
     from robodyn_ros import Robot
-    from robodyn_ros.dynamics.function_table import FUNCTIONS
+    from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
 
     robot = Robot.from_urdf(urdf)
     dynamics, zero = robot.dynamics(), np.zeros(robot.n)
     for name in FUNCTIONS if EVERY in names else names:
-        inputs = len(FUNCTIONS[name][1])
+        inputs = len(FUNCTIONS[name].arrays)
         getattr(dynamics, name)(*[zero] * inputs)
         if EVERY in names:
             getattr(dynamics.batch, name)(*[zero[None]] * inputs)

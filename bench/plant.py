@@ -14,7 +14,7 @@ from bench.robots import Pair
 from bench.timing import Comparison, compare
 from robodyn_ros.compile import compile_function, compile_procedure
 from robodyn_ros.compile.program import Repeat
-from robodyn_ros.dynamics.public_conventions import forward_dynamics
+from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant

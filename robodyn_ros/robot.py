@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
+from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
+from robodyn_ros.textbook import formulas as textbook_formulas
 
 
 class Robot:
@@ -114,14 +116,16 @@ class Robot:
         """The robot's dynamics; the same object at every call, so that nothing is compiled twice.
 
         Args:
-            compiled: Whether the functions are compiled when first used; False runs the textbook.
+            compiled: True to compile each function when it is first used; False to run the books' formulas of
+                ``robodyn_ros.textbook`` on floats, to read and to debug.
 
         Returns:
             The dynamics.
         """
         with self._lock:
             if compiled not in self._dynamics:
-                self._dynamics[compiled] = Dynamics(self.model, compiled=compiled)
+                formulas = compiled_formulas if compiled else textbook_formulas
+                self._dynamics[compiled] = Dynamics(self.model, formulas=formulas, compiled=compiled)
             return self._dynamics[compiled]
 
     def inverse_kinematics(

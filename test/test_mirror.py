@@ -12,8 +12,9 @@ TESTED_BY = {
     # Modules that others use as a whole.
     "compile/compiled_program.py": "compile/test_procedure.py",
     "dynamics/link_wrenches.py": "dynamics/test_second_moment_newton_euler.py",
-    "dynamics/functions.py": "dynamics/test_robot_dynamics.py",  # abstract; single and batched calls are its two forms
-    "dynamics/function_table.py": "dynamics/test_robot_dynamics.py",
+    "dynamics/robot_function.py": "dynamics/test_robot_dynamics.py",
+    "dynamics/compiled_formulas.py": "dynamics/test_robot_dynamics.py",  # names
+    "textbook/formulas.py": "dynamics/test_robot_dynamics.py",  # names
     "kinematics/inverse_kinematics_failure.py": "kinematics/test_inverse_kinematics.py",
     "kinematics/newton_search.py": "kinematics/test_inverse_kinematics.py",
     # Laws that one table of formulas, gains and robots tests, and their contract.

@@ -14,7 +14,7 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.state import Reference, Shapes, State
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.textbook import Textbook
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import CompileError, InputError
 from robodyn_ros.robot import Robot
 
@@ -105,7 +105,7 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
     shapes: Shapes = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)}
     shapes |= {f"reference.{field}": shape for field, shape in fields.items()}
     shapes |= {"parameters": packed.values.shape, "memory": memory.shape}
-    dynamics = Textbook(law.robot.model)
+    dynamics = InlineDynamics(law.robot.model)
     make_reference: Any = follows
 
     def answer(*arrays: Array) -> tuple[Any, Any]:

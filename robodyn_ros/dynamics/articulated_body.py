@@ -24,7 +24,7 @@ a fifth less.
 """
 
 
-def pays(model: RobotModel) -> bool:
+def is_faster(model: RobotModel) -> bool:
     """Whether forward dynamics of this robot takes less time by articulated bodies than by a mass matrix."""
     squares = [len(path_to(model, index)) ** 2 for index in range(len(model.joints))]
     return len(squares) == model.n and sum(squares) > MEAN_SQUARE_DEPTH * model.n

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -17,7 +19,9 @@ from robodyn_ros.kinematics.twists import ad_transpose, cross, lie_bracket
 
 
 @checks_joint_arrays
-def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
+def inverse_dynamics_derivatives(
+    model: RobotModel, q: Array, v: Array, a: Array, applied: Sequence[tuple[str, Array]] = ()
+) -> Array:
     """Derivatives of tau(q, v, a) with respect to q, v and a, in O(n depth): [SinghRussellWensing].
 
     Turning joint j turns all that it carries, with it the wrenches there, and no joint behind it feels that. But the
@@ -34,6 +38,8 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+        applied: Wrenches on links, which stay what they are in base axes while the links move: the link's name and
+            (moment, force) about its origin, shape (6,) [N m, N].
 
     Returns:
         dtau/dq, dtau/dv and dtau/da, stacked, shape (3, n, n); element [., i, j] is that of tau_i.
@@ -43,12 +49,14 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
     """
     motions, kind = joint_motions(model, q, v), np.result_type(q, v, a, float)
     by_position = _effort_by_position(model, motions, _base_acceleration(model, q), v, a, kind)
+    for link, wrench in applied:
+        by_position = by_position - wrench_effort_derivative(model, q, wrench, link)
     return np.array([by_position, 2.0 * coriolis_of(model, motions, kind), _mass_of(model, motions, kind)])
 
 
 @checks_joint_arrays
 def forward_dynamics_derivatives(
-    model: RobotModel, q: Array, v: Array, tau: Array, tau_by_position: Array | None = None
+    model: RobotModel, q: Array, v: Array, tau: Array, applied: Sequence[tuple[str, Array]] = ()
 ) -> Array:
     """Derivatives of the acceleration a(q, v, tau).
 
@@ -60,8 +68,8 @@ def forward_dynamics_derivatives(
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
-        tau: Joint efforts, with those that wrenches on links cause, shape (n,) [N m or N].
-        tau_by_position: The derivative of tau where it depends on q, shape (n, n); None: it does not.
+        tau: Joint efforts, shape (n,) [N m or N].
+        applied: As for ``inverse_dynamics_derivatives``.
 
     Returns:
         da/dq, da/dv and da/dtau, stacked, shape (3, n, n).
@@ -72,10 +80,12 @@ def forward_dynamics_derivatives(
     motions, kind = joint_motions(model, q, v), np.result_type(q, v, tau, float)
     coriolis, mass = coriolis_of(model, motions, kind), _mass_of(model, motions, kind)
     base_acceleration = _base_acceleration(model, q)
+    for link, wrench in applied:
+        tau = tau + geometric_jacobian(model, q, link).T @ wrench
     a = solve_mass(mass, tau - coriolis @ v - _gravity_of(model, motions, base_acceleration, kind))
     by_position = _effort_by_position(model, motions, base_acceleration, v, a, kind)
-    if tau_by_position is not None:
-        by_position = by_position - tau_by_position
+    for link, wrench in applied:
+        by_position = by_position - wrench_effort_derivative(model, q, wrench, link)
     solution = solve_mass(mass, np.concatenate([-by_position, -2.0 * coriolis], axis=1))
     return np.array([solution[:, : model.n], solution[:, model.n :], inverse_mass(mass)])
 

@@ -1,4 +1,4 @@
-"""Forward dynamics as the book has it: inverse dynamics, mass matrix, and a linear system."""
+"""Forward dynamics by the mass matrix, or by articulated bodies where these are faster."""
 
 from __future__ import annotations
 
@@ -7,14 +7,31 @@ from collections.abc import Mapping
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics, is_faster
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 
 
-@checks_joint_arrays
 def forward_dynamics(
+    model: RobotModel,
+    q: Array,
+    v: Array,
+    tau: Array,
+    exerted: Mapping[str, Array] | None = None,
+) -> Array:
+    """The acceleration a of M(q) a = tau - b(q, v) - J^T F_tip, by the form that is faster for this robot.
+
+    Arguments, result and errors are those of ``mass_matrix_forward_dynamics``.
+    """
+    if is_faster(model):
+        return articulated_body_forward_dynamics(model, q, v, tau, exerted)
+    return mass_matrix_forward_dynamics(model, q, v, tau, exerted)
+
+
+@checks_joint_arrays
+def mass_matrix_forward_dynamics(
     model: RobotModel,
     q: Array,
     v: Array,

@@ -23,7 +23,7 @@ class Linearization(NamedTuple):
     B: Array
 
     @classmethod
-    def of(cls, derivatives: Array) -> Linearization:
+    def from_derivatives(cls, derivatives: Array) -> Linearization:
         """From the derivatives of forward dynamics: x' = f(x, u) = (v, a(q, v, tau)).
 
         Args:

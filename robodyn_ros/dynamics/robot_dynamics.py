@@ -1,35 +1,477 @@
-"""``Dynamics``: the robot's dynamics by name, each function compiled when first used."""
+"""``Dynamics``: the functions of a robot, each declared once and compiled when first used."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from types import MethodType, ModuleType
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.compile import Kernel
+from robodyn_ros.compile.batch_abi import shape_error
+from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.dynamics.function_table import Kernels, Variant
-from robodyn_ros.dynamics.functions import DynamicsFunctions
-from robodyn_ros.dynamics.textbook_kernel import TextbookKernel
+from robodyn_ros.dynamics import compiled_formulas
+from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_by_lapack, solution_is_short
+from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
+from robodyn_ros.dynamics.linearization import Linearization
+from robodyn_ros.dynamics.public_conventions import applied_wrenches, chosen_rows, exerted_wrenches, other_part_first
+from robodyn_ros.dynamics.robot_function import (
+    Kernels,
+    RobotFunction,
+    Steps,
+    robot_function,
+    robot_function_in_steps,
+)
 
 
-class BatchDynamics(DynamicsFunctions):
-    """The functions of ``Dynamics`` for N samples at once: arrays (N, n) in, (N, ...) out.
+def _forward_dynamics_derivatives_by_lapack(
+    dynamics: Dynamics, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
+    wrenches: Mapping[str, ArrayLike] | None = None,
+) -> Array:
+    a = dynamics.forward_dynamics(q, v, tau, wrench_tip, wrenches)
+    return forward_dynamics_derivatives_by_lapack(dynamics.inverse_dynamics_derivatives(q, v, a, wrench_tip, wrenches))
+
+
+class Dynamics:
+    """The functions of a robot.
+
+    Each function is traced and compiled when it is first used, in any thread. From then on the attribute of its name is
+    the compiled function: an ordinary call runs no Python code. Calls with options, arguments by name or lists go
+    through Python first.
+
+    Below, "of shape (n,)" is for single calls; in batches each array has the number of samples N before that, and so
+    has the result. Friction and motors are in ``actuation`` and ``simulation``; here is the dynamics of rigid bodies.
+
+    Args:
+        model: The robot.
+        formulas: Module with the formulas, such as ``robodyn_ros.textbook.formulas``.
+        compiled: False to run the formulas on floats: slow, to read and to debug.
 
     Attributes:
-        threads: How many threads share the samples; 1 unless set.
+        model: The robot.
+        batch: The same functions for many samples at once.
     """
 
-    def __init__(self, kernels: Kernels, threads: int = 1, out: Array | None = None) -> None:
-        super().__init__(kernels)
-        self.threads = threads
-        self._out = out
+    batch: BatchDynamics
+
+    def __init__(self, model: RobotModel, *, formulas: ModuleType = compiled_formulas, compiled: bool = True) -> None:
+        self.model, self._formulas = model, formulas
+        self._kernels = Kernels(InlineDynamics(model, formulas), model, compiled)
+        self.batch = BatchDynamics(self)
+
+    def __repr__(self) -> str:
+        """Name of the robot, and how its functions are run."""
+        form = "compiled" if self._kernels.compiled else "interpreted"
+        return f"<{type(self).__name__} of '{self.model.name}', {form}>"
+
+    def _bind(self, function: RobotFunction) -> Callable[..., Any]:
+        """A function of this robot, as Python calls it until it is compiled."""
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            if function.steps and self._kernels.compiled and function.steps.needed(self.model):
+                return self._run_steps(function.steps, arguments, named)
+            variant, arrays = function.split(arguments, named)
+            kernel = self._kernels.get(variant)
+            if variant is function.plain and vars(self).get(function.name) is bound:
+                self._compiled(function, kernel, call)
+            return self._run(kernel, arrays)
+
+        function.describe(call)
+        bound = forwarding_function(function.name, function.documentation, call)
+        return bound
+
+    def _compiled(self, function: RobotFunction, kernel: Kernel | InterpretedKernel, call: Callable[..., Any]) -> None:
+        """Let Python call the machine code itself from now on, and ``call`` with what the code does not take."""
+        if isinstance(kernel, Kernel):
+            vars(self)[function.name] = kernel.with_fallback(call, function.documentation)
+
+    def _run(self, kernel: Kernel | InterpretedKernel, arrays: list[Any]) -> Array:
+        return kernel(*arrays)
+
+    def _run_steps(self, steps: Steps, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Array:
+        return steps.run(self, *arguments, **named)
+
+    @robot_function
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Joint efforts M(q) a + c(q, v) + g(q) - J(q)^T wrench_tip, [LynchPark] (9.53)-(9.57).
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+            wrench_tip: (force, torque) exerted by the environment on the tip link, about its origin, in base axes,
+                shape (6,) [N, N m].
+            wrenches: The same on other links, by their names: any link of the description, each about its own origin.
+
+        Returns:
+            Joint efforts, shape (n,) [N m or N].
+
+        Raises:
+            InputError: An array has another shape or holds no numbers; no link has a name of ``wrenches``.
+        """
+        exerted = exerted_wrenches(self.model, q, wrench_tip, wrenches)
+        return self._formulas.inverse_dynamics(self.model, q, v, a, exerted)
+
+    @robot_function
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The acceleration a of M(q) a = tau + J(q)^T wrench_tip - c(q, v) - g(q), [LynchPark] (9.89).
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            tau: Joint efforts, shape (n,) [N m or N].
+            wrench_tip: As for :meth:`inverse_dynamics`.
+            wrenches: As for :meth:`inverse_dynamics`.
+
+        Returns:
+            Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+        Raises:
+            InputError: An array has another shape or holds no numbers; no link has a name of ``wrenches``; or a joint
+                moves no inertia.
+        """
+        exerted = exerted_wrenches(self.model, q, wrench_tip, wrenches)
+        return self._formulas.forward_dynamics(self.model, q, v, tau, exerted)
+
+    @robot_function
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """M(q), symmetric and positive definite.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+
+        Returns:
+            Shape (n, n) [kg m^2, kg m or kg].
+
+        Raises:
+            InputError: q has another shape or holds no numbers.
+        """
+        return self._formulas.mass_matrix(self.model, q)
+
+    @robot_function
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """C(q, v) of Christoffel symbols, [LynchPark] (9.87): C v = c(q, v), and dM/dt - 2 C is skew-symmetric.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+
+        Returns:
+            Shape (n, n).
+
+        Raises:
+            InputError: An array has another shape or holds no numbers.
+        """
+        return self._formulas.coriolis_matrix(self.model, q, v)
+
+    @robot_function
+    def gravity(self, q: ArrayLike) -> Array:
+        """g(q): the efforts that hold the robot still.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+
+        Returns:
+            Joint efforts, shape (n,) [N m or N].
+
+        Raises:
+            InputError: q has another shape or holds no numbers.
+        """
+        return self._formulas.gravity(self.model, q)
+
+    @robot_function
+    def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """b(q, v) = c(q, v) + g(q), [LynchPark] (9.1).
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+
+        Returns:
+            Joint efforts, shape (n,) [N m or N].
+
+        Raises:
+            InputError: An array has another shape or holds no numbers.
+        """
+        return self._formulas.bias(self.model, q, v)
+
+    @robot_function
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Kinetic energy v^T M(q) v / 2, [LagrangeNotes] (34), (36).
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+
+        Returns:
+            A number, shape () [J].
+
+        Raises:
+            InputError: An array has another shape or holds no numbers.
+        """
+        return self._formulas.kinetic_energy(self.model, q, v)
+
+    @robot_function
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Potential energy under gravity, [LagrangeNotes] (38); its slope with q is :meth:`gravity`.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+
+        Returns:
+            A number, shape () [J]; 0 where the centre of mass is as high as the base's origin.
+
+        Raises:
+            InputError: q has another shape or holds no numbers.
+        """
+        return self._formulas.potential_energy(self.model, q)
+
+    @robot_function
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Centre of mass of all moving links, in the base frame.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+
+        Returns:
+            Shape (3,) [m].
+
+        Raises:
+            InputError: q has another shape or holds no numbers; or no moving link has a mass.
+        """
+        return self._formulas.center_of_mass(self.model, q)
+
+    @robot_function
+    def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> Array:
+        """Pose of a link in the base frame.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            link: Name of any link of the description; None for the tip link.
+
+        Returns:
+            Homogeneous transform, shape (4, 4).
+
+        Raises:
+            InputError: q has another shape or holds no numbers; no link has that name.
+        """
+        return self._formulas.forward_kinematics(self.model, q, link)
+
+    @robot_function
+    def jacobian(self, q: ArrayLike, link: str | None = None) -> Array:
+        """Geometric Jacobian: (velocity of a link's origin, its angular velocity) = J v, in base axes.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            link: Name of any link of the description; None for the tip link.
+
+        Returns:
+            Shape (6, n), linear rows first.
+
+        Raises:
+            InputError: q has another shape or holds no numbers; no link has that name.
+        """
+        return other_part_first(self._formulas.twist_jacobian(self.model, q, link))
+
+    @robot_function
+    def jacobian_derivative(self, q: ArrayLike, v: ArrayLike, link: str | None = None) -> Array:
+        """dJ/dt of :meth:`jacobian`: a link's acceleration is J a + dJ/dt v.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            link: Name of any link of the description; None for the tip link.
+
+        Returns:
+            Shape (6, n), linear rows first.
+
+        Raises:
+            InputError: An array has another shape or holds no numbers; no link has that name.
+        """
+        return other_part_first(self._formulas.twist_jacobian_derivative(self.model, q, v, link))
+
+    @robot_function
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """dtau/dq, dtau/dv and dtau/da of :meth:`inverse_dynamics`, exact: ``by_q, by_v, mass_matrix = ...``.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+            wrench_tip: As for :meth:`inverse_dynamics`; it keeps its components in base axes while the link moves.
+            wrenches: The same on other links.
+
+        Returns:
+            Shape (3, n, n); element [., i, j] is the slope of tau_i along joint j.
+
+        Raises:
+            InputError: As for :meth:`inverse_dynamics`.
+        """
+        applied = applied_wrenches(self.model, wrench_tip, wrenches)
+        return self._formulas.inverse_dynamics_derivatives(self.model, q, v, a, applied)
+
+    @robot_function_in_steps(lambda model: not solution_is_short(model), _forward_dynamics_derivatives_by_lapack)
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """da/dq, da/dv and da/dtau of :meth:`forward_dynamics`, exact: ``by_q, by_v, inverse_mass_matrix = ...``.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            tau: Joint efforts, shape (n,) [N m or N].
+            wrench_tip: As for :meth:`inverse_dynamics_derivatives`.
+            wrenches: The same on other links.
+
+        Returns:
+            Shape (3, n, n); element [., i, j] is the slope of a_i along joint j.
+
+        Raises:
+            InputError: As for :meth:`forward_dynamics`.
+        """
+        applied = applied_wrenches(self.model, wrench_tip, wrenches)
+        return self._formulas.forward_dynamics_derivatives(self.model, q, v, tau, applied)
+
+    def linearization(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Linearization:
+        """``A, B = ...`` of dx' = A dx + B dtau near a state x = (q, v) and an effort tau, exact, in continuous time.
+
+        The bodies' alone, as all functions here: friction and motors are not in it.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            tau: Joint efforts, shape (n,) [N m or N].
+            wrench_tip: As for :meth:`inverse_dynamics_derivatives`.
+            wrenches: The same on other links.
+
+        Returns:
+            A of shape (2n, 2n) and B of shape (2n, n).
+
+        Raises:
+            InputError: As for :meth:`forward_dynamics`.
+        """
+        return Linearization.from_derivatives(self.forward_dynamics_derivatives(q, v, tau, wrench_tip, wrenches))
+
+    @robot_function
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Y(q, v, a) with tau = Y pi, linear in the links' inertial parameters.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
+
+        Returns:
+            Shape (n, 10 * number of moving links); pi and its order: ``dynamics.regressor.inertial_parameters``.
+
+        Raises:
+            InputError: An array has another shape or holds no numbers.
+        """
+        return self._formulas.regressor(self.model, q, v, a)
+
+    @robot_function
+    def task_space_inertia(self, q: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None) -> Array:
+        """Lambda(q) = (J M^-1 J^T)^-1, the inertia that a link shows to a wrench, [LynchPark] (9.98), [Khatib].
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            link: Name of any link of the description; None for the tip link.
+            rows: Which rows of :meth:`jacobian` count, six booleans; None for all. Needed for robots that cannot move
+                the link along and about all axes.
+
+        Returns:
+            Shape (m, m), m being the number of rows; it grows without bound towards a singular position.
+
+        Raises:
+            InputError: q has another shape or holds no numbers; no link has that name; the rows are not six, or the
+                robot cannot move the link along them independently wherever it is.
+        """
+        jacobian = self.jacobian(q, link)[chosen_rows(rows)]
+        return self._formulas.task_space_inertia(self.mass_matrix(q), jacobian)
+
+    @robot_function
+    def task_space_bias(
+        self, q: ArrayLike, v: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None
+    ) -> Array:
+        """eta(q, v) of F = Lambda V' + eta: the wrench on a link that takes it along a straight line, (9.99), [Khatib].
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            link: As for :meth:`task_space_inertia`.
+            rows: As for :meth:`task_space_inertia`.
+
+        Returns:
+            Shape (m,), in the order of the rows.
+
+        Raises:
+            InputError: As for :meth:`task_space_inertia`.
+        """
+        chosen, mass_matrix = chosen_rows(rows), self.mass_matrix(q)
+        jacobian = self.jacobian(q, link)[chosen]
+        drift = self.jacobian_derivative(q, v, link)[chosen] @ np.asarray(v)
+        inertia = self._formulas.task_space_inertia(mass_matrix, jacobian)
+        return self._formulas.task_space_bias(inertia, mass_matrix, jacobian, drift, self.bias(q, v))
+
+    @robot_function
+    def dynamically_consistent_inverse(
+        self, q: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None
+    ) -> Array:
+        """M^-1 J^T Lambda of [Khatib], for which efforts (1 - J^T inverse^T) tau do not accelerate the link.
+
+        Args:
+            q: Joint positions, shape (n,) [rad or m].
+            link: As for :meth:`task_space_inertia`.
+            rows: As for :meth:`task_space_inertia`.
+
+        Returns:
+            Shape (n, m).
+
+        Raises:
+            InputError: As for :meth:`task_space_inertia`.
+        """
+        mass_matrix, jacobian = self.mass_matrix(q), self.jacobian(q, link)[chosen_rows(rows)]
+        inertia = self._formulas.task_space_inertia(mass_matrix, jacobian)
+        return self._formulas.dynamically_consistent_inverse(inertia, mass_matrix, jacobian)
+
+
+class BatchDynamics(Dynamics):
+    """The functions of a robot for N samples at once: arrays (N, n) in, (N, ...) out.
+
+    Args:
+        dynamics: The functions of one sample.
+        threads: How many threads share the samples.
+        out: Array to write results to; None for a new one at each call.
+
+    Attributes:
+        threads: As given; may be changed.
+    """
+
+    def __init__(self, dynamics: Dynamics, threads: int = 1, out: Array | None = None) -> None:
+        self.model, self._formulas, self._kernels = dynamics.model, dynamics._formulas, dynamics._kernels
+        self.batch, self.threads, self._out = self, threads, out
 
     def into(self, out: Array) -> BatchDynamics:
-        """The same functions, that write their results to an array instead of a new one.
+        """The same functions, which write their results to an array instead of a new one.
 
-        New arrays of many megabytes are memory that the system must empty first, which may take longer than to compute
-        what goes there.
+        The system must empty the memory of a new array of many megabytes first, which may take longer than to compute
+        the results.
 
         Args:
             out: float64 array of the result's shape, in any layout.
@@ -37,48 +479,46 @@ class BatchDynamics(DynamicsFunctions):
         Returns:
             ``dyn.batch.into(out).gravity(q)`` returns ``out``.
         """
-        return BatchDynamics(self._kernels, self.threads, out)
+        return BatchDynamics(self, self.threads, out)
 
-    def forward_dynamics_derivatives(self, *arrays: Any, **options: Any) -> Array:
-        """See :meth:`DynamicsFunctions.forward_dynamics_derivatives`."""
-        if self._out is None or self._one_kernel_for_derivatives():
-            return super().forward_dynamics_derivatives(*arrays, **options)
-        self._out[...] = BatchDynamics(self._kernels, self.threads).forward_dynamics_derivatives(*arrays, **options)
-        return self._out
+    def _compiled(self, function: RobotFunction, kernel: Kernel | InterpretedKernel, call: Callable[..., Any]) -> None:
+        """Batches go through Python always."""
 
-    def _run(self, kernel: Kernel | TextbookKernel, arrays: tuple[ArrayLike, ...]) -> Array:
+    def _run(self, kernel: Kernel | InterpretedKernel, arrays: list[Any]) -> Array:
         return kernel.batch(*arrays, threads=self.threads, out=self._out)
 
+    def _run_steps(self, steps: Steps, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Array:
+        result = steps.run(BatchDynamics(self, self.threads), *arguments, **named)
+        if self._out is None:
+            return result
+        if self._out.shape != result.shape:
+            raise shape_error("forward_dynamics_derivatives", "out", result.shape, self._out.shape)
+        self._out[...] = result
+        return self._out
 
-class Dynamics(DynamicsFunctions):
-    """A robot's dynamics. Each function is traced and compiled when it is first used, in any thread.
 
-    From then on the attribute of the function's name is the compiled function itself: an ordinary call has no Python
-    code in between. What it does not know (a wrench, a link, an argument by name, a list) it hands to the method.
+class InlineDynamics(Dynamics):
+    """The functions of a robot as part of a function that is traced as a whole: on floats or traced scalars.
+
+        InlineDynamics(robot.model).inverse_dynamics(q, v, a)   # q, v, a: arrays of floats or of traced scalars
 
     Args:
         model: The robot.
-        compiled: False runs the textbook functions themselves, on floats: slow, and made to be read and debugged.
-
-    Attributes:
-        batch: The same functions for many samples at once.
+        formulas: As for ``Dynamics``.
     """
 
-    def __init__(self, model: RobotModel, *, compiled: bool = True) -> None:
-        super().__init__(Kernels(model, compiled))
-        self.batch = BatchDynamics(self._kernels)
+    def __init__(self, model: RobotModel, formulas: ModuleType = compiled_formulas) -> None:
+        self.model, self._formulas = model, formulas
 
     def __repr__(self) -> str:
-        """Name of the robot, and which form of its functions this is."""
-        form = "compiled" if self._kernels.compiled else "textbook"
-        return f"<Dynamics of '{self._kernels.model.name}', {form}>"
+        """Name of the robot."""
+        return f"<InlineDynamics of '{self.model.name}'>"
 
-    def _run(self, kernel: Kernel | TextbookKernel, arrays: tuple[ArrayLike, ...]) -> Array:
-        return kernel(*arrays)
+    def _bind(self, function: RobotFunction) -> Callable[..., Any]:
+        return MethodType(function.method, self)
 
-    def _call(self, name: str, *arrays: ArrayLike, **options: Any) -> Array:
-        if name not in vars(self) and all(option is None for option in options.values()):
-            kernel = self._kernels.get(Variant(name))
-            if isinstance(kernel, Kernel):
-                setattr(self, name, kernel.with_fallback(getattr(super(), name)))
-        return super()._call(name, *arrays, **options)
+
+FUNCTIONS: dict[str, RobotFunction] = {
+    name: function for name, function in vars(Dynamics).items() if isinstance(function, RobotFunction)
+}
+"""The functions of ``Dynamics`` by name; all but ``linearization``, which arranges the result of another."""

@@ -6,20 +6,11 @@ amount to there. The functions of matrices hold for the Jacobian of any frame, a
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from robodyn_ros.checks import as_array
-from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_mass, solve_positive_definite
-from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.dynamics.second_moment_newton_euler import bias
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.forward import joint_poses
-from robodyn_ros.kinematics.jacobian import body_jacobians
-from robodyn_ros.kinematics.link_motions import link_motions
-from robodyn_ros.kinematics.twists import adjoint, inverse_pose, twist_in_child
 
 
 def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:
@@ -81,46 +72,3 @@ def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array, jacobian:
         Shape (n, m).
     """
     return solve_mass(mass_matrix, jacobian.T) @ inertia
-
-
-class TaskSpaceDynamics(NamedTuple):
-    """F = Lambda V' + eta, [LynchPark] (9.97).
-
-    Attributes:
-        inertia: Lambda, shape (6, 6).
-        bias: eta, shape (6,).
-    """
-
-    inertia: Array
-    bias: Array
-
-
-def task_space_dynamics(model: RobotModel, q: Array, v: Array, link: str | None = None) -> TaskSpaceDynamics:
-    """The dynamics in end-effector frame coordinates, [LynchPark] (9.90)-(9.99).
-
-    (9.95) prints J^-T before b, where it belongs in (9.96) only.
-
-    Args:
-        model: The robot; 6 joints in the book, here 6 or more.
-        q: Joint positions, shape (n,) [rad or m].
-        v: Joint velocities, shape (n,) [rad/s or m/s]: J^-1 V of the book.
-        link: Name of any link of the description; None for the tip link.
-
-    Returns:
-        Lambda and eta for V and F in the link's own frame, angular part first.
-
-    Raises:
-        InputError: An array has another shape; no link has that name; there are fewer than 6 joints; or the link cannot
-            move in all directions wherever the robot is.
-    """
-    q, v = as_array(q, (model.n,), "q"), as_array(v, (model.n,), "v")
-    frame = model.frame(model.tip_link if link is None else link)
-    if frame.joint < 0:
-        raise InputError(f"task space: link '{frame.name}' of robot '{model.name}' does not move; name one that does")
-    poses = joint_poses(model, q)
-    jacobian = adjoint(inverse_pose(frame.pose_link_frame)) @ body_jacobians(model, q)[frame.joint]
-    motion = link_motions(model, poses, v, np.zeros(model.n), np.zeros(6))[frame.joint]
-    drift = twist_in_child(frame.pose_link_frame, motion.acceleration)  # (9.92) with no joint acceleration
-    inertia = mass_matrix(model, q)
-    at_link = task_space_inertia(inertia, jacobian)
-    return TaskSpaceDynamics(at_link, task_space_bias(at_link, inertia, jacobian, drift, bias(model, q, v)))

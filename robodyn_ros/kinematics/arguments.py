@@ -22,21 +22,20 @@ JOINT_ARRAYS = ("q", "v", "a", "tau")
 
 
 def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function of a ``model`` refuse ``JOINT_ARRAYS`` and wrenches of a wrong shape, and say which.
+    """Make a function of a ``model`` refuse ``JOINT_ARRAYS`` and ``exerted`` wrenches of a wrong shape, and say which.
 
     Too short an array would fail far from its cause, too long a one would not fail at all. Numbers are not looked at:
     NaN passes through the formulas.
     """
     names = list(inspect.signature(function).parameters)
-    checked_names = (*JOINT_ARRAYS, "wrench_tip", "wrenches", "exerted")
-    places = [(names.index(name), name) for name in checked_names if name in names]
+    places = [(names.index(name), name) for name in (*JOINT_ARRAYS, "exerted") if name in names]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         model: Any = args[0] if args else kwargs.get("model")
         for place, name in places:
             value: Any = args[place] if place < len(args) else kwargs.get(name)
-            if name in ("wrenches", "exerted"):
+            if name == "exerted":
                 if not isinstance(value, Mapping | NoneType):
                     raise InputError(
                         f"{name}: expected a mapping from names of links to wrenches, received {type(value).__name__}"
@@ -44,7 +43,7 @@ def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
                 for link, wrench in (value or {}).items():
                     check_shape(wrench, (6,), f"{name}[{link!r}]")
             elif value is not None and model is not None:
-                check_shape(value, (6,) if name == "wrench_tip" else (model.n,), name)
+                check_shape(value, (model.n,), name)
         return function(*args, **kwargs)
 
     return checked

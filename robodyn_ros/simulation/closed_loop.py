@@ -19,7 +19,7 @@ from robodyn_ros.control.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.controller import UNMEASURED, JointReference, Law
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.dynamics.textbook import Textbook
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 
@@ -102,7 +102,7 @@ def tracking_error_function(model: RobotModel, follows: Any) -> Callable[..., An
         return lambda q: np.zeros(0)
     if follows is JointReference:
         return lambda q, *fields: JointReference(*fields).q - q
-    dynamics = Textbook(model)
+    dynamics = InlineDynamics(model)
     return lambda q, *fields: pose_error(dynamics.forward_kinematics(q), follows(*fields))
 
 

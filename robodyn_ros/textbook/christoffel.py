@@ -1,8 +1,8 @@
 """The Coriolis and centrifugal efforts by elements: h_ijk, Christoffel symbols, and the matrices made of them.
 
 All start from ``slopes``, the derivatives dM_ij/dq_k of any mass matrix, shape (n, n, n) with indices i, j, k, such as
-``lagrange_jacobians.mass_matrix_derivatives`` and ``lagrange_traces.mass_matrix_derivatives`` give. For the matrix of a
-robot at one speed, ``coriolis.coriolis_matrix`` comes to the same result in far fewer steps.
+``lagrange_jacobians.mass_matrix_derivatives`` and ``lagrange_traces.mass_matrix_derivatives`` give. The
+compiled form, ``dynamics.coriolis.coriolis_matrix``, needs no derivatives.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import as_array
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.textbook.lagrange_jacobians import mass_matrix_derivatives
 
 
 def lagrange_coefficients(slopes: ArrayLike) -> NDArray[Any]:
@@ -61,6 +63,20 @@ def coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     """
     coefficients = _cube(coefficients, "coefficients")
     return coefficients @ as_array(v, coefficients.shape[:1], "v")
+
+
+def robot_coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
+    """C(q, v) of a robot by Christoffel symbols, [LynchPark] (9.86), (9.87), shape (n, n).
+
+    Args:
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+
+    Raises:
+        InputError: An array has another shape.
+    """
+    return coriolis_matrix(christoffel_symbols(mass_matrix_derivatives(model, q)), as_array(v, (model.n,), "v"))
 
 
 def centrifugal_matrix(symbols: ArrayLike) -> NDArray[Any]:

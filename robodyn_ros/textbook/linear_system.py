@@ -9,8 +9,13 @@ import numpy as np
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
+NO_INERTIA = (
+    "the mass matrix is singular: joint {}, counted from 0, moves no inertia while the joints before it are free, so "
+    "that no effort determines its acceleration; give the links it carries an inertia"
+)
 
-def solve_symmetric(matrix: Array, right: Array) -> Array:
+
+def solve_symmetric(matrix: Array, right: Array, singular: str = NO_INERTIA) -> Array:
     """Solution x of M x = b by Gaussian elimination, which needs no row exchange for a positive definite M.
 
     [LynchPark] leaves the solver of (9.89) to the reader.
@@ -18,21 +23,19 @@ def solve_symmetric(matrix: Array, right: Array) -> Array:
     Args:
         matrix: M, symmetric and positive definite, shape (n, n).
         right: b, shape (n,), or several in the columns of shape (n, m).
+        singular: Message for a pivot of 0, with {} for its row.
 
     Returns:
         x, of the shape of b.
 
     Raises:
-        InputError: A pivot is exactly 0: a joint moves no inertia.
+        InputError: A pivot is exactly 0, as where a joint moves no inertia.
     """
     kind = np.result_type(matrix, right, float)
     m, x = np.array(matrix, dtype=kind), np.array(right, dtype=kind)
     for k in range(len(m)):
         if isinstance(m[k, k], Real) and m[k, k] == 0.0:  # a traced scalar has no value to compare
-            raise InputError(
-                f"the mass matrix is singular: joint {k}, counted from 0, moves no inertia while the joints before it "
-                "are free, so that no effort determines its acceleration; give the links it carries an inertia"
-            )
+            raise InputError(singular.format(k))
         for row in range(k + 1, len(m)):
             factor = m[row, k] / m[k, k]
             m[row, k:] = m[row, k:] - factor * m[k, k:]

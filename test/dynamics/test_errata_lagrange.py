@@ -9,7 +9,7 @@ from pin_reference import PinReference, random_state, relative_error
 from scipy.integrate import solve_ivp
 
 from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
-from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.textbook import lagrange_jacobians, lagrange_traces
 from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobians

@@ -9,7 +9,7 @@ from planar_2r import GRAVITY, LENGTHS, MASSES, planar_2r
 
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.energy import kinetic_energy
-from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.kinematics.forward import forward_kinematics, joint_poses, joint_twist, link_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians, geometric_jacobian
 from robodyn_ros.kinematics.twists import exponential, lie_bracket, twist_in_child, twist_in_parent

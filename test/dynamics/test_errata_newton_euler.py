@@ -6,15 +6,15 @@ from pin_reference import PinReference, random_state
 
 from robodyn_ros.description.denavit_hartenberg import DHRow, load_dh
 from robodyn_ros.description.model import skew
-from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
-from robodyn_ros.dynamics.task_space import task_space_dynamics
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, link_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians, geometric_jacobian
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose
 from robodyn_ros.textbook.closed_form import stacked_dynamics
 from robodyn_ros.textbook.link_frame_newton_euler import PointMotion, link_frame_inverse_dynamics
 from robodyn_ros.textbook.newton_euler import bias, gravity
+from robodyn_ros.textbook.task_space import task_space_dynamics
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from planar_2r import planar_2r
 from random_robots import urdf_robots
 
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.errors import InputError

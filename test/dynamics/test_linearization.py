@@ -3,7 +3,7 @@ from pin_reference import SHIPPED, PinReference, random_state, relative_error
 from scipy.linalg import expm
 from scipy.signal import cont2discrete
 
-from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
+from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 

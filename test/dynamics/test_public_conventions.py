@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, PinReference, random_state
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import forward_dynamics as rigid_bodies
-from robodyn_ros.dynamics import public_conventions as door
-from robodyn_ros.dynamics import second_moment_newton_euler
+from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics
-from robodyn_ros.dynamics.function_table import FUNCTIONS
+from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS, InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.textbook import formulas as textbook_formulas
 from robodyn_ros.textbook import newton_euler
 
 
@@ -19,7 +19,7 @@ def test_linear_rows_of_the_jacobian_come_first():
     robot = PinReference("arm6").robot
     (q,) = random_state(robot, 1, 1)
     book = geometric_jacobian(robot, q, "tool0")
-    np.testing.assert_array_equal(door.jacobian(robot, q, "tool0"), np.vstack([book[3:], book[:3]]))
+    np.testing.assert_array_equal(InlineDynamics(robot).jacobian(q, "tool0"), np.vstack([book[3:], book[:3]]))
 
 
 @settings(deadline=None, max_examples=20)
@@ -28,36 +28,39 @@ def test_the_tip_wrench_works_through_the_jacobian(urdf, seed):
     robot = PinReference(urdf).robot
     q, v, a = random_state(robot, seed)
     wrench_tip = np.random.default_rng(seed).normal(size=6)
-    effort = door.jacobian(robot, q).T @ wrench_tip
-    tau = door.inverse_dynamics(robot, q, v, a)
-    np.testing.assert_array_equal(tau, second_moment_newton_euler.inverse_dynamics(robot, q, v, a))
-    pushed = door.inverse_dynamics(robot, q, v, a, wrench_tip)
+    effort = InlineDynamics(robot).jacobian(q).T @ wrench_tip
+    tau = InlineDynamics(robot).inverse_dynamics(q, v, a)
+    np.testing.assert_array_equal(tau, compiled_formulas.inverse_dynamics(robot, q, v, a))
+    pushed = InlineDynamics(robot).inverse_dynamics(q, v, a, wrench_tip)
     np.testing.assert_allclose(pushed, tau - effort, rtol=1e-9, atol=1e-9)
-    acceleration = door.forward_dynamics(robot, q, v, tau, wrench_tip)
+    acceleration = InlineDynamics(robot).forward_dynamics(q, v, tau, wrench_tip)
     np.testing.assert_allclose(mass_matrix(robot, q) @ (acceleration - a), effort, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_textbook_names_arrays_of_another_shape(name):
+def test_formulas_name_arrays_of_another_shape(name):
     robot = PinReference("arm6").robot
-    function, arguments = FUNCTIONS[name]
-    for wrong in arguments:
-        for length in (5, 7):
-            arrays = {argument: np.full(length if argument == wrong else 6, 0.3) for argument in arguments}
-            with pytest.raises(InputError, match=rf"{wrong}: expected .*\(6,\), received shape \({length},\)"):
-                function(robot, *arrays.values())
+    arguments = FUNCTIONS[name].arrays
+    for dynamics in (InlineDynamics(robot), InlineDynamics(robot, textbook_formulas)):
+        for wrong in arguments:
+            for length in (5, 7):
+                arrays = [np.full(length if argument == wrong else 6, 0.3) for argument in arguments]
+                with pytest.raises(InputError, match=rf"{wrong}: expected .*\(6,\), received shape \({length},\)"):
+                    getattr(dynamics, name)(*arrays)
 
 
-def test_the_textbook_names_a_wrench_of_another_shape():
+def test_formulas_name_a_wrench_of_another_shape():
     robot, zero = PinReference("arm6").robot, np.zeros(6)
-    exerting = (second_moment_newton_euler.inverse_dynamics, rigid_bodies.forward_dynamics,
-                articulated_body_forward_dynamics, newton_euler.inverse_dynamics, newton_euler.forward_dynamics)
-    for function in exerting:
+    for function in (compiled_formulas.inverse_dynamics, mass_matrix_forward_dynamics,
+                     articulated_body_forward_dynamics, newton_euler.inverse_dynamics, newton_euler.forward_dynamics):
         with pytest.raises(InputError, match=r"exerted\['tool0'\]: expected an array of shape \(6,\), .* \(4,\)"):
             function(robot, zero, zero, zero, {"tool0": np.zeros(4)})
-    at_the_door = (door.inverse_dynamics, door.forward_dynamics, door.inverse_dynamics_derivatives)
-    for function in (*at_the_door, door.forward_dynamics_derivatives):
+        with pytest.raises(InputError, match="exerted: expected a mapping from names of links to wrenches.*ndarray"):
+            function(robot, zero, zero, zero, zero)
+    dynamics = InlineDynamics(robot)
+    for function in (dynamics.inverse_dynamics, dynamics.forward_dynamics, dynamics.inverse_dynamics_derivatives,
+                     dynamics.forward_dynamics_derivatives):
         with pytest.raises(InputError, match=r"wrench_tip: expected an array of shape \(6,\), received shape \(3,\)"):
-            function(robot, zero, zero, zero, wrench_tip=np.zeros(3))
+            function(zero, zero, zero, wrench_tip=np.zeros(3))
         with pytest.raises(InputError, match=r"wrenches\['tool0'\]: expected an array of shape \(6,\), .* \(4,\)"):
-            function(robot, zero, zero, zero, wrenches={"tool0": np.zeros(4)})
+            function(zero, zero, zero, wrenches={"tool0": np.zeros(4)})

@@ -1,7 +1,11 @@
-"""``Dynamics`` and its batch form, and so functions.py, the abstract class that both are."""
+"""``Dynamics`` in all its forms: single and batched calls, compiled, interpreted, inline, and the textbook."""
 
+import inspect
+import pydoc
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,76 +13,57 @@ from hypothesis import HealthCheck, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.dynamics import function_table as kernels
-from robodyn_ros.dynamics import functions
-from robodyn_ros.dynamics.functions import DynamicsFunctions
-from robodyn_ros.dynamics.robot_dynamics import BatchDynamics, Dynamics
+from robodyn_ros import Robot
+from robodyn_ros.compile import compile_function
+from robodyn_ros.dynamics import compiled_formulas, robot_dynamics, robot_function
+from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS, BatchDynamics, Dynamics, InlineDynamics
 from robodyn_ros.errors import InputError
+from robodyn_ros.textbook import formulas as textbook_formulas
 
-FUNCTIONS = {
-    "inverse_dynamics": 3,
-    "forward_dynamics": 3,
-    "mass_matrix": 1,
-    "coriolis_matrix": 2,
-    "gravity": 1,
-    "bias": 2,
-    "kinetic_energy": 2,
-    "potential_energy": 1,
-    "center_of_mass": 1,
-    "forward_kinematics": 1,
-    "jacobian": 1,
-    "jacobian_derivative": 2,
-    "inverse_dynamics_derivatives": 3,
-    "forward_dynamics_derivatives": 3,
-    "regressor": 3,
-}
-"""Names, and how many arrays of shape (n,) each takes."""
+TASK_SPACE = {"task_space_inertia", "task_space_bias", "dynamically_consistent_inverse"}
+"""Functions that not every robot has."""
 
-TASK_SPACE = {"task_space_inertia": 1, "task_space_bias": 2, "dynamically_consistent_inverse": 1}
-"""The same of functions that not every robot has."""
+COUNTS = {name: len(function.arrays) for name, function in FUNCTIONS.items() if name not in TASK_SPACE}
+"""How many arrays of shape (n,) each of the other functions takes."""
 
 WITH_WRENCH = {"inverse_dynamics", "forward_dynamics"}
 SOLVING = {"forward_dynamics", "forward_dynamics_derivatives"}
 """They lose as many digits as the mass matrix's condition number has."""
 
 
-def all_public(cls):
-    return {name for name in vars(cls) if not name.startswith("_")}
-
-
-def test_the_tests_below_know_every_function():
-    assert all_public(DynamicsFunctions) == {*FUNCTIONS, *TASK_SPACE, "linearization"}
-
-
 def check_forms_agree(robot, seed, samples=3):
-    compiled, textbook = Dynamics(robot), Dynamics(robot, compiled=False)
-    shared = BatchDynamics(compiled._kernels, threads=2)
+    """Compiled forms among themselves to 1e-12, single, batched and interpreted; with the textbook to 1e-9."""
+    compiled, interpreted = Dynamics(robot), Dynamics(robot, compiled=False)
+    book = Dynamics(robot, formulas=textbook_formulas, compiled=False)
+    shared = BatchDynamics(compiled, threads=2)
     arrays = np.random.default_rng(seed).uniform(-3, 3, (3, samples, robot.n))
     wrenches = np.random.default_rng(seed).normal(size=(samples, 6))
-    size = np.max(np.abs(textbook.batch.mass_matrix(arrays[0])))
-    condition = max(np.linalg.cond(textbook.mass_matrix(q)) for q in arrays[0])
-    for name, count in FUNCTIONS.items():
+    size = np.max(np.abs(interpreted.batch.mass_matrix(arrays[0])))
+    condition = max(np.linalg.cond(interpreted.mass_matrix(q)) for q in arrays[0])
+    for name, count in COUNTS.items():
         tolerance = max(1e-12, 1e-15 * condition) if name in SOLVING else 1e-12
-        extras = [(), (wrenches,)] if name in WITH_WRENCH else [()]
-        for extra in extras:
+        book_tolerance = max(1e-9, 1e-13 * condition) if name in SOLVING else 1e-9
+        for extra in [(), (wrenches,)] if name in WITH_WRENCH else [()]:
             batched = (*arrays[:count], *extra)
-            expected = getattr(textbook.batch, name)(*batched)
+            expected = getattr(interpreted.batch, name)(*batched)
             result = getattr(compiled.batch, name)(*batched)
             assert relative_error(result, expected, size) < tolerance, name
             np.testing.assert_array_equal(getattr(shared, name)(*batched), result)
             for index, sample in enumerate(zip(*(array[:2] for array in batched), strict=True)):
-                assert relative_error(getattr(compiled, name)(*sample), expected[index], size) < tolerance, name
-                np.testing.assert_array_equal(getattr(textbook, name)(*sample), expected[index])
+                single = getattr(compiled, name)(*sample)
+                assert relative_error(single, expected[index], size) < tolerance, name
+                np.testing.assert_array_equal(getattr(interpreted, name)(*sample), expected[index])
+                assert relative_error(getattr(book, name)(*sample), single, size) < book_tolerance, name
 
 
 @SHIPPED
-def test_compiled_textbook_and_batch_agree_on_shipped_robots(name):
+def test_the_compiled_forms_and_the_textbook_agree_on_shipped_robots(name):
     check_forms_agree(PinReference(name).robot, 1, samples=9)
 
 
 @settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow])
 @given(urdf_robots(max_joints=6), SEEDS)
-def test_compiled_textbook_and_batch_agree_on_random_trees(urdf, seed):
+def test_the_compiled_forms_and_the_textbook_agree_on_random_trees(urdf, seed):
     check_forms_agree(PinReference(urdf).robot, seed)
 
 
@@ -111,12 +96,12 @@ def test_compiled_functions_against_pinocchio(name):
 
 @pytest.fixture(scope="module", params=[True, False], ids=["compiled", "textbook"])
 def dyn(request):
-    return Dynamics(PinReference("arm7").robot, compiled=request.param)
+    return Robot(PinReference("arm7").robot).dynamics(compiled=request.param)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", COUNTS)
 def test_wrong_shapes_and_kinds_are_named(dyn, name):
-    good = [np.zeros(7)] * (FUNCTIONS[name] - 1)
+    good = [np.zeros(7)] * (COUNTS[name] - 1)
     function = getattr(dyn, name)
     for _ in range(2):  # the first call compiles, the second finds it compiled
         with pytest.raises(InputError, match=rf"{name}.*q.*\(7,\).*\(6,\)"):
@@ -125,7 +110,7 @@ def test_wrong_shapes_and_kinds_are_named(dyn, name):
             function("seven numbers", *good)
         function(np.zeros(7), *good)
     with pytest.raises(InputError, match=rf"{name}.*q.*\(7,\)|{name}.*q.*\(N, 7\)"):
-        getattr(dyn.batch, name)(np.zeros((2, 6)), *[np.zeros((2, 7))] * (FUNCTIONS[name] - 1))
+        getattr(dyn.batch, name)(np.zeros((2, 6)), *[np.zeros((2, 7))] * (COUNTS[name] - 1))
 
 
 def test_wrong_wrench_is_named(dyn):
@@ -164,7 +149,7 @@ def test_wrong_wrenches_are_named(dyn):
 
 
 def test_it_says_what_it_is(dyn):
-    assert repr(dyn) in ("<Dynamics of 'arm7', compiled>", "<Dynamics of 'arm7', textbook>")
+    assert repr(dyn) in ("<Dynamics of 'arm7', compiled>", "<Dynamics of 'arm7', interpreted>")
 
 
 def test_linearization_is_made_of_the_derivatives(dyn):
@@ -184,10 +169,11 @@ def test_linearization_is_made_of_the_derivatives(dyn):
 
 def test_task_space_in_all_forms():
     robot = PinReference("arm7").robot
-    compiled, textbook = Dynamics(robot), Dynamics(robot, compiled=False)
+    compiled, textbook = Dynamics(robot), Robot(robot).dynamics(compiled=False)
     arrays = np.random.default_rng(7).normal(size=(2, 3, 7))
     rows = [True, False, True, True, False, False]
-    for name, count in TASK_SPACE.items():
+    for name in sorted(TASK_SPACE):
+        count = len(FUNCTIONS[name].arrays)
         for options in ({}, {"link": "link6"}, {"rows": rows}, {"link": "link5", "rows": tuple(rows)}):
             expected = getattr(textbook.batch, name)(*arrays[:count], **options)
             assert relative_error(getattr(compiled.batch, name)(*arrays[:count], **options), expected) < 1e-9
@@ -236,11 +222,11 @@ def test_nan_stays_nan(dyn):
     assert np.isnan(dyn.inverse_dynamics(np.full(7, np.nan), np.zeros(7), np.zeros(7))).all()
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", COUNTS)
 def test_nan_in_gives_nan_out_in_all_forms(name):
     compiled, textbook = (Dynamics(PinReference("arm7").robot, compiled=compiled) for compiled in (True, False))
-    shared = BatchDynamics(compiled._kernels, threads=2)
-    function, state = getattr(compiled, name), np.random.default_rng(3).uniform(-1.0, 1.0, (FUNCTIONS[name], 7))
+    shared = BatchDynamics(compiled, threads=2)
+    function, state = getattr(compiled, name), np.random.default_rng(3).uniform(-1.0, 1.0, (COUNTS[name], 7))
     for number, joint in np.ndindex(state.shape):
         moved, unknown = state.copy(), state.copy()
         moved[number, joint] += 0.7
@@ -257,15 +243,89 @@ def test_nan_in_gives_nan_out_in_all_forms(name):
             assert not found[[10, 12]].any()
 
 
+def test_a_call_means_the_same_before_and_after_the_function_is_compiled():
+    """Signature, documentation and errors for wrong arguments."""
+    dyn = Dynamics(PinReference("arm7").robot)
+    for name, function in FUNCTIONS.items():
+        zeros = [np.zeros(7)] * len(function.arrays)
+        written = inspect.signature(getattr(Dynamics, name)).parameters.values()
+        for _ in range(2):
+            bound = getattr(dyn, name)
+            told = inspect.signature(bound).parameters.values()
+            assert [(p.name, p.kind, p.default) for p in told] == [
+                (p.name, p.kind, p.default) for p in list(written)[1:]], name
+            assert bound.__doc__ == inspect.getdoc(getattr(Dynamics, name))
+            assert f"\n{name}{inspect.signature(bound)}" in pydoc.plain(pydoc.render_doc(bound))
+            for arguments, named in (([], {}), ([*zeros, None, None, None, None], {}), (zeros, {"other": 1}),
+                                     (zeros, {"q": zeros[0]})):
+                with pytest.raises(TypeError):
+                    bound(*arguments, **named)
+            first, bound = bound, bound(*zeros)
+    assert "wrench_tip=None" in str(inspect.signature(dyn.inverse_dynamics))
+    assert dyn.inverse_dynamics is not first
+
+
+def test_an_ordinary_call_of_a_compiled_function_runs_no_python():
+    dyn = Dynamics(PinReference("arm7").robot)
+    state = np.zeros((3, 7))
+    dyn.inverse_dynamics(*state)
+    frames = []
+    sys.setprofile(lambda frame, event, _: frames.append(frame) if event == "call" else None)
+    try:
+        dyn.inverse_dynamics(*state)
+    finally:
+        sys.setprofile(None)
+    assert frames == []
+
+
+def test_without_compilation_the_textbook_runs():
+    """Every frame of a formula is one of textbook/; a debugger that steps into inverse_dynamics comes to (9.53)."""
+    dyn = Robot(PinReference("arm7").robot).dynamics(compiled=False)
+    formulas = Path(robot_dynamics.__file__).parent
+    machinery = {formulas / f"{name}.py" for name in
+                 ("robot_dynamics", "robot_function", "interpreted_kernel", "public_conventions", "linearization")}
+    for name, function in FUNCTIONS.items():
+        files, arrays = set(), np.random.default_rng(1).normal(size=(len(function.arrays), 7))
+        sys.setprofile(lambda frame, event, _, files=files: files.add(Path(frame.f_code.co_filename)))
+        try:
+            getattr(dyn, name)(*arrays)
+        finally:
+            sys.setprofile(None)
+        inside = {file for file in files if file.parent == formulas} - machinery
+        assert not inside, f"{name} runs {inside}"
+        assert any(file.parent.name == "textbook" for file in files), name
+        if name == "inverse_dynamics":
+            assert any(file.parts[-2:] == ("textbook", "newton_euler.py") for file in files)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_inline_functions_run_on_floats_and_are_traced(name):
+    robot = PinReference("arm6").robot
+    arguments = FUNCTIONS[name].arrays
+    arrays = np.random.default_rng(0).uniform(-1.0, 1.0, (len(arguments), robot.n))
+    expected = getattr(Dynamics(robot), name)(*arrays)
+    function = getattr(InlineDynamics(robot), name)
+    np.testing.assert_allclose(function(*arrays), expected, rtol=1e-9, atol=1e-9)
+    kernel = compile_function(function, dict.fromkeys(arguments, (robot.n,)), name=name)
+    np.testing.assert_allclose(kernel(*arrays), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_both_formulations_have_the_functions_that_the_other_has():
+    assert compiled_formulas.__all__ == textbook_formulas.__all__
+    for name in compiled_formulas.__all__:
+        fast, book = getattr(compiled_formulas, name), getattr(textbook_formulas, name)
+        assert list(inspect.signature(fast).parameters) == list(inspect.signature(book).parameters), name
+
+
 def test_many_threads_compile_once(monkeypatch):
     made = []
-    compile_function = kernels.compile_function
+    compile_function = robot_function.compile_function
 
     def counted(function, inputs, name):
         made.append(name)
         return compile_function(function, inputs, name)
 
-    monkeypatch.setattr(kernels, "compile_function", counted)
+    monkeypatch.setattr(robot_function, "compile_function", counted)
     dyn = Dynamics(PinReference("planar_2r").robot)
     together = threading.Barrier(8)
 
@@ -280,7 +340,7 @@ def test_many_threads_compile_once(monkeypatch):
         np.testing.assert_array_equal(result, results[0])
 
 
-def test_batch_is_a_door_of_its_own():
+def test_batch_has_its_own_functions():
     dyn = Dynamics(PinReference("planar_2r").robot)
     assert isinstance(dyn.batch, BatchDynamics)
     assert dyn.batch.gravity(np.zeros((0, 2))).shape == (0, 2)
@@ -297,7 +357,7 @@ def test_threads_share_a_batch(compiled):
 
 def test_results_go_into_an_array_of_the_callers(dyn):
     arrays = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 7))
-    for name, count in FUNCTIONS.items():
+    for name, count in COUNTS.items():
         expected = getattr(dyn.batch, name)(*arrays[:count])
         out = np.full_like(expected, np.nan)
         assert getattr(dyn.batch.into(out), name)(*arrays[:count]) is out
@@ -309,7 +369,7 @@ def test_results_go_into_an_array_of_the_callers(dyn):
 def test_large_robots_derivatives_go_into_an_array_of_the_callers(monkeypatch):
     batch = Dynamics(PinReference("planar_2r").robot).batch
     arrays = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 5, 2))
-    monkeypatch.setattr(functions, "solution_is_short", lambda model: False)
+    monkeypatch.setattr(robot_dynamics, "solution_is_short", lambda model: False)
     out = np.full((5, 3, 2, 2), np.nan)
     assert batch.into(out).forward_dynamics_derivatives(*arrays) is out
     np.testing.assert_array_equal(out, batch.forward_dynamics_derivatives(*arrays))

@@ -11,7 +11,7 @@ from robodyn_ros.control import JointReference, State
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.laws.pd_gravity import PDGravity
 from robodyn_ros.control.registry import load_controller
-from robodyn_ros.dynamics.textbook import Textbook
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.newton_euler import gravity
 
@@ -57,7 +57,7 @@ def test_the_same_source_can_be_compiled():
 
     def answer(q, v, q_d, v_d, p, d):
         state, reference = State(0.0, 0.001, q, v), JointReference(q_d, v_d, v_d)
-        return PDGravity.law(Textbook(robot.model), PDParameters(p, d), state, reference, np.zeros(0))
+        return PDGravity.law(InlineDynamics(robot.model), PDParameters(p, d), state, reference, np.zeros(0))
 
     kernel = compile_function(answer, dict.fromkeys(["q", "v", "q_d", "v_d", "p", "d"], (n,)), name="pd_gravity")
     arrays = [*np.random.default_rng(0).normal(size=(4, n)), gains.p, gains.d]

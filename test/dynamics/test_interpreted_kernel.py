@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.dynamics.textbook_kernel import TextbookKernel
+from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.errors import InputError
 
 
 @pytest.fixture
 def kernel():
-    return TextbookKernel(lambda q, v: np.outer(q, v), {"q": (3,), "v": (2,)}, "product")
+    return InterpretedKernel(lambda q, v: np.outer(q, v), {"q": (3,), "v": (2,)}, "product")
 
 
 def test_single_and_batch(kernel):

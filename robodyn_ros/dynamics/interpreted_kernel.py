@@ -1,4 +1,4 @@
-"""A textbook function called as its compiled kernel would be."""
+"""A function in NumPy, called as its compiled kernel would be."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
 
-class TextbookKernel:
-    """Runs a textbook function on floats, with the checks and the batch form of ``compile.Kernel``.
+class InterpretedKernel:
+    """Runs a function on floats, with the checks and the batch form of ``compile.Kernel``.
 
     Args:
         function: Takes one array per input.
@@ -39,7 +39,7 @@ class TextbookKernel:
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
-            threads: For likeness with ``compile.Kernel`` alone; Python computes one sample after the other.
+            threads: Has no effect: samples are computed one after the other.
             out: Array to write to, of the result's shape.
             **named: Inputs by name instead of position.
 

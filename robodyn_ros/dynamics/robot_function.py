@@ -1,0 +1,208 @@
+"""What turns a method of ``Dynamics`` into a function of the robot: its arguments sorted, its kernels made and kept."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar, cast
+
+from robodyn_ros.compile import Kernel, compile_function
+from robodyn_ros.compile.python_entry import documentation
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class RobotFunction:
+    """A function of a robot, declared by a method of ``Dynamics``, whose body is the formula.
+
+    Its first parameters, named in ``JOINT_ARRAYS``, are arrays of shape (n,). ``wrench_tip``, ``wrenches``, ``link``
+    and ``rows`` are options: other code is made for each choice of them.
+
+    Args:
+        method: The method.
+        steps: For robots that it says yes to, computes the function by calls of others instead of as one kernel.
+
+    Attributes:
+        method: The method.
+        name: Its name.
+        arrays: Names of its arrays, in their order.
+        documentation: Its signature and docstring as CPython reads them.
+        steps: As given.
+        plain: Its `Variant` without options.
+    """
+
+    def __init__(self, method: Callable[..., Any], steps: Steps | None = None) -> None:
+        self.method, self.name, self.steps = method, method.__name__, steps
+        signature = inspect.signature(method)
+        names = list(signature.parameters)[1:]
+        self.arrays = tuple(name for name in names if name in JOINT_ARRAYS)
+        self._options = names[len(self.arrays) :]
+        self._option_names = frozenset(self._options)
+        self.plain = Variant(self)
+        bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+        self._signature = inspect.Signature(bare[1:])
+        self.documentation = documentation(self.name, str(self._signature), inspect.getdoc(method) or "")
+
+    def __get__(self, dynamics: Any, owner: type) -> Callable[..., Any]:
+        """The function of one robot, kept as an attribute of its ``Dynamics``; of the class, the method as written."""
+        if dynamics is None:
+            return self.method
+        bound: Callable[..., Any] = dynamics._bind(self)
+        vars(dynamics)[self.name] = bound
+        return bound
+
+    def describe(self, function: Any) -> None:
+        """Give a Python function the name, signature and docstring of this one."""
+        function.__name__, function.__doc__ = self.name, inspect.getdoc(self.method)
+        function.__signature__ = self._signature
+
+    def split(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Variant, list[Any]]:
+        """Which code a call needs, and the arrays that this takes.
+
+        Raises:
+            InputError: An option is not what it should be.
+            TypeError: An argument is missing or superfluous.
+        """
+        count = len(self.arrays)
+        options = dict(zip(self._options, arguments[count:], strict=False)) if len(arguments) > count else {}
+        if named:
+            options.update(named)
+        arrays = list(arguments[:count])
+        try:
+            for name in self.arrays[len(arguments) :]:
+                arrays.append(options.pop(name))
+        except KeyError:
+            self._signature.bind(*arguments, **named)  # raises
+        if len(options) + count != len(arguments) + len(named) or not self._option_names.issuperset(options):
+            self._signature.bind(*arguments, **named)  # raises
+        if not options:
+            return self.plain, arrays
+        given = options.get
+        wrench_tip, wrenches, link, rows = given("wrench_tip"), given("wrenches"), given("link"), given("rows")
+        if wrench_tip is not None:
+            arrays.append(wrench_tip)
+        links: tuple[str, ...] = ()
+        if wrenches is not None:
+            if not isinstance(wrenches, Mapping):
+                raise InputError(
+                    f"{self.name}: wrenches: expected a mapping from names of links to wrenches, received "
+                    f"{type(wrenches).__name__}"
+                )
+            links = tuple(sorted(wrenches, key=str))
+            arrays += [wrenches[on] for on in links]
+        if link is not None and not isinstance(link, str):
+            raise InputError(
+                f"{self.name}: link: expected the name of a link, received {type(link).__name__} {link!r}"
+            )
+        return Variant(self, wrench_tip is not None, links, link, None if rows is None else as_rows(rows)), arrays
+
+
+class Steps(NamedTuple):
+    """How a function is computed for a robot too large for one kernel.
+
+    Attributes:
+        needed: Whether a robot is too large.
+        run: The function of a ``Dynamics`` and the arguments.
+    """
+
+    needed: Callable[[RobotModel], bool]
+    run: Callable[..., Array]
+
+
+def robot_function(method: F) -> F:
+    """Make a method of ``Dynamics`` a `RobotFunction`; type checkers see the method."""
+    return cast(F, RobotFunction(method))
+
+
+def robot_function_in_steps(needed: Callable[[RobotModel], bool], run: Callable[..., Array]) -> Callable[[F], F]:
+    """As `robot_function`, with `Steps` for large robots."""
+
+    def declare(method: F) -> F:
+        return cast(F, RobotFunction(method, Steps(needed, run)))
+
+    return declare
+
+
+class Variant(NamedTuple):
+    """A function with the options that other code is made for.
+
+    Attributes:
+        function: The `RobotFunction`.
+        wrench_tip: Whether a wrench acts on the tip link.
+        wrenches: Names of other links on which wrenches act.
+        link: Name of the link that the result is about; None for the tip link.
+        rows: Rows of the Jacobian that count; None for all.
+    """
+
+    function: Any
+    wrench_tip: bool = False
+    wrenches: tuple[str, ...] = ()
+    link: str | None = None
+    rows: tuple[bool, ...] | None = None
+
+
+class Kernels:
+    """The kernels of one robot. The first thread that asks for a kernel makes it; the others wait for it.
+
+    Args:
+        inline: The robot's ``Dynamics`` whose functions run as they are written; kernels are traced from it.
+        model: The robot.
+        compiled: Whether kernels are compiled; if not, they run the functions on floats.
+
+    Attributes:
+        model: The robot.
+        compiled: Whether kernels are compiled.
+    """
+
+    def __init__(self, inline: Any, model: RobotModel, compiled: bool) -> None:
+        self.model, self.compiled = model, compiled
+        self._inline = inline
+        self._make = compile_function if compiled else InterpretedKernel
+        self._made: dict[Variant, Kernel | InterpretedKernel] = {}
+        self._lock = threading.Lock()
+
+    def get(self, variant: Variant) -> Kernel | InterpretedKernel:
+        """The kernel of a variant: a function of its arrays, then the wrench on the tip, then those on other links.
+
+        Raises:
+            InputError: No link has a name given; or the function is not defined for this robot.
+        """
+        if variant.link == self.model.tip_link:
+            variant = variant._replace(link=None)
+        kernel = self._made.get(variant)
+        if kernel is None:
+            with self._lock:
+                kernel = self._made.get(variant)
+                if kernel is None:
+                    kernel = self._made[variant] = self._new(variant)
+        return kernel
+
+    def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
+        function: RobotFunction = variant.function
+        count = len(function.arrays)
+        inputs: dict[str, tuple[int, ...]] = dict.fromkeys(function.arrays, (self.model.n,))
+        options: dict[str, Any] = {}
+        if variant.wrench_tip:
+            inputs["wrench_tip"] = (6,)
+        for link in variant.wrenches:
+            inputs[f"wrenches[{self.model.frame(link).name!r}]"] = (6,)
+        if variant.link is not None:
+            options["link"] = self.model.frame(variant.link).name
+        if variant.rows is not None:
+            options["rows"] = variant.rows
+
+        def run(*arrays: Array) -> Array:
+            given, wrenches = dict(options), list(arrays[count:])
+            if variant.wrench_tip:
+                given["wrench_tip"] = wrenches.pop(0)
+            if variant.wrenches:
+                given["wrenches"] = dict(zip(variant.wrenches, wrenches, strict=True))
+            result: Array = function.method(self._inline, *arrays[:count], **given)
+            return result
+
+        return self._make(run, inputs, function.name)

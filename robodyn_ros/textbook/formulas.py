@@ -1,0 +1,35 @@
+"""The books' form of each function of ``Dynamics``: what ``robot.dynamics(compiled=False)`` runs.
+
+``dynamics.compiled_formulas`` has the form that is compiled under the same name; the table in docs/dynamics.md pairs
+them.
+"""
+
+from robodyn_ros.textbook.christoffel import robot_coriolis_matrix as coriolis_matrix
+from robodyn_ros.textbook.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from robodyn_ros.textbook.energy import center_of_mass, kinetic_energy, potential_energy
+from robodyn_ros.textbook.newton_euler import bias, forward_dynamics, gravity, inverse_dynamics, mass_matrix
+from robodyn_ros.textbook.product_of_exponentials import product_of_exponentials as forward_kinematics
+from robodyn_ros.textbook.regressor import regressor
+from robodyn_ros.textbook.task_space import dynamically_consistent_inverse, task_space_bias, task_space_inertia
+from robodyn_ros.textbook.twist_jacobian import twist_jacobian, twist_jacobian_derivative
+
+__all__ = [
+    "bias",
+    "center_of_mass",
+    "coriolis_matrix",
+    "dynamically_consistent_inverse",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "forward_kinematics",
+    "gravity",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "kinetic_energy",
+    "mass_matrix",
+    "potential_energy",
+    "regressor",
+    "task_space_bias",
+    "task_space_inertia",
+    "twist_jacobian",
+    "twist_jacobian_derivative",
+]

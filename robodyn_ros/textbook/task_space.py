@@ -1,0 +1,125 @@
+"""The dynamics in coordinates of a link: [LynchPark] 9.6, and for any number of joints [Khatib].
+
+F = Lambda V' + eta is how a link moves under a wrench on it, the joints' efforts being 0; F = J^-T tau is the wrench to
+which efforts amount. The functions of matrices hold for the Jacobian of any frame, and of some of its rows alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.checks import as_array
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.forward import joint_poses
+from robodyn_ros.kinematics.jacobian import body_jacobians
+from robodyn_ros.kinematics.link_motions import link_motions
+from robodyn_ros.kinematics.twists import adjoint, inverse_pose, twist_in_child
+from robodyn_ros.textbook.linear_system import solve_symmetric
+from robodyn_ros.textbook.newton_euler import bias, mass_matrix
+
+
+def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:
+    """Lambda = (J M^-1 J^T)^-1 [Khatib]: for a square J that is J^-T M J^-1, [LynchPark] (9.98).
+
+    Args:
+        mass_matrix: M, shape (n, n).
+        jacobian: J, shape (m, n) with m <= n.
+
+    Returns:
+        Shape (m, m). At a singular position of the robot it does not exist; near one its numbers grow without bound.
+
+    Raises:
+        InputError: There are more rows than joints, or rows depend on each other wherever the robot is.
+    """
+    rows, columns = jacobian.shape
+    if rows > columns:
+        raise InputError(
+            f"task-space inertia: expected as many rows of the Jacobian as there are joints, {columns}, or fewer, "
+            f"received {rows}; choose rows that the robot can move independently"
+        )
+    mobility = jacobian @ solve_symmetric(mass_matrix, jacobian.T)
+    return solve_symmetric(
+        mobility,
+        np.eye(rows),
+        "task-space inertia: row {} of the Jacobian, counted from 0, is zero or depends on the rows before it wherever "
+        "the robot is; choose rows that the robot can move independently",
+    )
+
+
+def task_space_bias(inertia: Array, mass_matrix: Array, jacobian: Array, drift: Array, bias: Array) -> Array:
+    """eta = Lambda (J M^-1 b - J' v) [Khatib]: for a square J that is J^-T b - Lambda J' J^-1 V, [LynchPark] (9.99).
+
+    Args:
+        inertia: Lambda, shape (m, m).
+        mass_matrix: M, shape (n, n).
+        jacobian: J, shape (m, n).
+        drift: J' v, shape (m,): the link's acceleration when the joints have none.
+        bias: b(q, v) = c + g, shape (n,).
+
+    Returns:
+        Shape (m,).
+    """
+    return inertia @ (jacobian @ solve_symmetric(mass_matrix, bias) - drift)
+
+
+def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array, jacobian: Array) -> Array:
+    """J^+ = M^-1 J^T Lambda of [Khatib], the generalised inverse of J with the least kinetic energy.
+
+    F = J^+T tau is what efforts amount to at the link, for a square J it is J^-T tau; and efforts (1 - J^T J^+T) tau
+    do not accelerate the link.
+
+    Args:
+        inertia: Lambda, shape (m, m).
+        mass_matrix: M, shape (n, n).
+        jacobian: J, shape (m, n).
+
+    Returns:
+        Shape (n, m).
+    """
+    return solve_symmetric(mass_matrix, jacobian.T) @ inertia
+
+
+class TaskSpaceDynamics(NamedTuple):
+    """F = Lambda V' + eta, [LynchPark] (9.97).
+
+    Attributes:
+        inertia: Lambda, shape (6, 6).
+        bias: eta, shape (6,).
+    """
+
+    inertia: Array
+    bias: Array
+
+
+def task_space_dynamics(model: RobotModel, q: Array, v: Array, link: str | None = None) -> TaskSpaceDynamics:
+    """The dynamics in end-effector frame coordinates, [LynchPark] (9.90)-(9.99).
+
+    (9.95) prints J^-T before b, where it belongs in (9.96) only.
+
+    Args:
+        model: The robot; 6 joints in the book, here 6 or more.
+        q: Joint positions, shape (n,) [rad or m].
+        v: Joint velocities, shape (n,) [rad/s or m/s]: J^-1 V of the book.
+        link: Name of any link of the description; None for the tip link.
+
+    Returns:
+        Lambda and eta for V and F in the link's own frame, angular part first.
+
+    Raises:
+        InputError: An array has another shape; no link has that name; there are fewer than 6 joints; or the link cannot
+            move in all directions wherever the robot is.
+    """
+    q, v = as_array(q, (model.n,), "q"), as_array(v, (model.n,), "v")
+    frame = model.frame(model.tip_link if link is None else link)
+    if frame.joint < 0:
+        raise InputError(f"task space: link '{frame.name}' of robot '{model.name}' does not move; name one that does")
+    poses = joint_poses(model, q)
+    jacobian = adjoint(inverse_pose(frame.pose_link_frame)) @ body_jacobians(model, q)[frame.joint]
+    motion = link_motions(model, poses, v, np.zeros(model.n), np.zeros(6))[frame.joint]
+    drift = twist_in_child(frame.pose_link_frame, motion.acceleration)  # (9.92) with no joint acceleration
+    inertia = mass_matrix(model, q)
+    at_link = task_space_inertia(inertia, jacobian)
+    return TaskSpaceDynamics(at_link, task_space_bias(at_link, inertia, jacobian, drift, bias(model, q, v)))
