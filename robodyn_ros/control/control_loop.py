@@ -178,6 +178,11 @@ class ControlLoop:
             if plugin.name == name and isinstance(plugin.controller, Law):
                 plugin.controller.prepare(parameters)
 
+    def uncompiled(self) -> dict[str, str]:
+        """Why the active and the safe controller run as Python code, by name; without those that are compiled."""
+        plugins = {plugin.name: plugin.controller.uncompiled_reason for plugin in (self._safe, self.active)}
+        return {name: reason for name, reason in plugins.items() if reason}
+
     def configure(self, name: str, parameters: Parameters) -> None:
         """Replace the parameters of a controller by name, if it is in force or the safe one.
 

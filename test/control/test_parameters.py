@@ -33,6 +33,26 @@ def test_defaults_become_one_number_per_joint():
         gains.p[0] = 5.0
 
 
+def test_a_scalar_may_have_choices():
+    @dataclass(frozen=True, eq=False)
+    class Modes(Parameters):
+        """A name and a whole number out of a few."""
+
+        mode: str = scalar("soft", choices=("soft", "stiff"), description="Mode")
+        order: int = scalar(lambda robot: 2, choices=(1, 2, 4), description="Order")
+
+    modes = Modes().for_robot(ROBOT)
+    assert (modes.mode, modes.order) == ("soft", 2)
+    assert modes.with_flat_values(ROBOT, {"mode": "stiff", "order": 4}).mode == "stiff"
+    assert [row.choices for row in modes.flat(ROBOT)] == [("soft", "stiff"), (1, 2, 4)]
+    with pytest.raises(InputError, match="Modes.mode: expected one of 'soft', 'stiff', received 'hard'"):
+        Modes(mode="hard").for_robot(ROBOT)
+    with pytest.raises(InputError, match="Modes.order: expected one of 1, 2, 4, received 3"):
+        modes.with_flat_values(ROBOT, {"order": 3})
+    with pytest.raises(InputError, match="a default that is one of the choices 'a', 'b'; received 'c'"):
+        scalar("c", choices=("a", "b"), description="Letter")
+
+
 def test_completing_twice_changes_nothing():
     once = Gains(p=7.0).for_robot(ROBOT)
     twice = once.for_robot(ROBOT)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control import STIFFNESS, Controller, Parameters, per_joint, scalar
+from robodyn_ros.control import STIFFNESS, Controller, Law, Parameters, per_joint, scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,6 +14,7 @@ class SpringParameters(Parameters):
     stiffness: np.ndarray = per_joint(50.0, unit=STIFFNESS, minimum=0.0, maximum=1e4, description="Stiffness")
     damping: float = scalar(5.0, unit="N m s/rad", minimum=0.0, description="Damping of all joints")
     rank: int = scalar(2, description="Structure", structural=True)
+    side: str = scalar("left", choices=("left", "right"), description="Side")
 
 
 class Spring(Controller):
@@ -23,6 +24,18 @@ class Spring(Controller):
 
     def update(self, state, reference):
         return self.parameters.stiffness * (reference.q - state.q) - self.parameters.damping * state.v
+
+
+class Branching(Law):
+    """Cannot be compiled, since it branches on a value."""
+
+    Parameters = SpringParameters
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        if state.q[0] > 10.0:
+            return -parameters.damping * state.v
+        return parameters.stiffness * (reference.q - state.q) - parameters.damping * state.v
 
 
 class FailsToConstruct(Spring):

@@ -211,11 +211,11 @@ class ControllerNode(RobodynNode):
         return "controller" in changes and not self._reflecting and controller_changed(changes["controller"])
 
     def _tell_what_runs_uncompiled(self) -> None:
-        """Warn of the controller in force once if it runs as Python code, and again only for another reason."""
-        name, reason = self._loop.active.name, self._loop.active.controller.uncompiled_reason
-        if reason and self._uncompiled.get(name) != reason:
-            self.get_logger().warning(f"controller '{name}' runs uncompiled: {reason}")
-        self._uncompiled[name] = reason
+        """Warn once of an active or safe controller that runs as Python code, and again only for another reason."""
+        for name, reason in self._loop.uncompiled().items():
+            if self._uncompiled.get(name) != reason:
+                self.get_logger().warning(f"controller '{name}' runs uncompiled: {reason}")
+                self._uncompiled[name] = reason
 
     def _log_traceback(self, error: BaseException) -> None:
         """Log the traceback of an exception that a plugin caused at level debug."""
@@ -224,8 +224,8 @@ class ControllerNode(RobodynNode):
             self.get_logger().debug(full_traceback(cause))
 
     def _values(self) -> dict[str, object]:
-        active = self._loop.active
-        return {"controller": active.name, "uncompiled": active.controller.uncompiled_reason or "no",
+        uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
+        return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
                 "saturated commands": self._saturated, **self._action.values()}
 
     def stop(self) -> None:

@@ -206,6 +206,10 @@ def test_a_users_own_controller_with_its_parameters(rig):
     rig.next("the plugin", lambda s: s.controller == name)
     assert rig.get("Spring.gains.joint1.stiffness", "Spring.damping", "Spring.rank") == [50.0, 5.0, 2]
     rig.set(**{"Spring.gains.joint1.stiffness": 400.0})
+    assert "'Spring.side': expected one of 'left', 'right', received 'up'" in rig.refuse(**{"Spring.side": "up"})
+    (side,) = rig.ros.call(DescribeParameters, "/planar/controller/describe_parameters",
+                           names=["Spring.side"]).descriptors
+    assert side.additional_constraints == "one of: left, right"
     assert "'Spring.rank': fixed while" in rig.refuse(**{"Spring.rank": 3})
     rig.set(controller="pd", **{"Spring.damping": 7.0})
     rig.set(**{"Spring.rank": 3})
@@ -225,6 +229,21 @@ def test_a_controller_that_fails_is_dropped_for_the_safe_one_loudly(rig, plugin,
     rig.set(controller="computed_torque")
     assert rig.next("the new one", lambda s: s.controller == "computed_torque").reference.positions
     rig.status(lambda status, _: status.level != DiagnosticStatus.ERROR)
+
+
+def test_a_controller_that_runs_uncompiled_says_so_once(rig):
+    rig.hold_at("computed_torque", [0.0, 0.0])
+    _, values = rig.status(lambda _, values: values["controller"] == "computed_torque")
+    assert values["uncompiled"] == "no"
+    name = f"{PLUGINS}Branching"
+    for _ in range(2):
+        rig.set(controller=name)
+        _, values = rig.status(lambda _, values: values["controller"] == name)
+        assert values["uncompiled"].startswith(f"{name}: Branching.law: ") and "branch" in values["uncompiled"]
+        assert "plugins_for_test.py, line" in values["uncompiled"]
+        rig.set(controller="computed_torque")
+    lines = [line for line in rig.nodes["controller"].output().splitlines() if f"'{name}' runs uncompiled" in line]
+    assert len(lines) == 1 and "[WARN]" in lines[0] and "plugins_for_test.py, line" in lines[0]
 
 
 def test_a_reset_of_the_simulation_is_a_new_start(rig):
