@@ -1,0 +1,29 @@
+"""Tables of parameters in docs/ are those of the declarations."""
+
+import parameter_tables
+import pytest
+
+from robodyn_ros.control.registry import controller_names, load_controller
+
+OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
+TEXTS = {path.name: path.read_text(encoding="utf-8") for path in parameter_tables.documents()}
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("document", TEXTS)
+def test_tables_are_current(document):
+    text = TEXTS[document]
+    assert parameter_tables.rendered(text) == text, f"docs/{document}: run python tools/parameter_tables.py"
+
+
+def test_every_law_and_every_node_has_one_table():
+    tables = [name for text in TEXTS.values() for name in parameter_tables.names(text)]
+    assert sorted(tables) == sorted([*OURS, *parameter_tables.NODES])
+
+
+def test_a_table_is_written_anew_and_the_rest_of_the_text_stays():
+    before, after = "# Title\n\n<!-- parameters: pd -->\n", "<!-- end of parameters -->\n\nMore of `pd.gains`.\n"
+    written = parameter_tables.rendered(f"{before}| stale |\n{after}")
+    assert written.startswith(before) and written.endswith(after) and "stale" not in written
+    assert "| `pd.gains.<joint>.p` | N m/rad (N/m) | stiffness of each joint | ≥ 0 | " in written
+    assert parameter_tables.rendered(written) == written

@@ -1,0 +1,118 @@
+"""Write the tables of parameters in docs/ from the declarations of controllers and nodes.
+
+``python tools/parameter_tables.py`` brings all tables up to date. A table stands between two comments of Markdown:
+``<!-- parameters: NAME -->`` and ``<!-- end of parameters -->``; NAME is a controller, a node, or a key of `NODES`.
+Tables of nodes need ROS 2's message packages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from robodyn_ros.checks import Range
+from robodyn_ros.control.parameters import Unit
+from robodyn_ros.control.registry import load_controller
+from robodyn_ros.resources import robot_file
+from robodyn_ros.robot import Robot
+
+ROOT = Path(__file__).parents[1]
+NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
+_TABLE = re.compile(r"(<!-- parameters: (\w+) -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
+_SUPERSCRIPTS = str.maketrans("23", "²³")
+
+
+def documents() -> list[Path]:
+    """Documents that have such a table."""
+    return [path for path in sorted((ROOT / "docs").glob("*.md")) if _TABLE.search(path.read_text(encoding="utf-8"))]
+
+
+def rendered(text: str) -> str:
+    """Return the text of a document with its tables written anew."""
+    return _TABLE.sub(lambda table: f"{table[1]}\n{_table(table[2])}\n{table[3]}", text)
+
+
+def names(text: str) -> list[str]:
+    """Names of the tables in a document."""
+    return [table[2] for table in _TABLE.finditer(text)]
+
+
+def _table(name: str) -> str:
+    rows = _node_rows(name) if name in NODES else _controller_rows(name)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _controller_rows(name: str) -> Iterable[tuple[str, ...]]:
+    yield "parameter", "unit", "default", "range", "meaning"
+    yield ("---",) * 5
+    for field, declared in load_controller(name).Parameters.declarations().items():
+        full_name = f"{name}.gains.<joint>.{field}" if declared.per_joint else f"{name}.{field}"
+        unit = declared.unit
+        text = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
+        text = re.sub(r"\^([23])", lambda power: power[1].translate(_SUPERSCRIPTS), text)
+        fixed = "; fixed while the controller is in force" if declared.structural else ""
+        yield (f"`{full_name}`", text, _default(declared.default), _range(declared.range, declared.choices),
+               declared.description + fixed)
+
+
+def _node_rows(name: str) -> Iterable[tuple[str, ...]]:
+    yield "parameter", "default", "range", "change", "meaning"
+    yield ("---",) * 5
+    for parameter in _declared_by_node(name):
+        change = "at start" if parameter.read_only else "at any time"
+        yield (f"`{parameter.name}`", _default(parameter.default), _range(parameter.range, parameter.choices), change,
+               parameter.description.rstrip("."))
+
+
+def _declared_by_node(name: str) -> list[Any]:
+    from robodyn_ros.nodes import dynamics, state_publisher
+    from robodyn_ros.nodes.controller import action, goal, node, references, tip_motions
+    from robodyn_ros.nodes.hardware import parameters
+
+    if name == "trajectories":
+        robot = Robot.from_urdf(robot_file("planar_2r"))
+        by_joint = (parameter for parameter in goal.constraint_parameters(robot.model)
+                    if robot.joint_names[1] not in parameter.name)
+        return [_of_any_joint(parameter, robot.joint_names[0])
+                for parameter in (*references.PARAMETERS, action.MONITOR_RATE, *tip_motions.PARAMETERS, *by_joint)]
+    tables = {"hardware": parameters.PARAMETERS, "controller": node.PARAMETERS, "dynamics": dynamics.PARAMETERS,
+              "state_publisher": state_publisher.PARAMETERS}
+    return list(tables[name])
+
+
+def _of_any_joint(parameter: Any, joint: str) -> Any:
+    from dataclasses import replace
+
+    return replace(parameter, name=parameter.name.replace(joint, "<joint>"),
+                   description=parameter.description.replace("[rad]", "[rad or m]"))
+
+
+def _default(default: Any) -> str:
+    if callable(default):
+        return _first_clause(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:g}" if isinstance(default, float) else str(default) or "empty"
+
+
+def _first_clause(function: Callable[..., Any]) -> str:
+    """Return the first clause of a docstring: the defaults that a function computes from the robot."""
+    text = " ".join((function.__doc__ or "Computed from the robot").split())
+    clause = re.split(r", shape|; |: |\.(?: |$)", text)[0]
+    return clause if clause[1:2] == "_" else clause[:1].lower() + clause[1:]
+
+
+def _range(allowed: Range, choices: Iterable[Any]) -> str:
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    lower, upper = f"{allowed.minimum:g}", f"{allowed.maximum:g}"
+    if upper == "inf":
+        return "" if lower == "-inf" else f"≥ {lower}"
+    return f"≤ {upper}" if lower == "-inf" else f"{lower} to {upper}"
+
+
+if __name__ == "__main__":
+    for path in documents():
+        path.write_text(rendered(path.read_text(encoding="utf-8")), encoding="utf-8")
