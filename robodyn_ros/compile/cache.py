@@ -1,10 +1,10 @@
-"""Compiled code kept on disk from one process to the next.
+"""Keeps compiled code on disk from one process to the next.
 
-An entry is a file whose name is a digest of all that the code depends on, so that what is found is never out of date,
-and whose content carries a digest, so that what is damaged is not used but made and written anew. Files appear whole
-or not at all; processes that write the same one write the same bytes. Because the code found is run, the directory and
-its files must belong to this user and be writable by nobody else. Without a directory that will do, or with a full
-disk, everything works and is compiled each time.
+The name of a file is a digest of everything that the code depends on, so an entry is never out of date. Its content
+carries a digest, so damaged code is compiled anew and replaced. Files are written aside and moved into place; processes
+that write the same entry write the same bytes. The process runs the code it finds: therefore the directory and its
+files must belong to this user, and nobody else may write them. Without such a directory, or with a full disk, code is
+compiled each time.
 
 The environment variable ROBODYN_CACHE_DIR names the directory; empty or ``off``, nothing is kept.
 """
@@ -31,15 +31,15 @@ _complaints: set[tuple[Path, bool]] = set()
 
 
 class _NotPrivate(PermissionError):
-    """Somebody else might have put code there."""
+    """Another user could have written the code."""
 
 
 class Contents(NamedTuple):
-    """What a cache holds.
+    """Size of a cache.
 
     Attributes:
-        entries: How many.
-        size: Bytes of all of them.
+        entries: Number of entries.
+        size: Size of all entries [bytes].
     """
 
     entries: int
@@ -47,7 +47,7 @@ class Contents(NamedTuple):
 
 
 def digest(*parts: str | bytes) -> str:
-    """A name for what depends on all these parts, in this order, and on nothing else."""
+    """The name of an entry that depends on these parts, in this order, and on nothing else."""
     found = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -57,8 +57,8 @@ def digest(*parts: str | bytes) -> str:
 
 
 def directory() -> Path | None:
-    """Where code is kept, if it is: by ROBODYN_CACHE_DIR, else robodyn_ros in the user's directory for caches."""
-    if not hasattr(os, "geteuid"):  # a system that does not say whose a file is
+    """The cache's directory: ROBODYN_CACHE_DIR, else robodyn_ros in the user's cache directory; None for no cache."""
+    if not hasattr(os, "geteuid"):  # on such a system the owner of a file cannot be checked
         return None
     given, base = os.environ.get(VARIABLE), os.environ.get("XDG_CACHE_HOME", "")
     if given in ("", "off"):
@@ -71,7 +71,7 @@ def directory() -> Path | None:
 
 
 def load(key: str) -> bytes | None:
-    """The code kept under a name from `digest`; None if there is none, or it is damaged or not this user's."""
+    """The code under a name from `digest`; None if there is none, it is damaged, or another user could write it."""
     folder = directory()
     if folder is None:
         return None
@@ -81,7 +81,7 @@ def load(key: str) -> bytes | None:
             _check_private(os.fstat(file.fileno()), stat.S_ISREG, folder)
             content = file.read()
             with contextlib.suppress(OSError):
-                os.utime(file.fileno())  # so that what is used is not what is removed
+                os.utime(file.fileno())  # the entries longest unused are removed first
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -92,7 +92,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, image: bytes) -> None:
-    """Keep code under a name from `digest`, if there is a place for it."""
+    """Write code under a name from `digest`, if there is a cache."""
     folder = directory()
     if folder is None:
         return
@@ -116,13 +116,13 @@ def store(key: str, image: bytes) -> None:
 
 
 def contents() -> Contents:
-    """What is kept."""
+    """Number and size of the entries."""
     sizes = [info.st_size for entry, info in _files() if entry.name.endswith(_ENDING)]
     return Contents(len(sizes), sum(sizes))
 
 
 def clear() -> Contents:
-    """Remove what is kept; returns what was removed."""
+    """Remove all entries; returns their number and size."""
     removed = []
     for entry, info in _files():
         with contextlib.suppress(FileNotFoundError):
@@ -136,7 +136,7 @@ def _checksum(key: str, image: bytes) -> bytes:
 
 
 def _check_private(info: os.stat_result, is_kind: Callable[[int], bool], folder: Path) -> None:
-    """Refuse a directory or file that is something else, that somebody else owns, or may write."""
+    """Refuse a directory or file of another kind, and one that another user owns or may write."""
     if not is_kind(info.st_mode):
         raise _NotPrivate(f"{folder} is not a directory of plain files")
     if info.st_uid != os.geteuid() or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -144,7 +144,7 @@ def _check_private(info: os.stat_result, is_kind: Callable[[int], bool], folder:
 
 
 def _complain(folder: Path, error: OSError) -> None:
-    """Say once that code cannot be kept; aloud where that is a matter of trust."""
+    """Log once that caching is off: WARNING for unsafe permissions, else DEBUG."""
     serious = isinstance(error, _NotPrivate)
     if (folder, serious) not in _complaints:
         _complaints.add((folder, serious))
@@ -158,7 +158,7 @@ def _complain(folder: Path, error: OSError) -> None:
 
 
 def _files(folder: Path | None = None) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    """The cache's files with their sizes and times; those that another process just removed are left out."""
+    """The cache's files with their sizes and times, without files that another process just removed."""
     folder = folder or directory()
     if folder is None or not folder.is_dir():
         return
@@ -170,7 +170,7 @@ def _files(folder: Path | None = None) -> Iterator[tuple[os.DirEntry[str], os.st
 
 
 def _make_room(folder: Path) -> None:
-    """Remove the files longest unused where all together are too large."""
+    """Remove the files longest unused if all together are too large."""
     files = sorted(_files(folder), key=lambda file: file[1].st_mtime)
     size = sum(info.st_size for _, info in files)
     if size <= LARGEST_SIZE:

@@ -17,15 +17,15 @@ Mode = Literal["forward", "reverse"]
 
 
 def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -> Tape:
-    """The derivative of what a tape computes with respect to some of its inputs.
+    """The derivative of a tape's result with respect to some of its inputs.
 
-    Forward mode carries the slopes along every input from the inputs to the result, reverse mode those of every
-    element of the result back to the inputs; both give the same numbers, and zeros cost nothing in either. Where the
-    function has a kink (``absolute``, ``minimum``, ``where``, …) the result is the slope on one side of it.
+    Forward mode carries the slopes along every input to the result; reverse mode carries the slopes of every element of
+    the result back to the inputs. Both give the same numbers, and neither records zeros. At a kink (``absolute``,
+    ``minimum``, ``where``, …) the result is the slope on one side.
 
     Args:
-        tape: What to differentiate; `trace` makes one of a function.
-        wrt: Name of the input, or names of several, whose elements then follow one another in one last axis.
+        tape: The tape to differentiate; `trace` makes one of a function.
+        wrt: Name of the input, or names of several, whose elements follow each other in one last axis.
         mode: None for forward unless the result has fewer elements than the inputs.
 
     Returns:
@@ -50,12 +50,12 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
 
 
 def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray], wrt: int = 0) -> np.ndarray:
-    """The derivative of a function where its arguments are, these being floats or traced.
+    """The derivative of a function at given arguments, which may be floats or traced values.
 
-    So a formula may contain derivatives, and be run, traced, compiled, and differentiated again, like any other.
+    Formulas can contain it: they can be run, traced, compiled and differentiated like any other.
 
     Args:
-        function: Can be traced, see `trace`.
+        function: A function that `trace` accepts.
         arguments: One array per argument of the function.
         wrt: Position of the argument to differentiate with respect to.
 
@@ -74,7 +74,7 @@ def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray],
 
 
 def _shape_of(tape: Tape, names: list[str], alone: bool) -> Shape:
-    """The axes that the derivative has after those of the result."""
+    """The axes of the derivative after those of the result."""
     for name in names:
         if name not in tape.inputs:
             raise InputError(f"the tape has no input '{name}' to differentiate with respect to: {list(tape.inputs)}")
@@ -84,7 +84,7 @@ def _shape_of(tape: Tape, names: list[str], alone: bool) -> Shape:
 
 
 def _columns(tape: Tape, names: list[str]) -> dict[int, int]:
-    """The column of each input element that is differentiated for, by its position among all input elements."""
+    """The column of each input element with respect to which is differentiated, by its position."""
     first, position = {}, 0
     for name, shape in tape.inputs.items():
         first[name] = position
@@ -94,7 +94,7 @@ def _columns(tape: Tape, names: list[str]) -> dict[int, int]:
 
 
 Slopes = dict[int, Any]
-"""Slopes that are not zero: in forward mode by column, in reverse mode by row of the derivative."""
+"""Slopes other than zero: by column of the derivative in forward mode, by row in reverse mode."""
 
 
 def _forward(tape: Tape, values: list[Any], columns: dict[int, int]) -> np.ndarray:
@@ -147,7 +147,7 @@ def _reverse(tape: Tape, values: list[Any], columns: dict[int, int]) -> np.ndarr
 
 
 def _add(total: Slopes, slopes: Slopes, partial: Any) -> None:
-    """Adds ``partial`` times ``slopes`` to ``total``."""
+    """Add ``partial`` times ``slopes`` to ``total``."""
     if partial.__class__ is float and partial == 0.0:
         return
     for key, slope in slopes.items():

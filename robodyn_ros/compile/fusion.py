@@ -1,7 +1,6 @@
-"""The computations of a program as tapes, neighbouring ones as one: what they have in common is then computed once.
+"""The tapes of a program's computations; neighbouring computations are traced together and share common terms.
 
-A control law and the robot that it controls both need the sines of the same angles and the same rotations: traced
-together they share them.
+A control law and the robot that it controls need the sines of the same angles and the same rotations.
 """
 
 import math
@@ -27,19 +26,19 @@ from robodyn_ros.errors import CompileError
 
 
 class TracedProgram:
-    """A program with neighbouring computations joined, and loops of one round unrolled.
+    """A program with neighbouring computations joined and loops of one round unrolled.
 
     Args:
-        program: What is done.
+        program: The program.
 
     Raises:
         CompileError: A computation cannot be traced, or returns arrays of other shapes than its outputs have.
 
     Attributes:
-        statements: The same as the program's.
-        tapes: What each computation in them does; its result is the `results`.
-        results: For each computation the elements that it changes, variable and position; without those that nobody
-            reads.
+        program: The program.
+        statements: Statements with the same effect as the program's.
+        tapes: The tape of each computation; its result are the `results`.
+        results: Variable and position of each element that a computation changes, without elements never read.
     """
 
     def __init__(self, program: Program) -> None:
@@ -47,7 +46,7 @@ class TracedProgram:
         self.tapes: dict[Compute, Tape] = {}
         self.statements = self._fused(program.statements)
         self.results = {statement: self._elements(statement.output_names) for statement in self.tapes}
-        while self._leave_out_what_nobody_reads():
+        while self._drop_unread_results():
             pass
 
     def _fused(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
@@ -66,9 +65,9 @@ class TracedProgram:
         return (*result, *self._joined(group))
 
     def _joined(self, group: list[Compute]) -> list[Compute]:
-        """One computation that does what several do; these themselves if they cannot be traced together."""
+        """One computation in place of several; the same ones if they cannot be traced together."""
         if len(group) > 1:
-            one = _one_after_the_other(self.program, group)
+            one = _sequence(self.program, group)
             try:
                 self.tapes[one] = self._tape(one)
                 return [one]
@@ -79,8 +78,8 @@ class TracedProgram:
                 self.tapes[statement] = self._tape(statement)
         return group
 
-    def _leave_out_what_nobody_reads(self) -> bool:
-        """Whether there was any such result; others may have been read for it alone."""
+    def _drop_unread_results(self) -> bool:
+        """Drop results that nothing reads; True if there were any, because others may have been read for them alone."""
         read = {element for name in self._read_by_program() for element in self._elements([name])}
         for statement, tape in self.tapes.items():
             inputs = self._elements(statement.inputs)
@@ -95,7 +94,7 @@ class TracedProgram:
         return found
 
     def _read_by_program(self) -> set[str]:
-        """Variables that others than computations read."""
+        """Variables that statements other than computations read, and outputs."""
         names = set(self.program.outputs)
         for statement in walk(self.statements):
             if isinstance(statement, RepeatWhile):
@@ -105,12 +104,12 @@ class TracedProgram:
         return names
 
     def _elements(self, names: Iterable[str]) -> list[tuple[str, int]]:
-        """The elements of variables, one after the other."""
+        """Variable and position of each element of some variables."""
         shapes = self.program.variables
         return [(name, position) for name in names for position in range(math.prod(shapes[name]))]
 
     def _tape(self, statement: Compute) -> Tape:
-        """All inputs in, the elements of all outputs out, one after the other."""
+        """The tape from all inputs to the elements of all outputs."""
         if isinstance(statement.function, Tape):
             return statement.function
 
@@ -135,7 +134,7 @@ def _has_rows(loop: Repeat) -> bool:
     return any(isinstance(statement, Read | Record) for statement in loop.statements)
 
 
-def _one_after_the_other(program: Program, group: list[Compute]) -> Compute:
+def _sequence(program: Program, group: list[Compute]) -> Compute:
     inputs: dict[str, None] = {}
     outputs: dict[str, None] = {}
     for statement in group:
@@ -147,13 +146,13 @@ def _one_after_the_other(program: Program, group: list[Compute]) -> Compute:
         for statement in group:
             returned = statement.function(*(values[name].copy() for name in statement.inputs))
             results = program.results(statement, returned)
-            values |= zip(statement.output_names, map(_numbers_if_all_are, results), strict=True)
+            values |= zip(statement.output_names, map(_floats_if_untraced, results), strict=True)
         return tuple(values[name] for name in outputs)
 
     function.__name__ = " and ".join(map(str, group))
     return Compute(function, inputs, outputs)
 
 
-def _numbers_if_all_are(array: np.ndarray) -> np.ndarray:
-    """An array of floats, if no element is traced."""
+def _floats_if_untraced(array: np.ndarray) -> np.ndarray:
+    """The array, of floats if no element is traced."""
     return array if any(isinstance(element, Scalar) for element in array.flat) else array.astype(float)

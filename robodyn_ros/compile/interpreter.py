@@ -1,4 +1,4 @@
-"""A program run statement by statement in plain NumPy: the reference for what is compiled from it."""
+"""Runs a program statement by statement in plain NumPy: the reference for compiled programs."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,8 +14,8 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Mapping[str, 
     """Run a program once.
 
     Args:
-        program: What is done.
-        counts: Rounds of the loops that have a name.
+        program: The program.
+        counts: Rounds of the loops whose count has a name.
         arrays: Inputs and sequences, of their shapes.
 
     Returns:
@@ -34,7 +34,7 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Mapping[str, 
 
 
 class _Run:
-    """The variables, and what was recorded so far; no array is changed, only replaced."""
+    """The variables and the rows recorded so far; arrays are replaced, never changed."""
 
     def __init__(self, program: Program, counts: Mapping[str, int], arrays: Mapping[str, NDArray[np.float64]]) -> None:
         self._counts, self._arrays = counts, arrays

@@ -23,12 +23,12 @@ RESULT = "(result)"
 def compile_function(
     function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *, reproducible: bool = False
 ) -> "Kernel":
-    """Trace a function and compile what it does for this processor.
+    """Trace a function and compile it for this processor.
 
     Args:
         function: Takes one array per input, in this order, and returns an array; see `trace`.
         inputs: Shape of each input, by name.
-        name: What error messages call it; the function's name if not given.
+        name: Name in error messages; the function's name if not given.
         reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
             formulas then take some per cent longer.
 
@@ -43,21 +43,21 @@ def compile_function(
 class Kernel:
     """A compiled function of float64 arrays.
 
-    ``kernel(q, v)`` computes it for one sample, ``kernel.batch(Q, V)`` for many. Arguments may be anything that NumPy
-    makes an array of real numbers of; contiguous float64 arrays are read in place and cost least. Calls from several
-    threads are safe.
+    ``kernel(q, v)`` computes it for one sample, ``kernel.batch(Q, V)`` for many. Arguments are arrays of real numbers,
+    or anything that NumPy makes such arrays of; contiguous float64 arrays are read in place and cost least. Calls from
+    several threads are safe.
 
     Args:
-        tape: What to compute.
-        name: What error messages call it.
+        tape: The traced function.
+        name: Name in error messages.
 
     Raises:
-        CompileError: LLVM does not take the code made from the tape.
+        CompileError: LLVM rejects the generated code.
 
     Attributes:
-        tape: What was traced.
-        name: What error messages call the function.
-        call: The same as calling the kernel, without the 60 ns that Python takes to find out how to call an object.
+        tape: The traced function.
+        name: Name in error messages.
+        call: The function that a call of the kernel runs; calling it directly saves the 60 ns in which Python finds it.
     """
 
     # A slot for __call__ holds whatever is called, here a function that CPython calls directly.
@@ -79,32 +79,32 @@ class Kernel:
         self.call = self.with_fallback(_CheckingCall(tape, name, self.with_fallback(compute)))
         self.__call__ = self.call  # type: ignore[method-assign]
 
-    def with_fallback(self, otherwise: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
-        """A function that computes the kernel, but leaves what needs a second look to another one.
+    def with_fallback(self, fallback: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
+        """A function that computes the kernel, and passes calls with other arguments to a Python function.
 
-        For functions with more arguments than the kernel, of which most calls give only the kernel's: these calls then
-        cost no more than the kernel's own.
+        It serves functions with more arguments than the kernel: calls with the kernel's arguments alone then cost no
+        more than calls of the kernel.
 
         Args:
-            otherwise: Called with the arguments as they came unless they are exactly the kernel's inputs by position,
-                each a C-contiguous float64 array of its shape.
-            text: `documentation` of the function with all its arguments; None for that of the kernel's alone.
+            fallback: Called with the unchanged arguments, unless they are exactly the kernel's inputs by position, each
+                a C-contiguous float64 array of its shape.
+            text: `documentation` of the function with all its arguments; None for the kernel's arguments alone.
         """
         if self._single.has_entry:
             if text is None:
                 signature = f"({', '.join(self.tape.inputs)})"
                 about = f"{self.name}, compiled. Takes and returns float64 arrays."
                 text = documentation(self.name, signature, about)
-            return python_function(self.name, text, Fallback(otherwise), self._single.code)
-        return otherwise
+            return python_function(self.name, text, Fallback(fallback), self._single.code)
+        return fallback
 
     def batch(
         self, *arrays: Any, threads: int = 1, out: NDArray[np.float64] | None = None, **named: Any
     ) -> NDArray[np.float64]:
         """Compute the function for many samples at once.
 
-        The batch form is compiled when it is first used. float64 arrays are read in place whatever their strides;
-        other types are converted first. The GIL is released meanwhile.
+        The code for batches is compiled at the first call. float64 arrays are read in place whatever their strides;
+        other types are converted first. The GIL is released.
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
@@ -126,7 +126,7 @@ class Kernel:
         given = self._samples(arrays, named)
         samples = len(next(iter(given.values())))
         result = self._result((samples, *self.tape.output_shape), out)
-        # Threads read and write in blocks: a result that shares memory with an input is computed beside it.
+        # Code reads and writes block by block: a result that shares memory with an input needs memory of its own first.
         overlaps = any(np.may_share_memory(result, array) for array in given.values())
         target = np.empty(result.shape, np.float64) if overlaps else result
         self._batch.run_batch(samples, threads, (), given, {RESULT: target})
@@ -165,7 +165,7 @@ class Kernel:
         return out
 
     def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str]]:
-        """Pickled as tape and name, and compiled anew for the processor where it is loaded."""
+        """Pickle tape and name; the kernel is compiled anew where it is loaded."""
         return Kernel, (self.tape, self.name)
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ class Kernel:
 
 
 class _CheckingCall:
-    """Makes arrays as the compiled function needs them of whatever can be used, and explains what cannot."""
+    """Converts arguments to the arrays that the compiled function needs, or says why it cannot."""
 
     __slots__ = ("_compute", "_name", "_tape")
 
@@ -191,7 +191,7 @@ class _CheckingCall:
 
 
 class _PlainCall:
-    """The compiled function by way of ctypes, for arrays that are as it needs them."""
+    """Calls the compiled function by ctypes, with arrays as it needs them."""
 
     __slots__ = ("_program", "_shape")
 

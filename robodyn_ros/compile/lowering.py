@@ -1,6 +1,6 @@
-"""A tape as LLVM assembly, with one number or a vector of them in the place of each traced value.
+"""A tape as LLVM assembly: each traced value becomes one number, or a vector with a sample per lane.
 
-Text is written directly: an object per instruction would cost more time than LLVM takes to compile it.
+Text is written directly: an object per instruction would take longer than LLVM takes to compile it.
 """
 
 from typing import NamedTuple
@@ -15,21 +15,21 @@ STORES = 250
 
 
 class Place(NamedTuple):
-    """Where a number, or a vector of them, is in memory: so many of them behind an LLVM pointer."""
+    """The memory of a number or vector: its distance from an LLVM pointer, in numbers or vectors."""
 
     pointer: str
     offset: int
 
 
 class Memory(NamedTuple):
-    """Where the inputs are, where the results go, and where values are kept in between.
+    """The memory of inputs, results and spilled values.
 
     Attributes:
-        pointers: The LLVM pointers that these places are behind; all are parameters of the functions made.
+        pointers: The LLVM pointers of these places; they are parameters of the functions.
         inputs: Place of each input element.
         outputs: Place of each element of the result.
-        spill: Place of the first value that is kept in between.
-        alignment: Of numbers, or of vectors, in memory [bytes].
+        spill: Place of the first spill slot.
+        alignment: Alignment of numbers or vectors [bytes].
     """
 
     pointers: tuple[str, ...]
@@ -43,9 +43,9 @@ class Lowered(NamedTuple):
     """LLVM text of a tape.
 
     Attributes:
-        body: The instructions, for a function whose parameters are `Memory.pointers`.
-        functions: The tape's own functions that these call.
-        spill_slots: How many numbers, or vectors, are kept in between.
+        body: The instructions, for a function with the parameters `Memory.pointers`.
+        functions: The pieces that these instructions call.
+        spill_slots: Number of spill slots [numbers, or vectors].
     """
 
     body: str
@@ -57,10 +57,10 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "") -> Low
     """Write a tape as LLVM assembly.
 
     Args:
-        tape: What to compute.
-        memory: Where its inputs and results are; a result may replace an input.
-        runtime: For how many samples, and the functions that the module's tapes share.
-        prefix: What the names of this tape's own functions begin with, to tell several tapes of a module apart.
+        tape: The tape.
+        memory: Its memory; a result may replace an input.
+        runtime: The fixed functions of the module, for the module's number of samples.
+        prefix: Prefix of the names of this tape's pieces.
     """
     tape = tape.contracted(shared=False)
     plan = schedule(tape, runtime.lanes if runtime.width == 1 else 1)
@@ -110,11 +110,11 @@ class _Lists(NamedTuple):
 
 
 class _Flow(NamedTuple):
-    """Which entries are read from and stored at which places; results may replace inputs.
+    """The entries that are read from and stored at each place; results may replace inputs.
 
     Attributes:
         readers: Input entries by their place.
-        outputs: Places by the entry that is stored there; without those that hold it anyhow.
+        outputs: Places to store at, by entry; without places that already hold the entry.
     """
 
     readers: dict[Place, list[int]]
@@ -133,10 +133,10 @@ class _Flow(NamedTuple):
         return cls(readers, outputs)
 
     def put_aside(self, first: Place) -> list[tuple[Place, Place]]:
-        """Keep what replaces inputs from ``first`` on, as long as there are pieces that may read these.
+        """Store results that replace inputs from ``first`` on, until no later piece can read the inputs.
 
         Returns:
-            What is to be copied in the end: from where, and to where.
+            Source and target of each copy to make in the end.
         """
         copies: list[tuple[Place, Place]] = []
         for places in self.outputs.values():
@@ -190,7 +190,7 @@ class _Piece:
         return name
 
     def _value(self, entry: int) -> str:
-        """LLVM value of an entry, loaded if it was not made in this piece."""
+        """LLVM value of an entry; loaded if another piece computed it."""
         name = self._names.get(entry)
         if name is None:
             code, memory = self._codes[entry], self._memory
@@ -207,7 +207,7 @@ class _Piece:
         return name
 
     def _made(self, entry: int, name: str) -> None:
-        """Keep the value of an entry wherever it is needed."""
+        """Store the value of an entry in its spill slot and its outputs."""
         self._names[entry] = name
         if entry in self._slots:
             spill = self._memory.spill
@@ -220,7 +220,7 @@ class _Piece:
             self._store_result(place, name)
 
     def _store_result(self, place: Place, name: str) -> None:
-        for entry in self._readers.get(place, ()):  # read what is there while it is there
+        for entry in self._readers.get(place, ()):  # load the input before the result replaces it
             self._value(entry)
         self._store(place, name)
 
@@ -229,7 +229,7 @@ class _Piece:
         self.lines.append(f"  store {self._kind} {name}, ptr {address}, align {self._memory.alignment}")
 
     def _instruction(self, entry: int, name: str) -> str:
-        """The last instruction of an entry, those before it appended."""
+        """Append the instructions of an entry, and return the last one."""
         code, kind = self._codes[entry], self._kind
         values = [self._value(operand) for operand in self._operands[entry] if operand >= 0]
         row = op.OPERATIONS[code]
@@ -261,7 +261,7 @@ class _Piece:
         return f"call {kind} @llvm.fma.{mangled(self._width)}({kind} {a}, {kind} {b}, {kind} {c})"
 
     def _choice(self, code: int, name: str, condition: str | None, a: str, b: str = "", c: str = "") -> str:
-        """Comparisons, sign, and choice between values; ``condition``: what ``a`` is as a truth, if that is known."""
+        """A comparison, a sign or a choice; ``condition`` is the truth of ``a``, if a comparison made it."""
         kind, append = self._kind, self.lines.append
         truth = "i1" if self._width == 1 else f"<{self._width} x i1>"
         zero, one, minus_one = (literal(value, self._width) for value in (0.0, 1.0, -1.0))
@@ -279,7 +279,7 @@ class _Piece:
         return f"select {truth} {condition}, {kind} {b}, {kind} {c}"
 
     def _sincos(self, angles: tuple[int, ...], sines: dict[int, int], cosines: dict[int, int]) -> None:
-        """Sine and cosine of entries: of one, or of several of a single sample gathered in a vector."""
+        """Sine and cosine of one entry, or of several of a single sample gathered in a vector."""
         append, label = self.lines.append, angles[0]
         if len(angles) == 1:
             width, packed = self._width, self._value(label)

@@ -1,7 +1,7 @@
-"""LLVM for this processor: text of a module in, object code out; object code in, addresses of its functions out.
+"""LLVM for this processor: compiles the text of a module to object code, and links object code.
 
-The two halves are separate so that object code can be kept, see `cache`: it names what it needs from outside by symbol
-and holds no address of this process.
+The two are separate so that `cache` can keep object code on disk: it refers to everything outside by symbol and holds
+no address of this process.
 """
 
 import ctypes
@@ -20,14 +20,14 @@ from robodyn_ros.errors import CompileError
 
 
 class Host(NamedTuple):
-    """The processor that code is made for.
+    """The processor that code is compiled for.
 
     Attributes:
         triple: LLVM's name of architecture and system.
         cpu: LLVM's name of the processor.
         features: Its instruction sets, as LLVM writes them.
-        lanes: Float64 numbers in the widest vector registers.
-        fused: Whether it multiplies and adds with one rounding.
+        lanes: Number of float64 numbers in the widest vector registers.
+        fused: Whether the processor has a fused multiply-add.
     """
 
     triple: str
@@ -62,13 +62,13 @@ def _target_machine() -> llvm.TargetMachine:
 
 @functools.cache
 def _compiler() -> str:
-    """All that object code depends on besides the module's text: LLVM, this file, the processor."""
+    """A digest of everything besides the module's text that object code depends on: LLVM, this file, the processor."""
     versions = (llvmlite.__version__, *llvm.llvm_version_info)
     return cache.digest(repr(versions), Path(__file__).read_bytes(), repr(host()))
 
 
 def compile_module(text: str) -> bytes:
-    """Object code of an LLVM module, made now or kept from an earlier time.
+    """Object code of an LLVM module, from the cache or compiled now.
 
     Args:
         text: The module in LLVM's assembly language, without its ``target`` lines.
@@ -111,14 +111,12 @@ def _object_code(text: str) -> bytes:
 
 
 class Code:
-    """Object code in memory, ready to run; gone when the last reference to this is.
-
-    Whoever keeps an address must keep this too.
+    """Linked code in memory; it is freed with the last reference to this object.
 
     Args:
         image: Object code from `compile_module`.
-        exports: Functions and variables whose addresses are wanted.
-        symbols: Addresses for names the code uses and the process does not export.
+        exports: Functions and variables to give addresses of.
+        symbols: Addresses of names that the code uses and the process does not export.
 
     Raises:
         CompileError: A name cannot be found.

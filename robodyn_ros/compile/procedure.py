@@ -26,17 +26,17 @@ def compile_procedure(
     outputs: Iterable[str] = (),
     name: str = "procedure",
 ) -> "Procedure":
-    """Trace the computations of a program, to be compiled as one for this processor.
+    """Trace the computations of a program; it is compiled for this processor when it is first called.
 
     Args:
         variables: Shape of each variable, by name.
-        program: What is done with them, one statement after the other.
-        inputs: Variables whose first values are given with each call; the others begin as zeros.
+        program: The statements, one after the other.
+        inputs: Variables whose first values are arguments of each call; the others begin as zeros.
         outputs: Variables whose last values are results.
-        name: What error messages call it.
+        name: Name in error messages.
 
     Raises:
-        CompileError: The program makes no sense, or a computation cannot be traced.
+        CompileError: The program is inconsistent, or a computation cannot be traced.
     """
     return Procedure(Program(variables, program, inputs, outputs), name)
 
@@ -44,17 +44,17 @@ def compile_procedure(
 class Procedure:
     """A program, compiled.
 
-    Its arguments, all by name, are the inputs' first values, the sequences that `Read` reads, and the counts of loops
-    that have a name. Its results, by name, are the outputs' last values and what `Record` wrote. Calls from several
-    threads are safe. Each form is compiled when it is first used.
+    Its arguments, all by name, are the first values of the inputs, the sequences of `Read`, and the counts of loops
+    that have a name. Its results, by name, are the last values of the outputs and the records of `Record`. Calls from
+    several threads are safe. The code for one sample and the code for batches are compiled at their first call.
 
     Args:
-        program: What is done.
-        name: What error messages call it.
+        program: The program.
+        name: Name in error messages.
 
     Attributes:
-        program: What is done.
-        name: What error messages call it.
+        program: The program.
+        name: Name in error messages.
     """
 
     def __init__(self, program: Program, name: str) -> None:
@@ -65,11 +65,11 @@ class Procedure:
 
     @property
     def tapes(self) -> tuple[Tape, ...]:
-        """What is computed: one tape for computations that follow each other."""
+        """The tapes of the computations; computations that follow each other have one tape."""
         return tuple(self._traced.tapes.values())
 
     def __call__(self, **given: Any) -> Arrays:
-        """Run the program once; the GIL is released meanwhile.
+        """Run the program once; the GIL is released.
 
         Args:
             **given: Inputs of their variables' shapes; sequences of shape (count of their loop, *shape of the
@@ -92,18 +92,18 @@ class Procedure:
         return {name: compiled.view(frame, name).copy() for name in program.outputs} | records
 
     def batch(self, *, threads: int = 1, **given: Any) -> Arrays:
-        """Run the program for many samples at once; the GIL is released meanwhile.
+        """Run the program for many samples at once; the GIL is released.
 
         Args:
-            threads: Threads that share the samples.
-            **given: As in a call; each array either as there, the same for all samples, or with an axis of the N
-                samples before it. Counts are the same for all samples.
+            threads: Number of threads that share the samples.
+            **given: The arguments of a call; each array is either the same for all samples, or has an axis of the N
+                samples first. Counts are the same for all samples.
 
         Returns:
-            As from a call, each array with an axis of the N samples before it.
+            The results of a call, each array with an axis of the N samples first.
 
         Raises:
-            InputError: As in a call; or no array has an axis of samples, or two have different numbers of them.
+            InputError: As in a call; or no array has an axis of samples, or their numbers of samples differ.
         """
         checked_threads(self.name, threads)
         samples = self._samples(given)
@@ -115,7 +115,7 @@ class Procedure:
         return results | records
 
     def interpret(self, **given: Any) -> Arrays:
-        """Run the program once in plain NumPy, its functions on floats: the reference for what is compiled.
+        """Run the program once in plain NumPy, its functions on floats: the reference for compiled programs.
 
         Arguments and results are those of a call.
         """
@@ -123,13 +123,13 @@ class Procedure:
         return interpret(self.program, counts, arrays)
 
     def bind(self, **inputs: Any) -> "Bound":
-        """The procedure with memory of its own, for a hot loop: see `Bound`.
+        """The procedure with its own memory, for loops that Python runs often: see `Bound`.
 
         Args:
             **inputs: First values of the inputs; zeros for those not given.
 
         Raises:
-            InputError: A value does not fit; or the procedure has sequences or records, which a bound one cannot.
+            InputError: A value does not fit its input; or the procedure has sequences or records.
         """
         if self.program.sequences or self.program.records:
             raise InputError(f"{self.name}: has sequences or records, which need a call instead of bind()")
@@ -174,7 +174,7 @@ class Procedure:
         return array
 
     def _samples(self, given: Mapping[str, Any]) -> int:
-        """The number of samples of a batch, which the first array with such an axis tells."""
+        """The number of samples of a batch, from the first array with an axis of samples."""
         program = self.program
         axes = {name: len(program.variables[name]) for name in program.inputs}
         axes |= {name: 1 + len(program.variables[rows.variable]) for name, rows in program.sequences.items()}
@@ -213,18 +213,18 @@ class _Memory(np.ndarray):
 
 
 class Bound:
-    """A procedure whose variables stay where they are from one run to the next.
+    """A procedure whose variables keep their memory from one run to the next.
 
-    ``bound["q"]`` is the variable q as an array: the same one for good, to read, write in place and keep.
-    ``bound["q"] = values`` writes it. ``bound.run(*counts)`` runs the program once. It makes no arrays, sets no
-    variable to zero, and holds the GIL: for runs of more than milliseconds, call the procedure instead. Variables that
-    the program neither reads nor has as outputs are not written. One thread at a time may use it.
+    ``bound["q"]`` is always the same array, to read and to write in place; ``bound["q"] = values`` writes it.
+    ``bound.run(*counts)`` runs the program once. It makes no arrays, sets no variable to zero, and holds the GIL: for
+    runs of more than milliseconds, call the procedure instead. Variables that are neither read nor outputs are not
+    written. Only one thread at a time may use it.
 
     Args:
         compiled: A program for one sample, without sequences or records.
 
     Attributes:
-        run: Runs the program; takes the counts in the order of `Program.counts`.
+        run: Runs the program; its arguments are the counts in the order of `Program.counts`.
     """
 
     __slots__ = ("_views", "run")
@@ -241,7 +241,7 @@ class Bound:
             self.run = _plain_run(compiled, plain)
 
     def __getitem__(self, variable: str) -> NDArray[np.float64]:
-        """A variable, in place."""
+        """The array of a variable."""
         return self._views[variable]
 
     def __setitem__(self, variable: str, values: ArrayLike) -> None:
@@ -250,7 +250,7 @@ class Bound:
 
 
 def _plain_run(compiled: CompiledProgram, memory: NDArray[np.float64]) -> Callable[..., None]:
-    """``run`` by way of ctypes."""
+    """``run``, called by ctypes."""
     size, count = compiled.frame_size, len(compiled.program.counts)
     words = memory[size : size + count].view(np.int64)
 

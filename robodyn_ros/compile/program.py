@@ -1,6 +1,6 @@
-"""The statements of a procedure, and the check that a program made of them makes sense.
+"""The statements of a procedure, and the checks of a program made of them.
 
-A program works on named variables, arrays of float64 of fixed shapes. Its statements run one after the other.
+A program works on named variables: float64 arrays of fixed shapes. Its statements run one after the other.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import CompileError
 
 RESERVED = ("threads",)
-"""Names that `Procedure.batch` has for its own arguments."""
+"""Names of `Procedure.batch`'s own arguments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Compute:
         return _names(self.outputs)
 
     def results(self, returned: Any) -> tuple[Any, ...]:
-        """What the function returned, one array per output."""
+        """The function's return value as one array per output."""
         if isinstance(self.outputs, str):
             return (returned,)
         names = self.output_names
@@ -61,11 +61,11 @@ class Compute:
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """The statements so many times.
+    """Run statements a number of times.
 
     Attributes:
-        count: How often: a number, or the name of one that is given at run time.
-        statements: What is repeated.
+        count: Number of rounds, or the name of an argument that gives it.
+        statements: The statements of a round.
     """
 
     count: int | str
@@ -81,16 +81,16 @@ class Repeat:
 
 @dataclass(frozen=True, eq=False)
 class RepeatWhile:
-    """The statements once, and again as long as a flag is positive: do ... while (flag > 0 and rounds < most).
+    """Run statements once, and again while a flag is positive: do ... while (flag > 0 and rounds < most).
 
-    In a batch each sample repeats as often as its own flag says: a sample that is done keeps its variables while
-    others go on. A flag that is NaN ends the loop.
+    In a batch each sample follows its own flag: a finished sample keeps its variables while others go on. A NaN flag
+    ends the loop.
 
     Attributes:
         flag: Name of a variable of shape ().
-        most: Greatest number of rounds: a number of 1 or more, or the name of one that is given at run time.
-        statements: What is repeated.
-        at_least: 1: the first round is done whatever the flag is; 0: the flag is looked at before it as well.
+        most: Greatest number of rounds, 1 or more, or the name of an argument that gives it.
+        statements: The statements of a round.
+        at_least: 1: the first round runs whatever the flag is; 0: only if the flag is positive.
     """
 
     flag: str
@@ -124,12 +124,12 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """At the end of each ``every`` rounds of a `Repeat` of the outermost level: the next row of record = variable.
+    """At the end of every so many rounds of a `Repeat` of the outermost level: next row of record = variable.
 
     Attributes:
         variable: Name of a variable.
         record: Name of a result of shape (count of the Repeat // every, *shape of the variable).
-        every: How many rounds a row stands for.
+        every: Number of rounds for each row.
     """
 
     variable: str
@@ -144,12 +144,12 @@ Statement = Compute | Repeat | RepeatWhile | Read | Record
 
 
 class Rows(NamedTuple):
-    """A sequence or a record: the variable whose values are its rows, and how many there are.
+    """A sequence or a record, whose rows are values of a variable.
 
     Attributes:
         variable: Name of the variable.
-        rounds: Rounds of the loop, or the name of their number.
-        every: Rounds for one row.
+        rounds: Rounds of the loop, or the name of the argument that gives them.
+        every: Rounds for each row.
     """
 
     variable: str
@@ -162,8 +162,8 @@ class Program:
 
     Args:
         variables: Shape of each variable, by name.
-        statements: What is done.
-        inputs: Variables whose first values are given; the others begin as zeros.
+        statements: The statements.
+        inputs: Variables whose first values are arguments; the others begin as zeros.
         outputs: Variables whose last values are results.
 
     Raises:
@@ -171,12 +171,12 @@ class Program:
 
     Attributes:
         variables: Shape of each variable, by name.
-        statements: What is done.
-        inputs: Variables whose first values are given.
+        statements: The statements.
+        inputs: Variables whose first values are arguments.
         outputs: Variables whose last values are results.
-        counts: Names of counts that are given at run time.
-        sequences: What `Read` reads, by name.
-        records: What `Record` writes, by name.
+        counts: Names of the arguments that give numbers of rounds.
+        sequences: Arguments of `Read`, by name.
+        records: Results of `Record`, by name.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class Program:
         self._check_names()
 
     def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
-        """What a computation's function returned, one array of objects for each output.
+        """The return value of a computation's function, as one array of objects per output.
 
         Raises:
             CompileError: The shapes are not those of the outputs.
@@ -216,7 +216,7 @@ class Program:
         return arrays
 
     def _check(self, statement: Statement, around: Repeat | RepeatWhile | None, depth: int) -> None:
-        """Check a statement and take note of what it names."""
+        """Check a statement; add its counts, sequences and records."""
         if isinstance(statement, Compute):
             outputs = statement.output_names
             self._known(str(statement), *statement.inputs, *outputs)

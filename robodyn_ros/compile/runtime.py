@@ -65,12 +65,12 @@ def float_type(width: int) -> str:
 
 
 def mangled(width: int) -> str:
-    """How that type is written in the name of an LLVM intrinsic."""
+    """That type in the name of an LLVM intrinsic."""
     return "f64" if width == 1 else f"v{width}f64"
 
 
 def literal(value: float, width: int) -> str:
-    """An LLVM constant, the same in each lane."""
+    """An LLVM constant; the same number in each lane."""
     bits = f"0x{struct.pack('>d', value).hex().upper()}"
     return bits if width == 1 else f"splat (double {bits})"
 

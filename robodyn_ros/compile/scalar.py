@@ -1,8 +1,7 @@
 """Symbolic scalars: numbers whose arithmetic is recorded instead of computed.
 
-Every operation is simplified and looked up before it is recorded, so what a formula does with the zeros and ones of a
-robot's constants, or does twice, never reaches the tape. Constants stay Python floats: arithmetic among them is
-Python's own, and a product with 0.0 is 0.0 again.
+Every operation is simplified and looked up before it is recorded: products with the zeros and ones of a robot's
+constants never reach the tape, and repeated operations reach it once. Constants stay Python floats.
 """
 
 import sys
@@ -18,7 +17,7 @@ Key = tuple[Any, ...]
 
 
 class Recorder:
-    """What has been recorded so far: each distinct operation once, operands before their use."""
+    """The operations of a trace: each distinct one once, after its operands."""
 
     __slots__ = ("scalars", "table")
 
@@ -27,7 +26,7 @@ class Recorder:
         self.table: dict[Key, Scalar] = {}
 
     def record(self, key: Key) -> "Scalar":
-        """The scalar of ``key``: the one recorded before, or a new one."""
+        """The scalar of ``key``; recorded if it is new."""
         found = self.table.get(key)
         if found is None:
             found = Scalar(self, len(self.scalars), key)
@@ -36,7 +35,7 @@ class Recorder:
         return found
 
     def forget(self) -> None:
-        """Let go of everything recorded: it refers back here, and would else wait for the garbage collector."""
+        """Drop all scalars; they refer back to the recorder and would wait for the garbage collector."""
         self.scalars.clear()
         self.table.clear()
 
@@ -70,15 +69,15 @@ class Recorder:
         return self.record((code, *indices))
 
     def constant(self, value: float) -> "Scalar":
-        """The scalar of a constant, for operations that keep one (-0.0 counts as 0.0)."""
+        """The scalar of a constant (-0.0 counts as 0.0)."""
         return self.record((op.CONSTANT, value + 0.0))
 
 
 class Scalar:
     """One traced number.
 
-    Arithmetic with floats and other scalars of the same trace, comparisons (which give a traced 1.0 or 0.0, to be used
-    with `where`), and the methods that NumPy's functions look for on the elements of object arrays.
+    It has arithmetic with floats and scalars of the same trace, comparisons (whose result is a traced 1.0 or 0.0, for
+    `where`), and the methods that NumPy's functions call on the elements of object arrays.
     """
 
     __slots__ = ("index", "key", "recorder")
@@ -228,7 +227,7 @@ class Scalar:
     # -- functions; `_METHODS` adds more of them -----------------------------------------------------------------------
 
     def conjugate(self) -> "Scalar":
-        """This number: it is real."""
+        """The number itself, since it is real."""
         return self
 
     def __abs__(self) -> "Scalar":
@@ -259,7 +258,7 @@ class Scalar:
 
 
 def _as_float(value: Any) -> float | None:
-    """The float that ``value`` is, or None where it is no real number (an array, a scalar)."""
+    """``value`` as a float; None if it is not a real number."""
     if value.__class__ is float:
         return value
     return float(value) if isinstance(value, Real) else None

@@ -1,8 +1,8 @@
-"""In which order and in which pieces a tape is compiled.
+"""The order of a tape's operations, and the pieces into which a long tape is cut.
 
-Sines and cosines are brought together, so that a single sample computes several in one vector. A long tape is cut into
-pieces, each a function of its own, which hand values on through memory: the time LLVM takes grows faster than the
-length of a function, and values that live through thousands of operations would be kept in memory anyhow.
+A single sample computes several sines and cosines in one vector, so the schedule brings them together. Each piece
+becomes a function, and pieces hand values on in spill slots in memory: the compile time of LLVM grows faster than the
+length of a function, and values that live through thousands of operations are kept in memory anyway.
 """
 
 from collections.abc import Iterable
@@ -25,12 +25,12 @@ class Schedule(NamedTuple):
     """The pieces of a tape.
 
     Attributes:
-        pieces: The steps of each.
-        slots: Where in the memory between the pieces a value is kept, by entry; only those that a later piece uses.
-        slot_count: Size of that memory.
-        load_count: How often a piece takes a value from there.
-        sines: Entry that is the sine of an entry, where the tape has one.
-        cosines: The same for the cosine.
+        pieces: The steps of each piece.
+        slots: Spill slot of each entry that a later piece uses.
+        slot_count: Number of spill slots.
+        load_count: How often pieces load a value from a spill slot.
+        sines: The entry that is the sine of an entry.
+        cosines: The entry that is the cosine of an entry.
     """
 
     pieces: list[list[Step]]
@@ -42,10 +42,10 @@ class Schedule(NamedTuple):
 
 
 def schedule(tape: Tape, angles_at_once: int) -> Schedule:
-    """Cut a tape into pieces.
+    """Order a tape's operations and cut it into pieces.
 
     Args:
-        tape: What to compute.
+        tape: The tape.
         angles_at_once: Most entries in a step of sines and cosines.
     """
     codes, operands = tape.codes.tolist(), tape.operands.tolist()
@@ -53,14 +53,14 @@ def schedule(tape: Tape, angles_at_once: int) -> Schedule:
     as_traced = _cut(codes, operands, _steps(codes, operands, stages, range(len(codes)), angles_at_once))
     if len(as_traced.pieces) == 1:
         return as_traced
-    # Formulas written row by row may leave values long unused, which another order avoids; others it makes worse.
+    # Formulas written row by row keep values long unused; depth first avoids that, but makes other formulas worse.
     order = _depth_first(codes, operands, tape.outputs.tolist())
     as_needed = _cut(codes, operands, _steps(codes, operands, stages, order, angles_at_once))
     return min(as_traced, as_needed, key=lambda plan: len(plan.slots) + plan.load_count)
 
 
 def _stages(codes: list[int], operands: list[list[int]]) -> list[int]:
-    """How many sines and cosines lie in a row before each entry, its own included."""
+    """The longest chain of sines and cosines up to each entry, its own included."""
     stages: list[int] = []
     for code, used in zip(codes, operands, strict=True):
         before = max((stages[operand] for operand in used if operand >= 0), default=0) if code > op.CONSTANT else 0
@@ -69,7 +69,7 @@ def _stages(codes: list[int], operands: list[list[int]]) -> list[int]:
 
 
 def _depth_first(codes: list[int], operands: list[list[int]], outputs: list[int]) -> list[int]:
-    """The entries in the order in which the results, one after the other, need them; longest way first."""
+    """The entries in the order in which one result after the other needs them, the longest chain first."""
     height = [0] * len(codes)
     for entry, used in enumerate(operands):
         if codes[entry] > op.CONSTANT:
@@ -93,7 +93,7 @@ def _depth_first(codes: list[int], operands: list[list[int]], outputs: list[int]
 def _steps(
     codes: list[int], operands: list[list[int]], stages: list[int], order: Iterable[int], angles_at_once: int
 ) -> list[Step]:
-    """All that is computed, stage by stage, its sines and cosines first, the rest of a stage in the given order."""
+    """All steps, stage by stage: first its sines and cosines, then the rest in the given order."""
     angles: list[dict[int, None]] = [{} for _ in range(max(stages, default=0) + 1)]
     others: list[list[int]] = [[] for _ in angles]
     for entry in order:
@@ -110,7 +110,7 @@ def _steps(
 
 
 def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Schedule:
-    """The steps in pieces, with places for what these hand on."""
+    """The steps in pieces, with spill slots for the values that pieces hand on."""
     sines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.SIN}
     cosines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.COS}
     size = PIECE if len(steps) > LONGEST else max(1, len(steps))
@@ -136,7 +136,7 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Sche
 
 
 def _slots(piece_count: int, made_in: dict[int, int], last_use: dict[int, int]) -> tuple[dict[int, int], int]:
-    """Places for the values that outlive their piece; a place is used again once its value is not needed any more."""
+    """Spill slots for the values that outlive their piece; a slot is reused after its value's last use."""
     begin: list[list[int]] = [[] for _ in range(piece_count)]
     end: list[list[int]] = [[] for _ in range(piece_count)]
     for entry, piece in made_in.items():

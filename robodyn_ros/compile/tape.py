@@ -1,4 +1,4 @@
-"""A traced function as a straight list of operations, and how a function becomes one."""
+"""A traced function as a straight list of operations, and the tracing of functions."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,16 +14,14 @@ Shape = tuple[int, ...]
 
 
 class Tape:
-    """The operations a function does on its inputs, each after its operands, none superfluous.
-
-    What `trace` makes; its constructor takes the attributes in their order.
+    """The operations of a function on its inputs, each after its operands; `trace` makes tapes.
 
     Attributes:
         inputs: Shape of each input, by name, in the order of the function's arguments.
         output_shape: Shape of the result.
         codes: Operation code of each entry, (m,), see `operations`.
-        operands: Entries each operation reads, (m, 3), -1 where there is none; for an input the position among all
-            input elements in column 0; for a constant the position in ``constants``.
+        operands: Entries that each operation reads, (m, 3), filled up with -1; for an input, column 0 is its position
+            among all input elements; for a constant, its position in ``constants``.
         constants: The constants, (k,).
         outputs: Entry of each element of the result, flattened in C order.
     """
@@ -52,16 +50,16 @@ class Tape:
 
     @property
     def operation_count(self) -> int:
-        """Number of operations that are computed: entries that are neither input nor constant."""
+        """Number of entries that are neither input nor constant."""
         return int(np.count_nonzero(self.codes > op.CONSTANT))
 
     @property
     def inputs_read(self) -> set[int]:
-        """Positions among all input elements of those that the tape reads."""
+        """Positions of the input elements that the tape reads."""
         return set(self.operands[self.codes == op.INPUT, 0].tolist())
 
     def with_outputs(self, elements: Sequence[int]) -> "Tape":
-        """The same with some elements of the result only, and without what only the others need.
+        """A tape for some elements of the result, without the operations that only the others need.
 
         Args:
             elements: Positions in the flattened result.
@@ -70,19 +68,27 @@ class Tape:
             Its result is flat, the elements in their order.
         """
         outputs = self.outputs[list(elements)]
-        live = np.zeros(len(self), dtype=bool)
-        live[outputs] = True
-        computed = self.codes > op.CONSTANT
-        for entry in np.flatnonzero(computed)[::-1].tolist():
-            if live[entry]:
-                live[[operand for operand in self.operands[entry].tolist() if operand >= 0]] = True
-        number = np.cumsum(live) - 1
-        refers = computed[:, None] & (self.operands >= 0)
+        return self._pruned(outputs, outputs.shape)
+
+    def _pruned(self, outputs: np.ndarray, output_shape: Shape) -> "Tape":
+        """A tape with other outputs, without entries that these do not need."""
+        codes, used = self.codes.tolist(), self.operands.tolist()
+        needed = bytearray(len(codes))
+        for entry in outputs.tolist():
+            needed[entry] = 1
+        for entry in range(len(codes) - 1, -1, -1):
+            if needed[entry] and codes[entry] > op.CONSTANT:
+                for operand in used[entry]:
+                    if operand >= 0:
+                        needed[operand] = 1
+        live = np.frombuffer(needed, dtype=bool)
+        number = np.cumsum(live, dtype=np.int32) - 1
+        refers = (self.codes > op.CONSTANT)[:, None] & (self.operands >= 0)
         operands = np.where(refers, number[np.where(refers, self.operands, 0)], self.operands)[live]
-        return Tape(self.inputs, outputs.shape, self.codes[live], operands, self.constants, number[outputs])
+        return Tape(self.inputs, output_shape, self.codes[live], operands, self.constants, number[outputs])
 
     def contracted(self, *, shared: bool) -> "Tape":
-        """The same with each sum of a product and a number as one operation, which compiled code rounds once.
+        """A tape in which each sum of a product and a number is one operation, which compiled code rounds once.
 
         Args:
             shared: Also where the product is needed elsewhere. The same formula is then rounded in the same way
@@ -102,8 +108,7 @@ class Tape:
             difference = op.SUBTRACT_PRODUCT if place else op.MULTIPLY_SUBTRACT
             codes[of] = np.where(self.codes[of] == op.ADD, op.MULTIPLY_ADD, difference)
         tape = Tape(self.inputs, self.output_shape, codes, operands, self.constants, self.outputs)
-        live = tape.with_outputs(range(len(self.outputs)))
-        return Tape(self.inputs, self.output_shape, live.codes, live.operands, live.constants, live.outputs)
+        return tape._pruned(self.outputs, self.output_shape)
 
     def __call__(self, *arrays: Any) -> np.ndarray:
         """Evaluate the tape on floats, or record it on traced values as part of another trace.
@@ -186,16 +191,16 @@ class Tape:
 
 
 def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
-    """Call ``function`` once with symbolic arrays and write down what it does.
+    """Call ``function`` once with symbolic arrays and record its operations.
 
     Args:
         function: Takes one array per input, in this order, and returns an array (or nested lists) of numbers. It must
-            do the same operations whatever the values.
+            do the same operations for all values.
         inputs: Shape of each input, by name.
 
     Returns:
-        The tape of ``function``. A product with a constant 0 is taken for 0, and x - x too: where a result does not
-        depend on an input, it is not NaN when that input is.
+        The tape of ``function``. A product with a constant 0 counts as 0, and so does x - x: a result that does not
+        depend on an input is not NaN when that input is.
 
     Raises:
         CompileError: The function branches on a traced value, stores it as a float, uses a NumPy function that has no
@@ -217,7 +222,7 @@ def _symbols(recorder: Recorder, name: str, shape: Shape) -> np.ndarray:
 
 
 def _traced(function: Callable[..., Any], arrays: list[np.ndarray]) -> np.ndarray:
-    """What ``function`` returns for symbols, as an array of floats and scalars."""
+    """The function's result for symbols, as an array of floats and scalars."""
     name = getattr(function, "__name__", repr(function))
     try:
         result = function(*arrays)
@@ -236,7 +241,7 @@ def _checked_shape(name: str, shape: Any) -> Shape:
 
 
 def _not_traceable(error: Exception) -> str | None:
-    """What went wrong, if it is the tracing that did."""
+    """The reason of an error that tracing caused; None for other errors."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CompileError):
@@ -269,7 +274,7 @@ def _checked_result(name: str, result: Any) -> np.ndarray:
 
 
 def _tape(recorder: Recorder, inputs: Mapping[str, Shape], result: np.ndarray) -> Tape:
-    """Renumber what the result needs; drop the rest."""
+    """The tape of a result: the recorded scalars that it needs."""
     outputs = []
     for element in result.reshape(-1):
         scalar = element if isinstance(element, Scalar) else recorder.constant(element)
@@ -277,38 +282,13 @@ def _tape(recorder: Recorder, inputs: Mapping[str, Shape], result: np.ndarray) -
             raise CompileError(f"{scalar!r} was returned, but belongs to another trace")
         outputs.append(scalar.index)
     keys = [scalar.key for scalar in recorder.scalars]
-    live = bytearray(len(keys))
-    for index in outputs:
-        live[index] = 1
-    for index in range(len(keys) - 1, -1, -1):
-        if live[index] and keys[index][0] > op.CONSTANT:
-            for operand in keys[index][1:]:
-                live[operand] = 1
-
-    number = [-1] * len(keys)
-    codes: list[int] = []
-    operands: list[tuple[int, int, int]] = []
-    constants: list[float] = []
-    for index, key in enumerate(keys):
-        if live[index]:
-            number[index] = len(codes)
-            codes.append(key[0])
-            if key[0] == op.CONSTANT:
-                operands.append((len(constants), -1, -1))
-                constants.append(key[1])
-            elif key[0] == op.INPUT:
-                operands.append((key[1], -1, -1))
-            elif len(key) == 3:
-                operands.append((number[key[1]], number[key[2]], -1))
-            elif len(key) == 2:
-                operands.append((number[key[1]], -1, -1))
-            else:
-                operands.append((number[key[1]], number[key[2]], number[key[3]]))
-    return Tape(
-        {name: tuple(shape) for name, shape in inputs.items()},
-        result.shape,
-        np.array(codes, dtype=np.uint8),
-        np.array(operands, dtype=np.int32).reshape(-1, 3),
-        np.array(constants, dtype=float),
-        np.array([number[index] for index in outputs], dtype=np.int32),
-    )
+    codes = np.array([key[0] for key in keys], dtype=np.uint8)
+    constants = np.array([key[1] for key in keys if key[0] == op.CONSTANT], dtype=float)
+    operands = np.full((len(keys), 3), -1, dtype=np.int32)
+    operands[:, 0] = [0 if key[0] == op.CONSTANT else key[1] for key in keys]
+    operands[codes == op.CONSTANT, 0] = np.arange(len(constants))
+    operands[:, 1] = [key[2] if len(key) > 2 else -1 for key in keys]
+    operands[:, 2] = [key[3] if len(key) > 3 else -1 for key in keys]
+    shapes = {name: tuple(shape) for name, shape in inputs.items()}
+    everything = Tape(shapes, result.shape, codes, operands, constants, np.array(outputs, dtype=np.int32))
+    return everything._pruned(everything.outputs, result.shape)
