@@ -1,13 +1,16 @@
-"""``robodyn swap`` puts another controller in force in a running graph."""
+"""``robodyn swap`` puts another controller in force in a running graph; with ``--watch``, again at every save."""
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
+from typing import Any
 
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.errors import PluginError, RobodynError
 
-REFUSED = 1
+FAILED = 1
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -16,23 +19,74 @@ def add_commands(commands: Subparsers) -> None:
         "swap",
         help="put another controller in force in a running graph",
         description="Put another controller in force while the robot moves, as 'ros2 param set /controller controller "
-        "NAME' does.",
+        "NAME' does. A controller whose file has changed is imported anew.",
     )
     swap.add_argument("controller", help="such as pd or computed_torque, or package.module:Class of your own")
     swap.add_argument("--node", default="/controller", help="name of the controller node (default: %(default)s)")
-    swap.set_defaults(run=run_swap, error_code=REFUSED)
+    swap.add_argument("--watch", action="store_true", help="swap again whenever the controller's file is saved, or one "
+                      "of the same folder that it imports; Ctrl-C ends it")
+    swap.set_defaults(run=run_swap, error_code=FAILED)
 
 
 def run_swap(options: Namespace) -> int:
-    """Swap the controller.
+    """Swap the controller, once or at every save.
 
     Raises:
-        RobodynError: The controller node does not answer, or refuses; the message has its reason.
+        PluginError: The controller node refuses; or, with ``--watch``, the controller has no source file here.
+        RobodynError: The controller node does not answer.
     """
     with ros_required():
         from robodyn_ros.nodes.client.robot_client import RobotClient
 
     with RobotClient("swap", options.node) as client:
+        if options.watch:
+            return watch(client, options.controller)
         client.swap(options.controller)
     print(f"controller '{options.controller}' is in force")
     return 0
+
+
+def watch(client: Any, controller: str) -> int:
+    """Swap now and whenever a source file is saved, and print each outcome, until Ctrl-C.
+
+    Args:
+        client: The connection to the controller node, a `RobotClient`.
+        controller: Name of the controller.
+
+    Raises:
+        PluginError: The controller has no source file here.
+        RobodynError: The controller node does not answer the first time.
+    """
+    from robodyn_ros.commands.plugin_watch import PluginWatch
+    from robodyn_ros.control.registry import controller_source
+
+    plugin, told = PluginWatch(controller_source(controller)), ""
+    try:
+        swap_and_tell(client, controller)
+        while True:
+            files = ", ".join(map(str, plugin.files))
+            if files != told:
+                tell(f"watching {files}; Ctrl-C ends")
+                told = files
+            plugin.wait_for_save()
+            try:
+                swap_and_tell(client, controller)
+            except RobodynError as error:  # the node may come back
+                tell(str(error))
+    except KeyboardInterrupt:
+        print()
+        return 0
+
+
+def swap_and_tell(client: Any, controller: str) -> None:
+    """Swap, and print that the controller is in force or why it was refused."""
+    try:
+        client.swap(controller)
+        tell(f"controller '{controller}' is in force")
+    except PluginError as error:
+        tell(str(error))
+
+
+def tell(text: str) -> None:
+    """Print a line with the time of day."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from functools import reduce
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 
 from robodyn_ros.control.controller import Controller
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS, describe
-from robodyn_ros.control.plugin_source import find_source, has_changed, import_current, plugin_sources
+from robodyn_ros.control.plugin_source import Source, find_source, has_changed, import_current
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.robot import Robot
@@ -97,8 +96,8 @@ def controller_changed(name: str) -> bool:
     return has_changed(_location(name)[0])
 
 
-def controller_files(name: str) -> list[Path]:
-    """Return the source files of a controller: its own, and those of the same folder that it imports.
+def controller_source(name: str) -> Source:
+    """Return where the source of a controller's module is.
 
     Args:
         name: As in `load_controller`. The controller itself is not imported.
@@ -113,7 +112,7 @@ def controller_files(name: str) -> list[Path]:
         raise PluginError(f"controller '{name}' cannot be found: {describe(error)}") from error
     if source is None:
         raise PluginError(f"controller '{name}': there is no source file of module '{module}' on the PYTHONPATH")
-    return [part.file for part in plugin_sources(source)]
+    return source
 
 
 def _location(name: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import pytest
 
 from robodyn_ros import PluginError
 from robodyn_ros.control.plugin_source import find_source, has_changed, import_current, plugin_sources
-from robodyn_ros.control.registry import GROUP, controller_changed, controller_files, load_controller
+from robodyn_ros.control.registry import GROUP, controller_changed, controller_source, load_controller
 
 MODULES = ("edited_plugin", "edited_helper", "edited_package", "edited_package.law", "edited_package.gains")
 
@@ -157,14 +157,15 @@ def test_old_classes_are_freed(folder):
 
 def test_files_of_a_plugin_are_found_without_importing_it(folder):
     edit(folder / "edited_helper.py", "GAIN = 1.0", "import edited_plugin, os, json\nGAIN = 1.0")  # a circle
-    assert controller_files("edited_plugin:Mine") == [folder / "edited_plugin.py", folder / "edited_helper.py"]
+    source = controller_source("edited_plugin:Mine")
+    assert [part.file for part in plugin_sources(source)] == [folder / "edited_plugin.py", folder / "edited_helper.py"]
     assert "edited_plugin" not in sys.modules
     edit(folder / "edited_plugin.py", "class Mine", "class (")
-    assert controller_files("edited_plugin:Mine") == [folder / "edited_plugin.py"]
+    assert list(plugin_sources(source)) == [source]
     with pytest.raises(PluginError, match="no source file of module 'no_such_module' on the PYTHONPATH"):
-        controller_files("no_such_module:Mine")
+        controller_source("no_such_module:Mine")
     with pytest.raises(PluginError, match="no source file of module 'math'"):
-        controller_files("math:Mine")
+        controller_source("math:Mine")
 
 
 def test_modules_without_source_are_imported_once():

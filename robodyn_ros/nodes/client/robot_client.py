@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.runtime import init_ros
 from robodyn_ros.timing import to_nanoseconds, to_seconds
@@ -114,7 +114,8 @@ class RobotClient:
             seconds: Longest wait for the node, and for its answer [s].
 
         Raises:
-            RobodynError: The controller node does not answer or refuses; the message has its reason.
+            PluginError: The controller node refuses; the message has its reason.
+            RobodynError: The controller node does not answer, or the node is of another kind.
         """
         value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
         request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
@@ -122,8 +123,8 @@ class RobotClient:
         if "undeclared" in result.reason:
             raise RobodynError(f"node '{self._controller}' has no parameter 'controller': it is not a controller node")
         if not result.successful:
-            raise RobodynError(f"node '{self._controller}' refused '{controller}'; the controller in force stays: "
-                               f"{result.reason}")
+            raise PluginError(f"node '{self._controller}' refused '{controller}'; the controller in force stays: "
+                              f"{result.reason}")
 
     def follow(self, joint_names: Sequence[str], times: Array, positions: Array, seconds: float = 5.0) -> None:
         """Send a joint trajectory that starts on arrival.

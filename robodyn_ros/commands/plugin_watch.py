@@ -1,0 +1,60 @@
+"""Waits until a source file of a plugin is saved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from robodyn_ros.control.plugin_source import Source, plugin_sources
+
+POLL_SECONDS = 0.1
+
+Stamp = tuple[int, int, int]
+
+
+class PluginWatch:
+    """Looks at the source files of a plugin at short intervals.
+
+    Files are compared by time, size and number of the file, so that an editor which writes another file and renames it
+    is noticed like one that writes in place.
+
+    Args:
+        source: The plugin's module.
+        sleep: Called with the time until the next look [s].
+    """
+
+    def __init__(self, source: Source, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._source, self._sleep = source, sleep
+        self._seen = self._look()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are watched: the module's, and those of the same folder that it imports."""
+        return list(self._seen)
+
+    def wait_for_save(self) -> None:
+        """Return once a file differs from the last call, and no file changed between two looks.
+
+        A module's file that is missing for a moment is waited for.
+        """
+        last = self._seen
+        while True:
+            self._sleep(POLL_SECONDS)
+            now = self._look()
+            if now == last and now != self._seen and now.get(self._source.file) is not None:
+                self._seen = now
+                return
+            last = now
+
+    def _look(self) -> dict[Path, Stamp | None]:
+        return {part.file: _stamp(part.file) for part in plugin_sources(self._source)}
+
+
+def _stamp(file: Path) -> Stamp | None:
+    """Time [ns], size and number of a file; None if there is none."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
