@@ -43,7 +43,6 @@ def test_neighbours_share_what_they_compute():
     program = traced(SINE, SHIFTED)
     (tape,) = program.tapes.values()
     assert angle_count(tape) == 2
-    assert tape.operation_count == 2 + 2 + 2
     (statement,) = program.statements
     assert (statement.inputs, statement.output_names) == (("x",), ("s", "y", "x"))
     agree([SINE, SHIFTED])
@@ -101,7 +100,7 @@ def test_what_nobody_reads_is_not_computed():
     before, within = program.results.values()
     assert before == [("y", 0), ("flag", 0), ("row", 0)]
     assert within == [("x", 0), ("x", 1), ("flag", 0)]
-    assert [tape.operation_count for tape in program.tapes.values()] == [3, 3]
+    assert not any(operations.EXP in tape.codes for tape in program.tapes.values())
     procedure = compile_procedure(variables, statements, ["x"], ["x"])
     x = np.array([[0.3, 0.4]] * 9)
     batch, single = procedure.batch(x=x, n=4), procedure(x=x[0], n=4)
