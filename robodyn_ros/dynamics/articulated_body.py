@@ -10,7 +10,7 @@ import numpy as np
 
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel, skew
 from robodyn_ros.dynamics.link_wrenches import add_exerted_wrenches
-from robodyn_ros.dynamics.moments import Composite, mirrored
+from robodyn_ros.dynamics.moments import SpatialInertia, mirrored
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
@@ -46,7 +46,7 @@ class ArticulatedInertia(NamedTuple):
     mass: Array
 
     @classmethod
-    def of(cls, body: Composite) -> ArticulatedInertia:
+    def from_body(cls, body: SpatialInertia) -> ArticulatedInertia:
         """A rigid body."""
         return cls(body.rotational, skew(body.first), body.mass * np.eye(3))
 
@@ -139,7 +139,7 @@ def articulated_body_forward_dynamics(
         twist = relative if joint.parent < 0 else twist_in_child(pose, twists[joint.parent]) + relative
         twists.append(twist)
         drifts.append(lie_bracket(twist, relative))
-        inertias.append(ArticulatedInertia.of(Composite.of(joint.inertia)))
+        inertias.append(ArticulatedInertia.from_body(SpatialInertia.from_inertia(joint.inertia)))
         needed.append(_wrench_of_velocity(joint.inertia, twist))
     add_exerted_wrenches(model, needed, exerted)
 

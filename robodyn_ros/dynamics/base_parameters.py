@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array, Joint, RobotModel
-from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.dynamics.moments import SpatialInertia
 
 
-def regrouped_bodies(model: RobotModel) -> list[Composite]:
+def regrouped_bodies(model: RobotModel) -> list[SpatialInertia]:
     """Bodies of which the joints feel the same as of the links'.
 
     Args:
@@ -28,19 +28,19 @@ def regrouped_bodies(model: RobotModel) -> list[Composite]:
     Returns:
         Each in its link's frame, in the order of ``model.joints``.
     """
-    bodies = [Composite.of(joint.inertia) for joint in model.joints]
+    bodies = [SpatialInertia.from_inertia(joint.inertia) for joint in model.joints]
     for index in reversed(range(len(bodies))):
         joint, body = model.joints[index], bodies[index]
         mass, first, second = _unmoved(joint, body)
-        bodies[index] = Composite.of_moments(body.mass - mass, body.first - first, body.second - second)
+        bodies[index] = SpatialInertia.from_moments(body.mass - mass, body.first - first, body.second - second)
         if joint.parent >= 0:
             # The joint's own displacement does not matter, which is what makes it the unmoved part.
-            unmoved = Composite.of_moments(mass, first, second).in_parent(joint.pose_parent_link)
+            unmoved = SpatialInertia.from_moments(mass, first, second).in_parent(joint.pose_parent_link)
             bodies[joint.parent] = bodies[joint.parent].joined(unmoved)
     return bodies
 
 
-def _unmoved(joint: Joint, body: Composite) -> tuple[float, Array, Array]:
+def _unmoved(joint: Joint, body: SpatialInertia) -> tuple[float, Array, Array]:
     """Mass, first and second moments of the part of a body that stays in the parent's frame when the joint moves."""
     if joint.kind == "prismatic":
         return 0.0, np.zeros(3), body.second

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from robodyn_ros.description.model import Array, RobotModel, skew
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
-from robodyn_ros.dynamics.moments import Composite, trace_minus
+from robodyn_ros.dynamics.moments import SpatialInertia, trace_minus
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_parent
@@ -24,12 +24,12 @@ class CompositeMotion(NamedTuple):
         turning: K = -sum m [r][r'], shape (3, 3) [kg m^2/s].
     """
 
-    inertia: Composite
+    inertia: SpatialInertia
     linear: Array
     turning: Array
 
     @classmethod
-    def of(cls, inertia: Composite, twist: Array) -> CompositeMotion:
+    def from_twist(cls, inertia: SpatialInertia, twist: Array) -> CompositeMotion:
         """Of a rigid body that moves with a twist: r' = v + w × r."""
         omega, v = twist[:3], twist[3:]
         flow = np.outer(v, inertia.first) + skew(omega) @ inertia.second  # sum m r' r^T
@@ -64,7 +64,7 @@ class JointMotion(NamedTuple):
     axis: Array
     rate: Array
     twist: Array
-    link: Composite
+    link: SpatialInertia
     body: CompositeMotion
 
 
@@ -89,7 +89,8 @@ def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
         axis = joint.multiplier * twist_in_parent(pose, joint_twist(joint))
         twist = axis * v[joint.dof] + (motions[joint.parent].twist if joint.parent >= 0 else np.zeros(6))
         link = body.in_parent(pose)
-        motions.append(JointMotion(axis, lie_bracket(twist, axis), twist, link, CompositeMotion.of(link, twist)))
+        body_motion = CompositeMotion.from_twist(link, twist)
+        motions.append(JointMotion(axis, lie_bracket(twist, axis), twist, link, body_motion))
     for index in reversed(range(len(joints))):
         parent = joints[index].parent
         if parent >= 0:

@@ -14,7 +14,7 @@ from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass
 from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import path_to
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.twists import ad_transpose, cross, lie_bracket
 
 
@@ -81,7 +81,7 @@ def forward_dynamics_derivatives(
     coriolis, mass = coriolis_of(model, motions, kind), _mass_of(model, motions, kind)
     base_acceleration = _base_acceleration(model, q)
     for link, wrench in applied:
-        tau = tau + geometric_jacobian(model, q, link).T @ wrench
+        tau = tau + twist_jacobian(model, q, link).T @ wrench
     a = solve_mass(mass, tau - coriolis @ v - _gravity_of(model, motions, base_acceleration, kind))
     by_position = _effort_by_position(model, motions, base_acceleration, v, a, kind)
     for link, wrench in applied:
@@ -134,7 +134,7 @@ def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: s
     Raises:
         InputError: No link has that name.
     """
-    return derivative_at(lambda position, constant: geometric_jacobian(model, position, link).T @ constant, (q, wrench))
+    return derivative_at(lambda position, constant: twist_jacobian(model, position, link).T @ constant, (q, wrench))
 
 
 def _base_acceleration(model: RobotModel, q: Array) -> Array:
@@ -214,7 +214,7 @@ def _wrenches(model: RobotModel, motions: list[JointMotion], accelerations: list
     for motion, acceleration in zip(motions, accelerations, strict=True):
         omega, velocity = motion.twist[:3], motion.twist[3:]
         origin = acceleration[3:] + cross(omega, velocity)  # of the point of the link that is at the frame's
-        wrenches.append(PointAccelerations.of(omega, acceleration[:3], origin).wrench(motion.link))
+        wrenches.append(PointAccelerations.from_motion(omega, acceleration[:3], origin).wrench(motion.link))
     for index in reversed(range(len(wrenches))):
         parent = model.joints[index].parent
         if parent >= 0:

@@ -10,7 +10,7 @@ from robodyn_ros.description.model import Array, Inertia, skew
 from robodyn_ros.kinematics.twists import cross
 
 
-class Composite(NamedTuple):
+class SpatialInertia(NamedTuple):
     """Inertia of a rigid body as its moments of mass, which add up where bodies are joined.
 
     Ten numbers where the spatial inertia G = [[I, [h]], [-[h], m 1]] has 36.
@@ -26,12 +26,12 @@ class Composite(NamedTuple):
     rotational: Array
 
     @classmethod
-    def of(cls, inertia: Inertia) -> Composite:
+    def from_inertia(cls, inertia: Inertia) -> SpatialInertia:
         """The moments of a body from its centre of mass and its inertia there."""
         return cls(inertia.mass, inertia.mass * inertia.com, inertia.rotational_about_origin)
 
     @classmethod
-    def of_moments(cls, mass: float, first: Array, second: Array) -> Composite:
+    def from_moments(cls, mass: float, first: Array, second: Array) -> SpatialInertia:
         """A body from its second moments, I = tr(S) 1 - S, [Yamamoto] (3.17)."""
         return cls(mass, first, trace_minus(second))
 
@@ -39,17 +39,17 @@ class Composite(NamedTuple):
     def second(self) -> Array:
         """Second moments, S = sum m_k r_k r_k^T = tr(I) / 2 - I, shape (3, 3) [kg m^2]: [Yamamoto] (3.11).
 
-        What was 0 in ``of_moments`` is 0 again, without rounding.
+        What was 0 in ``from_moments`` is 0 again, without rounding.
         """
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.rotational
         x, y, z = 0.5 * ((yy + zz) - xx), 0.5 * ((xx + zz) - yy), 0.5 * ((xx + yy) - zz)
         return np.array([[x, -xy, -xz], [-xy, y, -yz], [-xz, -yz, z]])
 
-    def joined(self, other: Composite) -> Composite:
+    def joined(self, other: SpatialInertia) -> SpatialInertia:
         """Both bodies as one; given in the same frame."""
-        return Composite(self.mass + other.mass, self.first + other.first, self.rotational + other.rotational)
+        return SpatialInertia(self.mass + other.mass, self.first + other.first, self.rotational + other.rotational)
 
-    def in_parent(self, pose_parent_child: Array) -> Composite:
+    def in_parent(self, pose_parent_child: Array) -> SpatialInertia:
         """The same body in the parent's frame: Ad_{T^-1}^T G Ad_{T^-1}, [Featherstone] 2.13.
 
         Args:
@@ -60,7 +60,7 @@ class Composite(NamedTuple):
         # With I = sum m_k [r_k]^T [r_k] and r_k = p + R s_k, in p and the rotated first moment.
         bracket, bracket_first = skew(position), skew(first)
         steiner = bracket @ bracket_first + bracket_first @ bracket + self.mass * (bracket @ bracket)
-        return Composite(
+        return SpatialInertia(
             self.mass,
             first + self.mass * position,
             mirrored(rotation @ self.rotational @ rotation.T - steiner),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.description.model import Array, Inertia, RobotModel, skew
-from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
@@ -33,7 +33,7 @@ def inertial_parameters(model: RobotModel) -> Array:
     Returns:
         Shape (10 * number of moving links,).
     """
-    bodies = [Composite.of(joint.inertia) for joint in model.joints]
+    bodies = [SpatialInertia.from_inertia(joint.inertia) for joint in model.joints]
     return np.concatenate([[body.mass, *body.first, *body.rotational[_UPPER]] for body in bodies])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from robodyn_ros.description.model import Array, Joint, RobotModel, skew
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.link_wrenches import add_exerted_wrenches, joint_efforts
-from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import cross
@@ -50,7 +50,7 @@ def inverse_dynamics(
         InputError: An array has another shape; or no link has a name of ``exerted``.
     """
     poses = joint_poses(model, q)
-    base = PointAccelerations.of(np.zeros(3), np.zeros(3), -model.gravity)
+    base = PointAccelerations.from_motion(np.zeros(3), np.zeros(3), -model.gravity)
     links: list[PointAccelerations] = []
     wrenches_passed_on: list[Array] = []
     for joint, pose, body in zip(model.joints, poses, regrouped_bodies(model), strict=True):
@@ -108,7 +108,7 @@ class PointAccelerations(NamedTuple):
     gradient: Array
 
     @classmethod
-    def of(cls, omega: Array, omega_dot: Array, origin: Array) -> PointAccelerations:
+    def from_motion(cls, omega: Array, omega_dot: Array, origin: Array) -> PointAccelerations:
         """From how the body turns, and how the frame's origin accelerates."""
         return cls(omega, omega_dot, origin, skew(omega_dot) + skew(omega) @ skew(omega))
 
@@ -116,7 +116,7 @@ class PointAccelerations(NamedTuple):
         """(4.28), (4.35): w' × r + w × (w × r) and the origin's."""
         return self.origin + self.gradient @ point
 
-    def wrench(self, body: Composite) -> Array:
+    def wrench(self, body: SpatialInertia) -> Array:
         """What gives the body these accelerations: (moment, force) about the frame's origin, shape (6,) [N m, N]."""
         force = body.mass * self.origin + self.gradient @ body.first
         # The skew-symmetric part of U S, S being symmetric, takes 15 products instead of 18.
@@ -139,5 +139,5 @@ def _link_accelerations(
     omega, omega_dot = to_own_axes @ before.omega, to_own_axes @ before.omega_dot
     origin = to_own_axes @ before.at(pose[:3, 3])
     if joint.kind == "prismatic":
-        return PointAccelerations.of(omega, omega_dot, origin + 2.0 * cross(omega, along) + along_dot)
-    return PointAccelerations.of(omega + along, omega_dot + cross(omega, along) + along_dot, origin)
+        return PointAccelerations.from_motion(omega, omega_dot, origin + 2.0 * cross(omega, along) + along_dot)
+    return PointAccelerations.from_motion(omega + along, omega_dot + cross(omega, along) + along_dot, origin)

@@ -9,7 +9,7 @@ from robodyn_ros.kinematics.forward import joint_poses, joint_twist, link_poses,
 from robodyn_ros.kinematics.twists import adjoint, cross, inverse_pose
 
 
-def geometric_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
+def twist_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
     """Jacobian of a link's angular velocity and of its origin's linear velocity, both in base axes.
 
     J_omega of [Yamamoto] (1.37), written down column by column instead of by differentiation: a revolute joint about

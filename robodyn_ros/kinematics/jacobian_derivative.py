@@ -11,7 +11,7 @@ from robodyn_ros.kinematics.twists import cross
 
 
 @checks_joint_arrays
-def geometric_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str | None = None) -> Array:
+def twist_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str | None = None) -> Array:
     """J_omega' of a link's angular velocity and of its origin's linear velocity, both in base axes.
 
     The columns of the Jacobian, z_j and z_j x (p - p_j), differentiated: the axis turns with its link,

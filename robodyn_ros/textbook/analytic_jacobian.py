@@ -16,7 +16,7 @@ from robodyn_ros.checks import as_array, as_floats
 from robodyn_ros.textbook.euler_angles import ZYZ, EulerConvention
 
 
-def hand_coordinates(pose: ArrayLike, convention: EulerConvention = ZYZ) -> NDArray[np.float64]:
+def tip_coordinates(pose: ArrayLike, convention: EulerConvention = ZYZ) -> NDArray[np.float64]:
     """The hand's r = f(q) = (position, angles), shape (6,) [m, rad], of its pose. [Yamamoto] (1.20), before (1.36).
 
     Of the two sets of angles it is the first.

@@ -70,22 +70,22 @@ class StackedDynamics(NamedTuple):
         a = as_array(a, self.A.shape[1:], "a")
         return self.L @ (self.A @ a - self.ad_joints(v) @ self.Gamma @ self.twists(v) + self.V_base_dot)
 
-    def wrenches(self, v: Array, a: Array, wrench_tip: Array | None = None) -> Array:
+    def wrenches(self, v: Array, a: Array, exerted_tip: Array | None = None) -> Array:
         """F = L^T (G V' - [ad_V]^T G V + F_tip) of all links, shape (6m,), (9.79), solving (9.74)."""
         twists = self.twists(v)
         own = self.G @ self.accelerations(v, a) - self.ad_links(v).T @ self.G @ twists
-        return self.L.T @ (own if wrench_tip is None else own + self.tip @ wrench_tip)
+        return self.L.T @ (own if exerted_tip is None else own + self.tip @ exerted_tip)
 
-    def efforts(self, v: Array, a: Array, wrench_tip: Array | None = None) -> Array:
+    def efforts(self, v: Array, a: Array, exerted_tip: Array | None = None) -> Array:
         """Efforts tau = A^T F, shape (n,), (9.75), (9.80); equally (9.81).
 
         Args:
             v: Joint velocities, shape (n,) [rad/s or m/s].
             a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-            wrench_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
+            exerted_tip: F_tip = (moment, force) that the tip link exerts on the environment, in the tip link's frame,
                 shape (6,) [N m, N]; None for none.
         """
-        return self.A.T @ self.wrenches(v, a, wrench_tip)
+        return self.A.T @ self.wrenches(v, a, exerted_tip)
 
     def mass_matrix(self) -> Array:
         """M = A^T L^T G L A, shape (n, n), (9.82)."""

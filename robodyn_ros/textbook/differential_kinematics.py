@@ -18,7 +18,7 @@ SINGULAR = 1e-10
 """Smallest ratio of least to greatest singular value for which a Jacobian counts as regular."""
 
 
-def hand_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+def tip_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     """The hand's velocity r' = J q', shape (m,). [Yamamoto] 1.15, (1.36), (1.37).
 
     Args:
@@ -32,7 +32,7 @@ def hand_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     return jacobian @ as_array(v, (jacobian.shape[1],), "v")
 
 
-def hand_acceleration(jacobian: ArrayLike, jacobian_derivative: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
+def tip_acceleration(jacobian: ArrayLike, jacobian_derivative: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
     """The hand's acceleration r'' = J q'' + J' q', shape (m,). [Yamamoto] 1.15.
 
     Args:
@@ -46,10 +46,10 @@ def hand_acceleration(jacobian: ArrayLike, jacobian_derivative: ArrayLike, v: Ar
     """
     jacobian = as_array(jacobian, (None, None), "jacobian")
     derivative = as_array(jacobian_derivative, jacobian.shape, "jacobian_derivative")
-    return hand_velocity(jacobian, a) + hand_velocity(derivative, v)
+    return tip_velocity(jacobian, a) + tip_velocity(derivative, v)
 
 
-def joint_velocity(jacobian: ArrayLike, hand_velocity: ArrayLike) -> NDArray[np.float64]:
+def joint_velocity(jacobian: ArrayLike, tip_velocity: ArrayLike) -> NDArray[np.float64]:
     """Joint velocities q' = J^-1 r', shape (n,) [rad/s or m/s]. [Yamamoto] 1.15, (1.22).
 
     With more joints than rows it is the least of the velocities that do it. With fewer joints than rows it is what
@@ -57,13 +57,13 @@ def joint_velocity(jacobian: ArrayLike, hand_velocity: ArrayLike) -> NDArray[np.
 
     Args:
         jacobian: J, shape (m, n), floats.
-        hand_velocity: r', shape (m,).
+        tip_velocity: r', shape (m,).
 
     Raises:
         InputError: A shape differs, or the Jacobian is singular.
     """
     jacobian = as_floats(jacobian, (None, None), "jacobian")
-    target = as_floats(hand_velocity, (jacobian.shape[0],), "hand_velocity")
+    target = as_floats(tip_velocity, (jacobian.shape[0],), "tip_velocity")
     u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
     if s[-1] <= SINGULAR * s[0]:
         raise InputError(
@@ -75,20 +75,20 @@ def joint_velocity(jacobian: ArrayLike, hand_velocity: ArrayLike) -> NDArray[np.
 
 
 def joint_acceleration(
-    jacobian: ArrayLike, jacobian_derivative: ArrayLike, hand_velocity: ArrayLike, hand_acceleration: ArrayLike
+    jacobian: ArrayLike, jacobian_derivative: ArrayLike, tip_velocity: ArrayLike, tip_acceleration: ArrayLike
 ) -> NDArray[np.float64]:
     """Joint accelerations q'' = J^-1 (r'' - J' J^-1 r'), shape (n,) [rad/s^2 or m/s^2]. [Yamamoto] 1.15.
 
     Args:
         jacobian: J, shape (m, n), floats.
         jacobian_derivative: Its time derivative J', shape (m, n).
-        hand_velocity: r', shape (m,).
-        hand_acceleration: r'', shape (m,).
+        tip_velocity: r', shape (m,).
+        tip_acceleration: r'', shape (m,).
 
     Raises:
         InputError: A shape differs, or the Jacobian is singular.
     """
     jacobian = as_floats(jacobian, (None, None), "jacobian")
     derivative = as_floats(jacobian_derivative, jacobian.shape, "jacobian_derivative")
-    target = as_floats(hand_acceleration, (jacobian.shape[0],), "hand_acceleration")
-    return joint_velocity(jacobian, target - derivative @ joint_velocity(jacobian, hand_velocity))
+    target = as_floats(tip_acceleration, (jacobian.shape[0],), "tip_acceleration")
+    return joint_velocity(jacobian, target - derivative @ joint_velocity(jacobian, tip_velocity))

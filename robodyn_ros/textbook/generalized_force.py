@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodyn_ros.checks import as_array
 from robodyn_ros.compile import sign
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.textbook import newton_euler
 
 
@@ -32,7 +32,7 @@ def generalized_force(model: RobotModel, q: Array, v: Array, tau: Array, wrench_
     q, v, tau = (as_array(array, (model.n,), name) for name, array in (("q", q), ("v", v), ("tau", tau)))
     force = tau - model.damping * v - model.friction * sign(v)
     if wrench_base is not None:
-        force = force - geometric_jacobian(model, q).T @ as_array(wrench_base, (6,), "wrench_base")
+        force = force - twist_jacobian(model, q).T @ as_array(wrench_base, (6,), "wrench_base")
     return force
 
 

@@ -29,7 +29,7 @@ class MotorStateSpace(NamedTuple):
     B: NDArray[np.float64]
 
     @classmethod
-    def of(cls, motor: DCMotor, load_inertia: ArrayLike = 0.0, load_damping: ArrayLike = 0.0) -> Self:
+    def from_motor(cls, motor: DCMotor, load_inertia: ArrayLike = 0.0, load_damping: ArrayLike = 0.0) -> Self:
         """From the figures of motors, all with inductance or all without: [Yamamoto] (6.1) to (6.4).
 
         Args:

@@ -1,6 +1,6 @@
 """Forces at the hand and efforts at the joints in equilibrium ([Yamamoto] chapter 2).
 
-A wrench is here (force, moment), linear part first, as the book's m and the robot's ``wrench_tip`` have it.
+A wrench is here (force, moment), linear part first, as in the book's m and the public ``wrench_tip``.
 
 Which way: with the book's sign in (2.1) the efforts are those that the wrench *causes* when it acts on the hand,
 equally those by which the hand exerts the wrench on its surroundings. The motors hold the robot still under a wrench
@@ -86,8 +86,8 @@ def wrench_transform(rotation_a_b: ArrayLike, origin_a_b: ArrayLike) -> NDArray[
     return np.block([[rotation, np.zeros((3, 3))], [skew(origin) @ rotation, rotation]])
 
 
-def static_efforts_of_hand_wrench(
-    jacobian: ArrayLike, pose_base_hand: ArrayLike, wrench_hand: ArrayLike
+def static_efforts_of_tip_wrench(
+    jacobian: ArrayLike, pose_base_tip: ArrayLike, wrench_in_tip_axes: ArrayLike
 ) -> NDArray[Any]:
     """Joint efforts, shape (n,) [N m or N], of a wrench given in the hand's own frame. [Yamamoto] (2.7), corrected.
 
@@ -96,12 +96,12 @@ def static_efforts_of_hand_wrench(
 
     Args:
         jacobian: Geometric Jacobian of the hand, shape (6, n), linear rows first, base axes.
-        pose_base_hand: Pose of the hand in the base frame, shape (4, 4).
-        wrench_hand: (force, moment about the hand's origin), hand axes, shape (6,) [N, N m].
+        pose_base_tip: Pose of the hand in the base frame, shape (4, 4).
+        wrench_in_tip_axes: (force, moment about the hand's origin), hand axes, shape (6,) [N, N m].
 
     Raises:
         InputError: A shape differs.
     """
-    pose = as_array(pose_base_hand, (4, 4), "pose_base_hand")
-    wrench = wrench_transform(pose[:3, :3], np.zeros(3)) @ as_array(wrench_hand, (6,), "wrench_hand")
+    pose = as_array(pose_base_tip, (4, 4), "pose_base_tip")
+    wrench = wrench_transform(pose[:3, :3], np.zeros(3)) @ as_array(wrench_in_tip_axes, (6,), "wrench_in_tip_axes")
     return static_efforts(jacobian, wrench)

@@ -9,7 +9,7 @@ from random_robots import urdf_robots
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.base_parameters import regrouped_bodies
 from robodyn_ros.dynamics.energy import kinetic_energy
-from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.link_motions import link_motions
 
@@ -44,7 +44,7 @@ def test_what_is_unmoved_is_gone(urdf, seed):
         if joint.kind == "prismatic":
             np.testing.assert_array_equal(body.rotational, 0.0)
             continue
-        size = np.max(np.abs(Composite.of(joint.inertia).first)) + 1e-3
+        size = np.max(np.abs(SpatialInertia.from_inertia(joint.inertia).first)) + 1e-3
         assert body.mass == 0.0
         assert abs(joint.axis @ body.first) < 1e-12 * size
 

@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.derivatives import (
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
 
@@ -100,7 +100,7 @@ def test_a_wrench_that_keeps_its_base_axes(urdf, seed):
     (q,) = random_state(robot, seed, 1)
     wrench = np.random.default_rng(seed).normal(size=6)
     link = sorted(robot.frames)[seed % len(robot.frames)]
-    expected = differences(lambda x: geometric_jacobian(robot, x, link).T @ wrench, q)
+    expected = differences(lambda x: twist_jacobian(robot, x, link).T @ wrench, q)
     np.testing.assert_allclose(wrench_effort_derivative(robot, q, wrench, link), expected, rtol=1e-7, atol=1e-7)
 
 

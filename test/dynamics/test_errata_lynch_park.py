@@ -11,7 +11,7 @@ from robodyn_ros.description.model import Inertia
 from robodyn_ros.dynamics.energy import kinetic_energy
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.kinematics.forward import forward_kinematics, joint_poses, joint_twist, link_poses
-from robodyn_ros.kinematics.jacobian import body_jacobians, geometric_jacobian
+from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
 from robodyn_ros.kinematics.twists import exponential, lie_bracket, twist_in_child, twist_in_parent
 from robodyn_ros.textbook.newton_euler import gravity, inverse_dynamics
 
@@ -141,7 +141,7 @@ def test_9_81_and_get_joint_accel_the_tip_wrench_is_what_the_robot_exerts(robot)
     applied = np.array([0.0, 0.0, 0.0, *(2.5 * robot.gravity)])  # to the robot, base axes
     in_tip_axes = np.kron(np.eye(2), forward_kinematics(robot, q)[:3, :3].T) @ applied
     exerted, opposite = {robot.tip_link: -in_tip_axes}, {robot.tip_link: in_tip_axes}
-    jacobian = geometric_jacobian(robot, q)
+    jacobian = twist_jacobian(robot, q)
     # (9.81), and the recursion with F_tip = what the robot exerts on the weight.
     np.testing.assert_allclose(gravity(robot, q) + jacobian.T @ -applied, loaded, atol=1e-9)
     np.testing.assert_allclose(inverse_dynamics(robot, q, zero, zero, exerted), loaded, atol=1e-9)

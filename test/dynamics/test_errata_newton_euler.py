@@ -9,7 +9,7 @@ from robodyn_ros.description.model import skew
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, link_poses
-from robodyn_ros.kinematics.jacobian import body_jacobians, geometric_jacobian
+from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose
 from robodyn_ros.textbook.closed_form import stacked_dynamics
 from robodyn_ros.textbook.link_frame_newton_euler import PointMotion, link_frame_inverse_dynamics
@@ -110,7 +110,7 @@ def test_printed_axis_of_4_18_is_that_of_the_link_before():
     with pytest.warns(match="inertia"):
         robot = load_dh([DHRow(0.0, 0.0, 0.0, 0.0), DHRow(0.3, np.pi / 2, 0.2, 0.0, kind="prismatic")])
     q, v = np.array([[0.4, 0.3], [0.7, -0.5]])
-    velocity = geometric_jacobian(robot, q, robot.joints[1].link)[3:] @ v
+    velocity = twist_jacobian(robot, q, robot.joints[1].link)[3:] @ v
     first, second = link_poses(robot, q)
     carried = np.cross(first[:3, 2] * v[0], second[:3, 3] - first[:3, 3])
     np.testing.assert_allclose(carried + second[:3, 2] * v[1], velocity, atol=1e-12)
@@ -141,6 +141,6 @@ def test_sign_of_the_force_of_step_2_it_is_exerted_by_the_hand(robot):
     force = np.array([10.0, -20.0, 30.0])  # added to the hand, base axes
     frame = robot.frame(robot.tip_link)
     in_hand = (link_poses(robot, q)[frame.joint] @ frame.pose_link_frame)[:3, :3].T @ force
-    truth = gravity(robot, q) - geometric_jacobian(robot, q)[3:].T @ force
+    truth = gravity(robot, q) - twist_jacobian(robot, q)[3:].T @ force
     np.testing.assert_allclose(link_frame_inverse_dynamics(robot, q, zero, zero, force_tip=-in_hand), truth, atol=1e-9)
     assert differ(link_frame_inverse_dynamics(robot, q, zero, zero, force_tip=in_hand), truth)

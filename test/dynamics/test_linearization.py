@@ -63,7 +63,7 @@ def test_a_small_swing_about_the_hanging_position():
 
 
 def test_batches_keep_their_leading_axis():
-    linear = Linearization.of(np.arange(2 * 3 * 9.0).reshape(2, 3, 3, 3))
+    linear = Linearization.from_derivatives(np.arange(2 * 3 * 9.0).reshape(2, 3, 3, 3))
     assert linear.A.shape == (2, 6, 6)
     assert linear.B.shape == (2, 6, 3)
     np.testing.assert_array_equal(linear.A[1, :3], np.eye(6)[3:])

@@ -4,13 +4,13 @@ from hypothesis import strategies as st
 from pin_reference import SEEDS, PinReference, random_state
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics.moments import Composite, mirrored, trace_minus
+from robodyn_ros.dynamics.moments import SpatialInertia, mirrored, trace_minus
 from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.twists import adjoint, inverse_pose
 from robodyn_ros.textbook.lagrange_traces import pseudo_inertia_matrix
 
 ARM6 = PinReference("arm6").robot
-BODIES = [Composite.of(joint.inertia) for joint in ARM6.joints]
+BODIES = [SpatialInertia.from_inertia(joint.inertia) for joint in ARM6.joints]
 
 
 def test_moments_in_the_parents_frame_are_the_spatial_inertia_there():
@@ -19,7 +19,7 @@ def test_moments_in_the_parents_frame_are_the_spatial_inertia_there():
     for joint, pose in zip(robot.joints, joint_poses(robot, q), strict=True):
         change = adjoint(inverse_pose(pose))
         expected = change.T @ joint.inertia.spatial() @ change
-        moved = Composite.of(joint.inertia).in_parent(pose)
+        moved = SpatialInertia.from_inertia(joint.inertia).in_parent(pose)
         columns = [moved.momentum(unit) for unit in np.eye(6)]
         np.testing.assert_allclose(np.transpose(columns), expected, atol=1e-12)
 
@@ -38,7 +38,7 @@ def test_moments_that_are_zero_are_so_without_rounding(seed, order):
     first, *rows = np.random.default_rng(seed).normal(size=(4, 3))
     second = np.array(rows) + np.transpose(rows)
     second[order[0], order[0]] = second[order[1], order[2]] = second[order[2], order[1]] = 0.0
-    body = Composite.of_moments(2.0, first, second)
+    body = SpatialInertia.from_moments(2.0, first, second)
     np.testing.assert_allclose(body.second, second, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(body.second == 0.0, second == 0.0)
 

@@ -10,7 +10,7 @@ from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS, InlineDynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.textbook import formulas as textbook_formulas
 from robodyn_ros.textbook import newton_euler
 
@@ -18,7 +18,7 @@ from robodyn_ros.textbook import newton_euler
 def test_linear_rows_of_the_jacobian_come_first():
     robot = PinReference("arm6").robot
     (q,) = random_state(robot, 1, 1)
-    book = geometric_jacobian(robot, q, "tool0")
+    book = twist_jacobian(robot, q, "tool0")
     np.testing.assert_array_equal(InlineDynamics(robot).jacobian(q, "tool0"), np.vstack([book[3:], book[:3]]))
 
 

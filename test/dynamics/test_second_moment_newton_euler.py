@@ -5,7 +5,7 @@ from random_robots import urdf_robots
 
 from robodyn_ros.compile import trace
 from robodyn_ros.dynamics import second_moment_newton_euler
-from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
 from robodyn_ros.kinematics.twists import cross
 from robodyn_ros.textbook import newton_euler
@@ -42,7 +42,7 @@ def test_random_trees_against_pinocchio_and_the_twist_form(urdf, seed):
 def test_points_accelerate_as_in_the_books_form(seed):
     omega, omega_dot, origin, point = np.random.default_rng(seed).normal(size=(4, 3))
     expected = PointMotion(omega, omega_dot, origin).acceleration_of(point)
-    np.testing.assert_allclose(PointAccelerations.of(omega, omega_dot, origin).at(point), expected, atol=1e-14)
+    np.testing.assert_allclose(PointAccelerations.from_motion(omega, omega_dot, origin).at(point), expected, atol=1e-14)
 
 
 @settings(deadline=None, max_examples=20)
@@ -53,7 +53,7 @@ def test_wrench_of_a_body_is_newtons_and_eulers(seed):
     expected = newton_euler.body_wrench(inertia, np.concatenate([omega, velocity]),
                                         np.concatenate([omega_dot, velocity_dot]))
     origin = velocity_dot + cross(omega, velocity)
-    found = PointAccelerations.of(omega, omega_dot, origin).wrench(Composite.of(inertia))
+    found = PointAccelerations.from_motion(omega, omega_dot, origin).wrench(SpatialInertia.from_inertia(inertia))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 

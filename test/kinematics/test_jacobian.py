@@ -4,7 +4,7 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.jacobian import body_jacobians, geometric_jacobian
+from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
 from robodyn_ros.kinematics.twists import skew
 
 
@@ -12,7 +12,7 @@ def check_every_link(reference, seed):
     (q,) = random_state(reference.robot, seed, 1)
     for link in reference.robot.frames:
         expected = reference.jacobian(q, link)
-        jacobian = geometric_jacobian(reference.robot, q, link)
+        jacobian = twist_jacobian(reference.robot, q, link)
         assert relative_error(jacobian, np.vstack([expected[3:], expected[:3]]), at_least=1.0) < 1e-9, link
 
 
@@ -34,7 +34,7 @@ def test_it_is_the_derivative_of_the_forward_kinematics(name):
     step = 1e-6
     ahead, behind = (forward_kinematics(robot, q + h * direction) for h in (step, -step))
     derivative = (ahead - behind) / (2 * step)
-    twist = geometric_jacobian(robot, q) @ direction
+    twist = twist_jacobian(robot, q) @ direction
     rotation = forward_kinematics(robot, q)[:3, :3]
     np.testing.assert_allclose(derivative[:3, :3] @ rotation.T, skew(twist[:3]), atol=1e-8)
     np.testing.assert_allclose(derivative[:3, 3], twist[3:], atol=1e-8)
@@ -47,5 +47,5 @@ def test_body_jacobian_is_the_geometric_one_in_link_axes(urdf, seed):
     (q,) = random_state(robot, seed, 1)
     for joint, jacobian in zip(robot.joints, body_jacobians(robot, q), strict=True):
         rotation = forward_kinematics(robot, q, joint.link)[:3, :3]
-        expected = np.kron(np.eye(2), rotation.T) @ geometric_jacobian(robot, q, joint.link)
+        expected = np.kron(np.eye(2), rotation.T) @ twist_jacobian(robot, q, joint.link)
         np.testing.assert_allclose(jacobian, expected, atol=1e-11)

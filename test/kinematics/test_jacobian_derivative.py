@@ -4,8 +4,8 @@ from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_e
 from random_robots import urdf_robots
 
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
-from robodyn_ros.kinematics.jacobian_derivative import geometric_jacobian_derivative
+from robodyn_ros.kinematics.jacobian import twist_jacobian
+from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
 from robodyn_ros.resources import robot_file
 
 
@@ -15,8 +15,8 @@ def test_it_is_the_finite_difference_on_random_trees(xml):
     model = load_urdf(xml)
     q, v = np.random.default_rng(4).uniform(-1, 1, (2, model.n))
     h = 1e-6
-    difference = geometric_jacobian(model, q + h * v) - geometric_jacobian(model, q - h * v)
-    np.testing.assert_allclose(geometric_jacobian_derivative(model, q, v), difference / (2 * h), atol=1e-7)
+    difference = twist_jacobian(model, q + h * v) - twist_jacobian(model, q - h * v)
+    np.testing.assert_allclose(twist_jacobian_derivative(model, q, v), difference / (2 * h), atol=1e-7)
 
 
 def check_every_link(reference, seed):
@@ -24,7 +24,7 @@ def check_every_link(reference, seed):
     q, v = random_state(robot, seed, 2)
     for link in robot.frames:
         expected = reference.jacobian_derivative(q, v, link)
-        found = geometric_jacobian_derivative(robot, q, v, link)
+        found = twist_jacobian_derivative(robot, q, v, link)
         assert relative_error(found, np.roll(expected, 3, axis=0), at_least=1.0) < 1e-9, link
 
 
@@ -41,5 +41,5 @@ def test_random_trees_against_pinocchio(urdf, seed):
 
 def test_links_that_stand_still():
     model = load_urdf(robot_file("arm6"))
-    derivative = geometric_jacobian_derivative(model, np.ones(6), np.ones(6), model.base_link)
+    derivative = twist_jacobian_derivative(model, np.ones(6), np.ones(6), model.base_link)
     np.testing.assert_array_equal(derivative, np.zeros((6, 6)))

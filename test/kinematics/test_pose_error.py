@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.pose_error import pose_error, pose_error_jacobian
 from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.homogeneous import homogeneous
@@ -35,7 +35,7 @@ def test_jacobian_is_the_rate_at_which_the_error_falls(angle):
     pose = forward_kinematics(model, q)
     target = homogeneous(pose[:3, :3] @ Rotation.from_rotvec(angle * axis).as_matrix(), rng.normal(size=3))
     error = pose_error(pose, target)
-    jacobian = pose_error_jacobian(np.roll(geometric_jacobian(model, q), 3, axis=0), pose, error[3:])
+    jacobian = pose_error_jacobian(np.roll(twist_jacobian(model, q), 3, axis=0), pose, error[3:])
     h = 1e-6
     columns = [
         (pose_error(forward_kinematics(model, q - d), target) - pose_error(forward_kinematics(model, q + d), target))

@@ -7,7 +7,7 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.description.denavit_hartenberg import dh_transform
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.jacobian_derivative import geometric_jacobian_derivative
+from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
 from robodyn_ros.kinematics.quaternions import (
     quaternion_from_axis_angle,
     quaternion_from_rotation_elements,
@@ -18,12 +18,12 @@ from robodyn_ros.kinematics.rotations import rotate_about_axis, rotation_about_a
 from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.analytic_jacobian import analytic_jacobian_derivative
 from robodyn_ros.textbook.angular_velocity import point_velocity
-from robodyn_ros.textbook.differential_kinematics import hand_acceleration
+from robodyn_ros.textbook.differential_kinematics import tip_acceleration
 from robodyn_ros.textbook.euler_angles import ROLL_PITCH_YAW, ZYZ, zyz_from_rotation
 from robodyn_ros.textbook.homogeneous import homogeneous_inverse, transform_point
 from robodyn_ros.textbook.planar_2r_kinematics import planar_2r_position
 from robodyn_ros.textbook.rigid_body import eulers_moment, inertia_in_outer_axes, inertia_tensor, parallel_axes
-from robodyn_ros.textbook.statics import static_efforts_of_hand_wrench
+from robodyn_ros.textbook.statics import static_efforts_of_tip_wrench
 
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
 ARM = load_urdf(robot_file("arm6"))
@@ -61,12 +61,12 @@ FUNCTIONS = {
     "point": lambda x: transform_point(pose(x), 2.0 * x),
     "point_velocity": lambda x: point_velocity(x, 2.0 * x + 1.0),
     "denavit_hartenberg": lambda x: dh_transform(x[0], x[1], x[2], x[0]),
-    "acceleration": lambda x: hand_acceleration(*jacobians(x), x, 2.0 * x),
+    "acceleration": lambda x: tip_acceleration(*jacobians(x), x, 2.0 * x),
     "analytic_derivative": lambda x: analytic_jacobian_derivative(*jacobians(x), x, 2.0 * x),
-    "jacobian_derivative": lambda x: geometric_jacobian_derivative(
+    "jacobian_derivative": lambda x: twist_jacobian_derivative(
         ARM, np.concatenate([x, x]), np.concatenate([2.0 * x, x])
     ),
-    "statics": lambda x: static_efforts_of_hand_wrench(jacobians(x)[0], pose(x), np.concatenate([x, 2.0 * x])),
+    "statics": lambda x: static_efforts_of_tip_wrench(jacobians(x)[0], pose(x), np.concatenate([x, 2.0 * x])),
     "planar_2r": lambda x: planar_2r_position(x[:2], 0.5, 0.3),
     "inertia_tensor": lambda x: inertia_tensor(np.outer(x, x), x),
     "rotated_inertia": lambda x: inertia_in_outer_axes(rotation_x(x[0]), np.outer(x, x)),

@@ -7,16 +7,16 @@ from random_robots import urdf_robots
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
-from robodyn_ros.kinematics.jacobian_derivative import geometric_jacobian_derivative
+from robodyn_ros.kinematics.jacobian import twist_jacobian
+from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
 from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.analytic_jacobian import (
     analytic_from_geometric,
     analytic_jacobian_derivative,
     geometric_from_analytic,
-    hand_coordinates,
+    tip_coordinates,
 )
-from robodyn_ros.textbook.differential_kinematics import hand_acceleration, joint_acceleration
+from robodyn_ros.textbook.differential_kinematics import joint_acceleration, tip_acceleration
 from robodyn_ros.textbook.euler_angles import ROLL_PITCH_YAW, ZYZ
 
 conventions = pytest.mark.parametrize("convention", [ZYZ, ROLL_PITCH_YAW], ids=["zyz", "rpy"])
@@ -37,10 +37,10 @@ class Arm:
         self.v, self.a = np.random.default_rng(6).uniform(-1, 1, (2, self.model.n))
 
     def coordinates(self, q, convention):
-        return hand_coordinates(forward_kinematics(self.model, q), convention)
+        return tip_coordinates(forward_kinematics(self.model, q), convention)
 
     def geometric(self, q):
-        return linear_first(geometric_jacobian(self.model, q))
+        return linear_first(twist_jacobian(self.model, q))
 
     def analytic(self, q, convention):
         return analytic_from_geometric(self.geometric(q), self.coordinates(q, convention)[3:], convention)
@@ -48,7 +48,7 @@ class Arm:
     def analytic_derivative(self, convention):
         return analytic_jacobian_derivative(
             self.geometric(self.q),
-            linear_first(geometric_jacobian_derivative(self.model, self.q, self.v)),
+            linear_first(twist_jacobian_derivative(self.model, self.q, self.v)),
             self.v,
             self.coordinates(self.q, convention)[3:],
             convention,
@@ -88,7 +88,7 @@ def test_derivative_is_the_finite_difference(name, convention):
 def test_accelerations_there_and_back(name, convention):  # summary 1.15
     arm = Arm(name)
     jacobian, derivative = arm.analytic(arm.q, convention), arm.analytic_derivative(convention)
-    acceleration = hand_acceleration(jacobian, derivative, arm.v, arm.a)
+    acceleration = tip_acceleration(jacobian, derivative, arm.v, arm.a)
 
     def velocity_at(time):
         q, v = arm.q + time * arm.v + time**2 / 2 * arm.a, arm.v + time * arm.a
@@ -110,10 +110,10 @@ def check_against_pinocchio(reference, seed):
     angles = pin.rpy.matrixToRpy(pose[:3, :3])
     rates = pin.rpy.computeRpyJacobianInverse(angles, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
     expected = np.vstack([jacobian[:3], rates @ jacobian[3:]])
-    coordinates = hand_coordinates(forward_kinematics(robot, q), ROLL_PITCH_YAW)
+    coordinates = tip_coordinates(forward_kinematics(robot, q), ROLL_PITCH_YAW)
     angle_difference = (coordinates[3:] - angles + np.pi) % (2 * np.pi) - np.pi
     np.testing.assert_allclose(angle_difference, 0.0, atol=1e-9)
-    found = analytic_from_geometric(linear_first(geometric_jacobian(robot, q)), coordinates[3:], ROLL_PITCH_YAW)
+    found = analytic_from_geometric(linear_first(twist_jacobian(robot, q)), coordinates[3:], ROLL_PITCH_YAW)
     assert relative_error(found, expected, at_least=1.0) < 1e-9
 
     omega_dot = pin.rpy.computeRpyJacobianTimeDerivative(
@@ -122,7 +122,7 @@ def check_against_pinocchio(reference, seed):
     slope = reference.jacobian_derivative(q, v, link)
     turning = rates @ (slope[3:] - omega_dot @ rates @ jacobian[3:])
     derivative = analytic_jacobian_derivative(
-        linear_first(geometric_jacobian(robot, q)), linear_first(geometric_jacobian_derivative(robot, q, v)), v,
+        linear_first(twist_jacobian(robot, q)), linear_first(twist_jacobian_derivative(robot, q, v)), v,
         coordinates[3:], ROLL_PITCH_YAW,
     )
     assert relative_error(derivative, np.vstack([slope[:3], turning]), at_least=1.0) < 1e-9
@@ -146,7 +146,7 @@ def test_hand_coordinates_of_a_pose():
     pose = np.eye(4)
     pose[:3, 3] = [1.0, 2.0, 3.0]
     pose[:3, :3] = ZYZ.rotation([0.4, 0.5, 0.6])
-    np.testing.assert_allclose(hand_coordinates(pose), [1, 2, 3, 0.4, 0.5, 0.6], atol=1e-15)
+    np.testing.assert_allclose(tip_coordinates(pose), [1, 2, 3, 0.4, 0.5, 0.6], atol=1e-15)
 
 
 def test_aligned_axes_have_no_analytic_jacobian():

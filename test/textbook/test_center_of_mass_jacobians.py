@@ -5,7 +5,7 @@ from random_robots import urdf_robots
 
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.kinematics.forward import link_poses
-from robodyn_ros.kinematics.jacobian import body_jacobians, geometric_jacobian
+from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
 from robodyn_ros.kinematics.twists import skew
 from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivatives, link_jacobians
 
@@ -22,7 +22,7 @@ def test_they_are_the_jacobians_of_the_links_taken_to_their_centres_of_mass(urdf
         assert link.mass == joint.inertia.mass
         np.testing.assert_allclose(link.position, (pose @ [*com, 1.0])[:3], atol=1e-12)
         np.testing.assert_allclose(link.inertia, rotation @ joint.inertia.rotational @ rotation.T, atol=1e-12)
-        of_origin = geometric_jacobian(model, q, joint.link)
+        of_origin = twist_jacobian(model, q, joint.link)
         np.testing.assert_allclose(link.angular, of_origin[:3], atol=1e-12)
         np.testing.assert_allclose(link.linear, of_origin[3:] - skew(rotation @ com) @ of_origin[:3], atol=1e-11)
         np.testing.assert_allclose(link.linear, rotation @ (body[3:] - skew(com) @ body[:3]), atol=1e-11)

@@ -16,7 +16,7 @@ from robodyn_ros.textbook.newton_euler import bias, gravity, inverse_dynamics
 def check(reference, seed):
     robot = reference.robot
     q, v, a = random_state(robot, seed)
-    wrench_tip = np.random.default_rng(seed).normal(size=6)
+    exerted_tip = np.random.default_rng(seed).normal(size=6)
     stacked = stacked_dynamics(robot, q)
     size = np.max(np.abs(reference.mass_matrix(q)))
     for found, recursive, expected in (
@@ -27,9 +27,9 @@ def check(reference, seed):
     ):
         assert relative_error(found, expected, size) < 1e-9
         assert relative_error(found, recursive, size) < 1e-9
-    pushing = inverse_dynamics(robot, q, v, a, {robot.tip_link: wrench_tip})
-    assert relative_error(stacked.efforts(v, a, wrench_tip), pushing, size) < 1e-9
-    by_jacobian = stacked.efforts(v, a) + stacked.tip_jacobian().T @ wrench_tip  # (9.81)
+    pushing = inverse_dynamics(robot, q, v, a, {robot.tip_link: exerted_tip})
+    assert relative_error(stacked.efforts(v, a, exerted_tip), pushing, size) < 1e-9
+    by_jacobian = stacked.efforts(v, a) + stacked.tip_jacobian().T @ exerted_tip  # (9.81)
     assert relative_error(by_jacobian, pushing, size) < 1e-9
 
 
@@ -49,7 +49,7 @@ def test_random_trees_against_recursion_and_pinocchio(urdf, seed):
 def test_the_stacked_quantities_solve_their_equations(urdf, seed):
     robot = PinReference(urdf).robot
     q, v, a = random_state(robot, seed)
-    wrench_tip = np.random.default_rng(seed).normal(size=6)
+    exerted_tip = np.random.default_rng(seed).normal(size=6)
     s = stacked_dynamics(robot, q)
     count = len(robot.joints)
     power, total = np.eye(6 * count), np.zeros((6 * count, 6 * count))
@@ -57,13 +57,13 @@ def test_the_stacked_quantities_solve_their_equations(urdf, seed):
         total, power = total + power, power @ s.Gamma
     np.testing.assert_array_equal(power, 0.0)  # nilpotent
     np.testing.assert_allclose(s.L, total, atol=1e-12)  # (9.76)
-    twists, accelerations, wrenches = s.twists(v), s.accelerations(v, a), s.wrenches(v, a, wrench_tip)
+    twists, accelerations, wrenches = s.twists(v), s.accelerations(v, a), s.wrenches(v, a, exerted_tip)
     np.testing.assert_allclose(twists, s.Gamma @ twists + s.A @ v, atol=1e-9)  # (9.72)
     drift = s.ad_joints(v) @ (s.Gamma @ twists)
     expected = s.Gamma @ accelerations + s.A @ a - drift + s.V_base_dot  # (9.73), corrected
     np.testing.assert_allclose(accelerations, expected, atol=1e-9)
     own = s.G @ accelerations - s.ad_links(v).T @ s.G @ twists
-    np.testing.assert_allclose(wrenches, s.Gamma.T @ wrenches + own + s.tip @ wrench_tip, atol=1e-8)  # (9.74)
+    np.testing.assert_allclose(wrenches, s.Gamma.T @ wrenches + own + s.tip @ exerted_tip, atol=1e-8)  # (9.74)
 
 
 @settings(deadline=None, max_examples=15)

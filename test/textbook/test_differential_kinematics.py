@@ -3,10 +3,10 @@ import pytest
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.textbook.differential_kinematics import (
-    hand_acceleration,
-    hand_velocity,
     joint_acceleration,
     joint_velocity,
+    tip_acceleration,
+    tip_velocity,
 )
 
 
@@ -21,11 +21,11 @@ def test_velocity_and_acceleration_there_and_back(rng, shape):
     v, a = rng.normal(size=(2, shape[1]))
     if shape[1] > shape[0]:  # of all velocities that move the hand alike the least one comes back
         v = np.linalg.pinv(jacobian) @ jacobian @ v
-    velocity = hand_velocity(jacobian, v)
+    velocity = tip_velocity(jacobian, v)
     np.testing.assert_allclose(joint_velocity(jacobian, velocity), v, atol=1e-12)
-    acceleration = hand_acceleration(jacobian, derivative, v, a)
+    acceleration = tip_acceleration(jacobian, derivative, v, a)
     a_back = joint_acceleration(jacobian, derivative, velocity, acceleration)
-    np.testing.assert_allclose(hand_acceleration(jacobian, derivative, v, a_back), acceleration, atol=1e-12)
+    np.testing.assert_allclose(tip_acceleration(jacobian, derivative, v, a_back), acceleration, atol=1e-12)
     if shape[0] == shape[1]:
         np.testing.assert_allclose(a_back, a, atol=1e-12)
 
@@ -52,10 +52,10 @@ def test_singular_jacobian_is_refused():
 
 def test_bad_arguments_say_what_was_expected():
     with pytest.raises(InputError, match=r"v: expected an array of shape \(7,\), received shape \(6,\)"):
-        hand_velocity(np.zeros((6, 7)), np.zeros(6))
+        tip_velocity(np.zeros((6, 7)), np.zeros(6))
     with pytest.raises(
         InputError, match=r"jacobian_derivative: expected an array of shape \(6, 7\), received shape \(6, 6\)"
     ):
-        hand_acceleration(np.zeros((6, 7)), np.zeros((6, 6)), np.zeros(7), np.zeros(7))
-    with pytest.raises(InputError, match=r"hand_velocity: expected an array of shape \(6,\), received shape \(3,\)"):
+        tip_acceleration(np.zeros((6, 7)), np.zeros((6, 6)), np.zeros(7), np.zeros(7))
+    with pytest.raises(InputError, match=r"tip_velocity: expected an array of shape \(6,\), received shape \(3,\)"):
         joint_velocity(np.eye(6), np.zeros(3))

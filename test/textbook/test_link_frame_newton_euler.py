@@ -8,7 +8,7 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.description.denavit_hartenberg import DHRow, load_dh
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import joint_poses, link_poses
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.textbook.link_frame_newton_euler import PointMotion, link_frame_inverse_dynamics, link_motion
 from robodyn_ros.textbook.newton_euler import inverse_dynamics
 
@@ -75,7 +75,7 @@ def test_link_motions_are_those_of_points(urdf, seed):
     acceleration = acceleration_of_point(robot, q, v, a, point)
     rotation = link_poses(robot, q)[-1][:3, :3]
     np.testing.assert_allclose(rotation @ motions[-1].acceleration_of(point), acceleration, rtol=1e-4, atol=1e-4)
-    omega = geometric_jacobian(robot, q, robot.joints[-1].link)[:3] @ v
+    omega = twist_jacobian(robot, q, robot.joints[-1].link)[:3] @ v
     np.testing.assert_allclose(rotation @ motions[-1].omega, omega, atol=1e-9)
 
 

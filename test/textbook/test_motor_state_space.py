@@ -23,21 +23,21 @@ def test_a_step_is_the_solution_of_6_1_to_6_4(step):
         return [w, acceleration, (voltage - RESISTANCE * i - BACK_EMF * w) / INDUCTANCE]
 
     expected = solve_ivp(derivative, (0.0, step), x, method="Radau", rtol=1e-10, atol=1e-12).y[:, -1]
-    a, b = MotorStateSpace.of(MOTOR, LOAD, FRICTION).discrete(step)
+    a, b = MotorStateSpace.from_motor(MOTOR, LOAD, FRICTION).discrete(step)
     np.testing.assert_allclose(a[0] @ x + b[0] @ [voltage, torque], expected, rtol=1e-7)
 
 
 def test_small_inductance_tends_to_none():
     """(6.1) becomes (6.2)."""
     figures = ([RESISTANCE], [CONSTANT], [INERTIA])
-    without = MotorStateSpace.of(DCMotor(*figures, back_emf_constant=BACK_EMF), LOAD, FRICTION).discrete(0.01)
-    little = MotorStateSpace.of(DCMotor(*figures, 1e-9, BACK_EMF), LOAD, FRICTION).discrete(0.01)
+    without = MotorStateSpace.from_motor(DCMotor(*figures, back_emf_constant=BACK_EMF), LOAD, FRICTION).discrete(0.01)
+    little = MotorStateSpace.from_motor(DCMotor(*figures, 1e-9, BACK_EMF), LOAD, FRICTION).discrete(0.01)
     np.testing.assert_allclose(little.A[0][:2, :2], without.A[0], rtol=1e-5, atol=1e-12)
     np.testing.assert_allclose(little.B[0][:2], without.B[0], rtol=1e-5, atol=1e-12)
 
 
 def test_final_speed_is_where_torque_and_back_emf_balance():
-    a, b = MotorStateSpace.of(MOTOR, LOAD, 0.0).discrete(10.0)
+    a, b = MotorStateSpace.from_motor(MOTOR, LOAD, 0.0).discrete(10.0)
     speed, current = (a[0] @ [0.0, 0.0, 0.0] + b[0] @ [12.0, 0.03])[1:]
     np.testing.assert_allclose(current, 0.03 / CONSTANT, rtol=1e-9)
     np.testing.assert_allclose(speed, (12.0 - RESISTANCE * current) / BACK_EMF, rtol=1e-9)
@@ -45,12 +45,12 @@ def test_final_speed_is_where_torque_and_back_emf_balance():
 
 def test_bad_arguments_are_refused():
     with pytest.raises(InputError, match="inductance.*positive"):
-        MotorStateSpace.of(DCMotor([1.0, 1.0], 0.1, 1e-5, [1e-3, 0.0]))
+        MotorStateSpace.from_motor(DCMotor([1.0, 1.0], 0.1, 1e-5, [1e-3, 0.0]))
     with pytest.raises(InputError, match="inertia of the rotor"):
-        MotorStateSpace.of(DCMotor(1.0, 0.1, 0.0))
+        MotorStateSpace.from_motor(DCMotor(1.0, 0.1, 0.0))
     with pytest.raises(InputError, match="load_damping"):
-        MotorStateSpace.of(MOTOR, 0.0, -1.0)
+        MotorStateSpace.from_motor(MOTOR, 0.0, -1.0)
     with pytest.raises(InputError, match="expected 1 values of the load, received 2"):
-        MotorStateSpace.of(DCMotor(1.0, 0.1, 1e-5), [1e-5, 1e-5])
+        MotorStateSpace.from_motor(DCMotor(1.0, 0.1, 1e-5), [1e-5, 1e-5])
     with pytest.raises(InputError, match="positive step"):
-        MotorStateSpace.of(MOTOR).discrete(-1.0)
+        MotorStateSpace.from_motor(MOTOR).discrete(-1.0)

@@ -5,7 +5,7 @@ from planar_2r import GRAVITY, LENGTHS, MASSES, planar_2r
 from random_robots import urdf_robots
 
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.twists import ad_transpose
 from robodyn_ros.textbook.newton_euler import bias, body_wrench, gravity, inverse_dynamics, mass_matrix
 
@@ -57,7 +57,7 @@ def test_tip_wrench_costs_the_effort_of_the_jacobian(urdf, seed):
     rotation = forward_kinematics(robot, q)[:3, :3]
     in_base_axes = np.kron(np.eye(2), rotation) @ wrench
     difference = inverse_dynamics(robot, q, v, a, {robot.tip_link: wrench}) - inverse_dynamics(robot, q, v, a)
-    np.testing.assert_allclose(difference, geometric_jacobian(robot, q).T @ in_base_axes, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(difference, twist_jacobian(robot, q).T @ in_base_axes, rtol=1e-9, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=20)

@@ -62,7 +62,7 @@ def test_home_is_the_zero_position(urdf, seed):
         np.testing.assert_allclose(poses[index], link_poses(robot, q)[index] @ to_center, atol=1e-11)
 
 
-def newton_euler_at_centers_of_mass(robot, q, v, a, wrench_tip):
+def newton_euler_at_centers_of_mass(robot, q, v, a, exerted_tip):
     """[LynchPark] (9.49)-(9.57) word for word, for a chain, with frames at the centres of mass."""
     zero = home(robot, at_centers_of_mass=True)
     twists_of_joints, between = zero.joint_twists(), zero.relative_poses(robot)
@@ -81,7 +81,7 @@ def newton_euler_at_centers_of_mass(robot, q, v, a, wrench_tip):
     frame = robot.frame(robot.tip_link)
     to_tip = inverse_pose(homogeneous(np.eye(3), robot.joints[frame.joint].inertia.com)) @ frame.pose_link_frame
     poses.append(to_tip)
-    wrench, tau = wrench_tip, np.zeros(robot.n)
+    wrench, tau = exerted_tip, np.zeros(robot.n)
     for index in reversed(range(robot.n)):
         inertia = robot.joints[index].inertia
         spatial = np.zeros((6, 6))  # (9.52)
@@ -98,9 +98,9 @@ def test_frames_do_not_matter_to_newton_euler(name):
     reference = PinReference(name)
     robot = reference.robot
     q, v, a = random_state(robot, 2)
-    wrench_tip = np.random.default_rng(2).normal(size=6)
-    found = newton_euler_at_centers_of_mass(robot, q, v, a, wrench_tip)
-    assert relative_error(found, inverse_dynamics(robot, q, v, a, {robot.tip_link: wrench_tip})) < 1e-12
+    exerted_tip = np.random.default_rng(2).normal(size=6)
+    found = newton_euler_at_centers_of_mass(robot, q, v, a, exerted_tip)
+    assert relative_error(found, inverse_dynamics(robot, q, v, a, {robot.tip_link: exerted_tip})) < 1e-12
 
 
 def test_it_compiles_and_names_unknown_links():

@@ -7,12 +7,12 @@ from random_robots import urdf_robots
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
-from robodyn_ros.kinematics.jacobian import geometric_jacobian
+from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.twists import wrench_in_parent
 from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.statics import (
     static_efforts,
-    static_efforts_of_hand_wrench,
+    static_efforts_of_tip_wrench,
     static_wrench,
     wrench_transform,
 )
@@ -28,7 +28,7 @@ def linear_first(array):
 def arm(request):
     model = load_urdf(robot_file(request.param))
     q = np.linspace(0.3, 0.9, model.n)
-    return model, q, linear_first(geometric_jacobian(model, q)), forward_kinematics(model, q)
+    return model, q, linear_first(twist_jacobian(model, q)), forward_kinematics(model, q)
 
 
 def test_a_weight_on_a_planar_arm():
@@ -55,11 +55,11 @@ def check_against_pinocchio(reference, seed):
     (q,) = random_state(robot, seed, 1)
     wrench = np.random.default_rng(seed).normal(size=6)
     expected = reference.wrench_effort(q, wrench, robot.tip_link)
-    jacobian, pose = linear_first(geometric_jacobian(robot, q)), forward_kinematics(robot, q)
+    jacobian, pose = linear_first(twist_jacobian(robot, q)), forward_kinematics(robot, q)
     size = np.max(np.abs(reference.gravity(q))) + 1.0  # which the reference subtracts
     assert relative_error(static_efforts(jacobian, wrench), expected, size) < 1e-9
     in_hand = np.kron(np.eye(2), pose[:3, :3].T) @ wrench
-    assert relative_error(static_efforts_of_hand_wrench(jacobian, pose, in_hand), expected, size) < 1e-9
+    assert relative_error(static_efforts_of_tip_wrench(jacobian, pose, in_hand), expected, size) < 1e-9
 
 
 @SHIPPED
@@ -81,7 +81,7 @@ def test_wrench_comes_back_from_the_efforts(arm):  # figure 2.2
 def test_efforts_of_no_wrench_are_refused():
     model = load_urdf(robot_file("arm7"))
     q = np.linspace(0.3, 0.9, 7)
-    jacobian = linear_first(geometric_jacobian(model, q))
+    jacobian = linear_first(twist_jacobian(model, q))
     null_motion = np.linalg.svd(jacobian)[2][-1]
     with pytest.raises(InputError, match="tau: expected efforts that a wrench at the hand balances"):
         static_wrench(jacobian, null_motion)
@@ -92,7 +92,7 @@ def test_singular_and_short_arms_are_refused(arm):
     with pytest.raises(InputError, match=r"jacobian: expected rank 6, received shape \(6, 4\)"):
         static_wrench(jacobian[:, :4], np.zeros(4))
     with pytest.raises(InputError, match="jacobian: expected rank 6"):
-        static_wrench(linear_first(geometric_jacobian(model, np.zeros(model.n))), np.zeros(model.n))
+        static_wrench(linear_first(twist_jacobian(model, np.zeros(model.n))), np.zeros(model.n))
 
 
 def test_wrench_transform_is_that_of_the_twist_algebra(arm):  # (2.3) to (2.6) against [LynchPark]
@@ -110,14 +110,14 @@ def test_power_of_a_hand_wrench_is_that_of_its_efforts(arm):
     v = np.random.default_rng(2).normal(size=model.n)
     linear, angular = np.split(jacobian @ v, 2)
     power = WRENCH[:3] @ (pose[:3, :3].T @ linear) + WRENCH[3:] @ (pose[:3, :3].T @ angular)
-    assert v @ static_efforts_of_hand_wrench(jacobian, pose, WRENCH) == pytest.approx(power)
+    assert v @ static_efforts_of_tip_wrench(jacobian, pose, WRENCH) == pytest.approx(power)
 
 
 def test_printed_2_7_counts_the_lever_twice(arm):
     """(2.7) with Gamma of (2.6) adds the moment of the force about the base to that about the hand."""
     _, _, jacobian, pose = arm
     printed = static_efforts(jacobian, wrench_transform(pose[:3, :3], pose[:3, 3]) @ WRENCH)
-    corrected = static_efforts_of_hand_wrench(jacobian, pose, WRENCH)
+    corrected = static_efforts_of_tip_wrench(jacobian, pose, WRENCH)
     assert np.abs(printed - corrected).max() > 1.0
     # Gamma is right where the Jacobian is that of the body's point in the base's origin.
     at_base = wrench_transform(np.eye(3), -pose[:3, 3]).T @ jacobian

@@ -13,7 +13,7 @@ from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.moments import Composite
+from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 from robodyn_ros.robot import Robot
 
@@ -40,7 +40,7 @@ def parameter_scales(robot: Robot) -> Array:
     """
     scales = []
     for joint in robot.model.joints:
-        body = Composite.of(joint.inertia)
+        body = SpatialInertia.from_inertia(joint.inertia)
         second = float(np.trace(body.second))
         scales.append([body.mass, *3 * [np.sqrt(body.mass * second)], *6 * [second]])
     friction = np.maximum(robot.model.damping, FRICTION_SHARE * default_gains.damping(robot))
