@@ -15,7 +15,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 STATES, COMMANDS = "bare_states", "bare_commands"
 DISCOVERY_DEADLINE = 20.0

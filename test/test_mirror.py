@@ -38,10 +38,8 @@ TESTED_BY = {
     "nodes/controller/sensing.py": "nodes/controller/test_node.py",
     "nodes/controller/state.py": "nodes/controller/test_node.py",
     "commands/simulation_setup.py": "commands/test_simulate.py",
-    "nodes/hardware/plant_settings.py": "nodes/hardware/test_plant_loop.py",  # values
     "nodes/common/poses.py": "nodes/controller/test_tip_motions.py",
     "commands/processes.py": "commands/test_demo.py",
-    "nodes/common/qos.py": "nodes/common/test_control_path.py",
     "nodes/common/signals.py": "nodes/common/test_runtime.py",
     "nodes/client/robot_client.py": "commands/test_swap.py",
     "nodes/all_nodes.py": "commands/test_simulate.py",
@@ -54,7 +52,6 @@ TESTED_BY = {
     "commands/robot_commands.py": "commands/test_command_line.py",
     "commands/rollout_commands.py": "commands/test_tune.py",
     "commands/ros_required.py": "commands/test_command_line.py",
-    "nodes/common/unserved_subscription.py": "nodes/common/test_control_path.py",
 }
 """Where a module is tested that has no test file of its own: a part that only a neighbour uses, by that one's tests."""
 

@@ -26,11 +26,11 @@ from robodyn_interfaces.srv import (
     MassMatrix,
 )
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.latest import LatestMessage
 from robodyn_ros.nodes.common.messages import JointOrder, to_field
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]

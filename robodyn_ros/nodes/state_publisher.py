@@ -22,12 +22,11 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.link_tree import LinkTree
-from robodyn_ros.nodes.common.latest import LatestMessage
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.poses import to_transform
-from robodyn_ros.nodes.common.qos import LATCHED_QOS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.topics import LATCHED_QOS, LatestMessage
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,

@@ -12,7 +12,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES
-from robodyn_ros.nodes.hardware.plant_settings import TimeMode
+from robodyn_ros.nodes.hardware.parameters import TimeMode
 from robodyn_ros.resources import config_file
 
 

@@ -10,7 +10,7 @@ from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 PERIOD = 2_000_000
 NAMES = ["joint1", "joint2"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from ros_process import RosProcess
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 PROBE = str(Path(__file__).with_name("runtime_probe.py"))
 

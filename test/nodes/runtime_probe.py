@@ -18,8 +18,8 @@ from std_srvs.srv import Trigger  # noqa: E402
 from robodyn_ros.errors import InputError  # noqa: E402
 from robodyn_ros.nodes.common.control_path import ControlPath  # noqa: E402
 from robodyn_ros.nodes.common.parameters import Parameter  # noqa: E402
-from robodyn_ros.nodes.common.qos import COMMAND_QOS, CONTROL_QOS  # noqa: E402
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node  # noqa: E402
+from robodyn_ros.nodes.common.topics import COMMAND_QOS, CONTROL_QOS  # noqa: E402
 
 
 def even(value):

@@ -20,8 +20,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
-from robodyn_ros.nodes.common.unserved_subscription import unserved_subscription
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.timing import to_nanoseconds
 
 _PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>

@@ -23,8 +23,8 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
 from robodyn_ros.nodes.controller.output import PARAMETERS as OUTPUT_PARAMETERS
 from robodyn_ros.nodes.controller.output import VOLTAGE, VoltageOutput

@@ -12,7 +12,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.parameters import Parameter
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 

@@ -19,13 +19,20 @@ from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.common.parameters import Parameter, robot_source
-from robodyn_ros.nodes.common.qos import COMMAND_QOS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
-from robodyn_ros.nodes.hardware.parameters import PARAMETERS, WORLD, control_period, live_settings, make_plant, sensing
+from robodyn_ros.nodes.common.topics import COMMAND_QOS
+from robodyn_ros.nodes.hardware.outputs import StateOutputs
+from robodyn_ros.nodes.hardware.parameters import (
+    PARAMETERS,
+    WORLD,
+    TimeMode,
+    control_period,
+    live_settings,
+    make_plant,
+    sensing,
+)
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
-from robodyn_ros.nodes.hardware.plant_settings import TimeMode
 from robodyn_ros.nodes.hardware.plant_values import PlantValues
-from robodyn_ros.nodes.hardware.state_outputs import StateOutputs
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors

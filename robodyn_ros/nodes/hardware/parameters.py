@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,6 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter
-from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
@@ -21,6 +22,40 @@ from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, NANOSECONDS_PER_SECOND, to_nanoseconds
+
+
+class TimeMode(StrEnum):
+    """What decides when the next control period begins; see docs/hardware.md."""
+
+    REAL_TIME = "real_time"
+    SCALED = "scaled"
+    LOCKSTEP = "lockstep"
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """Settings that may change while the node runs.
+
+    Attributes:
+        command_timeout: Age at which a command is too old, in simulated time [s]; 0: never.
+        safe_behaviour: What joints with too old a command do.
+        safe_time_constant: Time constant of the damping behaviour [s].
+        real_time_factor: Simulated time per steady clock time, for ``scaled``.
+        lockstep_speed_limit: Most simulated time per steady clock time, for ``lockstep``; 0: none.
+        wrench_timeout: Age at which an external wrench ends, in simulated time [s]; 0: never.
+        actuator_state_rate: Actuator states per simulated second [Hz]; 0: none.
+        sensors: What is seen of the joints, used by nobody else; None: everything as it is.
+    """
+
+    command_timeout: float
+    safe_behaviour: SafeBehaviour
+    safe_time_constant: float
+    real_time_factor: float
+    lockstep_speed_limit: float
+    wrench_timeout: float
+    actuator_state_rate: float
+    sensors: Sensors | None
+
 
 _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 

@@ -17,11 +17,10 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
-from robodyn_ros.nodes.hardware.command_inputs import CommandInputs
-from robodyn_ros.nodes.hardware.external_wrenches import ExternalWrenches
-from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
+from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
+from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
+from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
-from robodyn_ros.nodes.hardware.state_outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.sensing import Sensors

@@ -15,9 +15,9 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates, ControllerState
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.latest import LatestMessage
 from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
+from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.timing import to_seconds
 from robodyn_ros.view.robot_figure import to_pose
 

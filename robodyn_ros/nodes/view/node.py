@@ -16,8 +16,8 @@ from robodyn_ros.description.model import RobotModel
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.parameters import Parameter
-from robodyn_ros.nodes.common.qos import LATCHED_QOS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.view.graph_state import GraphState
 from robodyn_ros.view.robot_scene import RobotScene
 from robodyn_ros.view.server import address, start_server, stop_server

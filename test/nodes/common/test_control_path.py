@@ -12,7 +12,7 @@ from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common import control_path
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 pytestmark = pytest.mark.usefixtures("probe")
 

@@ -6,8 +6,8 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.nodes.hardware import plant_loop, plant_timing
+from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
-from robodyn_ros.nodes.hardware.plant_settings import LiveSettings, TimeMode
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import SafeBehaviour
 from robodyn_ros.simulation.plant import Plant

@@ -7,7 +7,7 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.nodes.hardware import plant_values
-from robodyn_ros.nodes.hardware.plant_settings import TimeMode
+from robodyn_ros.nodes.hardware.parameters import TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.plant_values import PlantValues, saturated
 from robodyn_ros.resources import robot_file

@@ -8,7 +8,7 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.hardware import state_outputs
+from robodyn_ros.nodes.hardware import outputs as outputs_module
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import Plant
 
@@ -40,7 +40,7 @@ def plant():
 
 def run(plant, clock_rate=0.0, rate=0.0, ticks=range(1, 41)):
     node = Node()
-    outputs = state_outputs.StateOutputs(node, plant, PERIOD, clock_rate)
+    outputs = outputs_module.StateOutputs(node, plant, PERIOD, clock_rate)
     outputs.set_actuator_state_rate(rate)
     for tick in ticks:
         outputs.publish(tick, tick * PERIOD, plant.q, plant.v)
@@ -76,10 +76,10 @@ def test_actuator_states_are_left_out_while_nobody_listens(plant, monkeypatch):
 
 def test_a_state_is_repeated_after_a_while_only(plant, monkeypatch):
     now = [10.0]
-    monkeypatch.setattr(state_outputs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(outputs_module.time, "monotonic", lambda: now[0])
     node, outputs = run(plant, clock_rate=500.0, rate=500.0, ticks=[7])
     assert not outputs.repeat()
-    now[0] += 1.01 * state_outputs.REPEAT_SECONDS
+    now[0] += 1.01 * outputs_module.REPEAT_SECONDS
     assert outputs.repeat()
     assert not outputs.repeat()
     assert node["joint_states"] == node["/clock"] == node["~/actuator_states"] == [7, 7]

@@ -2,7 +2,7 @@
 
 from std_msgs.msg import Int32
 
-from robodyn_ros.nodes.common.latest import LatestMessage
+from robodyn_ros.nodes.common.topics import LatestMessage
 
 
 def test_messages_are_taken_once_the_newest_last(ros):

@@ -13,7 +13,7 @@ from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
-from robodyn_ros.nodes.common.qos import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
