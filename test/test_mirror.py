@@ -27,11 +27,9 @@ TESTED_BY = {
     # Parts of a rollout, and of the programs that print what rollouts gave.
     "simulation/closed_loop.py": "simulation/test_rollout.py",
     "commands/demo_command.py": "commands/test_demo.py",
-    "commands/compare_program.py": "commands/test_compare.py",
     "simulation/scenario.py": "simulation/test_rollout.py",
     "simulation/score.py": "simulation/test_rollout.py",
-    "commands/tune_program.py": "commands/test_tune.py",
-    "commands/tune_report.py": "commands/test_tune.py",
+    "commands/gain_search.py": "commands/test_tune.py",
     # Parts of nodes, which are tested from outside, as processes over DDS.
     "nodes/controller/goal.py": "nodes/controller/test_action.py",
     "nodes/controller/references.py": "nodes/controller/test_node.py",

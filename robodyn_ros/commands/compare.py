@@ -1,8 +1,9 @@
-"""Several control laws on the same robot and the same motion: what each makes of it."""
+"""``robodyn compare``: several controllers on the same robot and the same motion, as a table and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,25 +14,27 @@ from robodyn_ros.control.registry import controller_names, load_controller, make
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.test_motion import tip_references
+from robodyn_ros.simulation.test_motion import excursion, tip_references
 from robodyn_ros.timing import DEFAULT_PERIOD
 
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """What one law made of the motion, K ticks of it.
+    """How well one controller performed the motion, over K ticks.
 
     Attributes:
-        controller: Name of the law.
+        controller: Name of the controller.
         time: Shape (K,) [s].
-        tip_error: Distance of the tip link's origin from where it should be, shape (K,) [m].
+        tip_error: Distance of the tip link's origin from its desired position, shape (K,) [m].
         joint_error: Desired minus true joint positions, shape (K, n) [rad or m].
-        effort_share: Efforts over their limits, shape (K, n); 0 where there is no limit.
-        work: What the drives gave and took, added up without sign [J].
+        effort_share: Efforts divided by their limits, shape (K, n); 0 where there is no limit.
+        work: Integral of |effort * velocity| over all joints [J].
+        note: Why the controller ran as Python code, and how long a tick took; empty if it was compiled.
     """
 
     controller: str
@@ -40,17 +43,30 @@ class Performance:
     joint_error: Array
     effort_share: Array
     work: float
+    note: str = ""
 
     @property
     def saturated(self) -> float:
-        """Share of ticks at which a joint exerted all of its effort."""
+        """Share of the ticks at which at least one joint exerted its effort limit."""
         return float((np.abs(self.effort_share) >= 1.0).any(axis=1).mean())
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A controller that could not be simulated to the end.
+
+    Attributes:
+        controller: Name of the controller, as it was given.
+        reason: Why.
+    """
+
+    controller: str
+    reason: str
+
+
 def comparable() -> tuple[str, ...]:
-    """Names of the installed controllers that follow joints or poses."""
-    return tuple(name for name in controller_names()
-                 if load_controller(name).follows in (JointReference, TipReference))
+    """Names of the installed controllers that follow joints or poses, and of those that cannot be imported."""
+    return tuple(name for name in controller_names() if _follows_a_motion(name))
 
 
 def perform(
@@ -58,22 +74,24 @@ def perform(
     period: float = DEFAULT_PERIOD, rest: float = 0.3, position_noise: float = 0.0,
     velocity_noise: float = 0.0, seed: int = 0,
 ) -> Performance:
-    """Simulate a law with its default parameters; laws that follow poses follow those of the tip link in the motion.
+    """Simulate a controller with its default parameters.
+
+    A controller that follows poses receives those of the tip link in the motion.
 
     Args:
-        robot: The robot that the law knows.
-        controller: Name of the law, as in the registry.
-        motion: Of the joints.
-        plant: The robot that is simulated; None: the one that the law knows.
+        robot: The robot as the controller knows it.
+        controller: Name of the controller, as in the registry.
+        motion: Motion of the joints.
+        plant: The simulated robot; None: the one that the controller knows.
         period: Control period [s].
         rest: How long the end of the motion is held [s].
         position_noise: Standard deviation of measured positions [rad or m].
         velocity_noise: Standard deviation of measured velocities [rad/s or m/s].
-        seed: Of the noise.
+        seed: Seed of the noise.
 
     Raises:
-        InputError: The controller is no law, or follows neither joints nor poses.
-        PluginError: No controller is called so.
+        InputError: The controller follows neither joints nor poses, or an argument is out of range.
+        PluginError: No controller has that name, or it fails.
         SimulationError: The state became infinite or NaN.
     """
     law = make_controller(controller, robot)
@@ -92,29 +110,50 @@ def perform(
     desired = np.stack([motion.sample(time).q for time in times.tolist()])
     work = period * float(np.abs(done.effort * done.v).sum())
     return Performance(controller, times, np.linalg.norm(poses.position - tip, axis=1), desired - done.q,
-                       done.effort / robot.model.effort_limit, work)
+                       done.effort / robot.model.effort_limit, work, done.note)
 
 
-def table(performances: Sequence[Performance]) -> str:
-    """What each law did, one line each, as text; joint errors in mrad (mm) over all joints."""
-    width = max(len("controller"), *(len(one.controller) for one in performances))
+def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> list[Performance | Failure]:
+    """Simulate controllers one after the other; one that fails does not end the others.
+
+    Args:
+        names: Names of the controllers.
+        simulate: Simulates the controller of a name, see `perform`.
+    """
+    results: list[Performance | Failure] = []
+    for name in names:
+        try:
+            results.append(simulate(name))
+        except RobodynError as error:
+            results.append(Failure(name, " ".join(str(error).split())))
+    return results
+
+
+def table(results: Sequence[Performance | Failure]) -> str:
+    """One line for each controller, as text: its errors, efforts and work, or why it failed.
+
+    Joint errors are over all joints [mrad, mm]. Below stand the controllers that ran as Python code.
+    """
+    width = max(len("controller"), *(len(one.controller) for one in results))
     lines = [f"{'':<{width}}  {'tip error [mm]':^19}  {'joints [mrad, mm]':^19}  {'effort [% of limit]':^19}  "
              f"{'saturated':>9}  {'work':>8}",
              f"{'controller':<{width}}" + f"  {'RMS':>9} {'worst':>9}" * 3 + f"  {'[% time]':>9}  {'[J]':>8}"]
-    for one in performances:
-        columns = ((1e3, one.tip_error), (1e3, one.joint_error), (1e2, one.effort_share))
+    for one in results:
         row = f"{one.controller:<{width}}"
-        for scale, values in columns:
+        if isinstance(one, Failure):
+            lines.append(f"{row}  failed: {one.reason}")
+            continue
+        for scale, values in ((1e3, one.tip_error), (1e3, one.joint_error), (1e2, one.effort_share)):
             row += f"  {scale * np.sqrt(np.mean(values**2)):9.3f} {scale * np.abs(values).max():9.3f}"
         lines.append(f"{row}  {100.0 * one.saturated:9.2f}  {one.work:8.2f}")
-    return "\n".join(lines)
+    return "\n".join(lines + [one.note for one in results if isinstance(one, Performance) and one.note])
 
 
 def plot(performances: Sequence[Performance], path: str | Path, title: str) -> None:
     """Draw tip errors and efforts over time, and as bars the RMS of both, work and saturation, into a PNG file.
 
     Args:
-        performances: What each law did.
+        performances: Results of the controllers.
         path: Where the picture goes; its folder must exist.
         title: Heading of the picture.
     """
@@ -147,3 +186,47 @@ def plot(performances: Sequence[Performance], path: str | Path, title: str) -> N
         axis.set_xlabel(label)
     error_bars.set_xscale("log")
     figure.savefig(path, dpi=100)
+
+
+def compare_robot(robot: Robot, options: Namespace) -> int:
+    """Simulate each controller, print the table, draw the picture.
+
+    Args:
+        robot: The robot.
+        options: Options of the command line, see ``robodyn compare --help``.
+
+    Returns:
+        The exit code: 0, or 1 if a controller could not be simulated to the end.
+
+    Raises:
+        InputError: An option is out of range, or no controller could be simulated.
+        OSError: The picture cannot be written.
+    """
+    plant = PlantModel.from_description(with_mass_error(robot.model, options.mass_error), options.step)
+    motion = excursion(robot)
+    results = compare(options.controllers or comparable(), lambda name: perform(
+        robot, name, motion, plant, options.period, position_noise=options.position_noise,
+        velocity_noise=options.velocity_noise, seed=options.seed))
+    performances = [one for one in results if isinstance(one, Performance)]
+    failures = [one for one in results if isinstance(one, Failure)]
+    if not performances:
+        raise InputError("compare: no controller could be simulated: "
+                         + "; ".join(f"{one.controller}: {one.reason}" for one in failures))
+    title = (f"{robot.name}, {motion.end_time:g} s there, beyond and back, control period {options.period:g} s, masses "
+             f"{options.mass_error:+g} %")
+    print(f"{title}\n{table(results)}")
+    picture = options.output if options.output.suffix else options.output.with_suffix(".png")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        plot(performances, picture, title)
+    except ValueError as error:  # Matplotlib does not know the format
+        raise InputError(f"compare: output: {error}") from None
+    print(f"written: {picture}")
+    return 1 if failures else 0
+
+
+def _follows_a_motion(name: str) -> bool:
+    try:
+        return load_controller(name).follows in (JointReference, TipReference)
+    except PluginError:
+        return True  # the table says why it cannot be imported

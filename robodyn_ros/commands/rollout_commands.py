@@ -67,7 +67,7 @@ def usable_processors() -> int:
 
 def run_tune(options: Namespace) -> int:
     """Search gains, print and draw them, and write them into a file."""
-    from robodyn_ros.commands.tune_program import tune_robot
+    from robodyn_ros.commands.tune import tune_robot
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot
 
@@ -76,7 +76,7 @@ def run_tune(options: Namespace) -> int:
 
 def run_compare(options: Namespace) -> int:
     """Compare control laws, print and draw the results."""
-    from robodyn_ros.commands.compare_program import compare_robot
+    from robodyn_ros.commands.compare import compare_robot
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot
 

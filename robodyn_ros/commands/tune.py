@@ -1,183 +1,164 @@
-"""Search for gains: thousands of rollouts with other gains, by differential evolution."""
+"""``robodyn tune``: search gains for a robot, print and draw the result, and write it into a file of parameters."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 import numpy as np
-from scipy.optimize import differential_evolution
+import yaml
 
-from robodyn_ros.control.parameters import EFFORT, Declaration, Parameters
-from robodyn_ros.description.model import Array
+from robodyn_ros.commands.gain_search import Generation, Tuning, tune
+from robodyn_ros.commands.progress import Progress
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.parameters import FlatParameter
+from robodyn_ros.control.registry import load_controller, make_controller, prefix
+from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
-from robodyn_ros.simulation.scenario import Scenario
-from robodyn_ros.simulation.score import Score
+from robodyn_ros.simulation.score import Rollout
+from robodyn_ros.simulation.test_motion import excursion, offset_start, tip_references
+from robodyn_ros.simulation.tracking import TrackingRecord
 
-GAINS = ("p", "d", "i", "translation", "rotation")
-"""Fields that are searched if nobody says otherwise, where a law has them."""
-
-_NO_COST = 1e12  # of a robot that diverged: more than any other, and finite, as the search needs it
-
-
-class Generation(NamedTuple):
-    """How far a search is.
-
-    Attributes:
-        number: Generations so far.
-        best: Lowest cost so far.
-    """
-
-    number: int
-    best: float
+_REST = 0.3
+"""How long the end of the motion is held [s]."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tuning:
-    """What a search found.
-
-    Attributes:
-        fields: Fields of the parameters that were searched.
-        before: Parameters that the search began with.
-        after: The best found, to four digits.
-        cost_before: Cost of the first, see `tune`.
-        cost_after: Cost of the best.
-        costs: Lowest cost so far after each generation.
-        rollouts: How many robots were simulated.
-    """
-
-    fields: tuple[str, ...]
-    before: Parameters
-    after: Parameters
-    cost_before: float
-    cost_after: float
-    costs: tuple[float, ...]
-    rollouts: int
-
-
-def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = None, *, span: float = 10.0,
-         smoothness: float = 0.01, population: int = 128, generations: int = 40, seed: int = 0, threads: int = 1,
-         on_generation: Callable[[Generation], None] = lambda _: None) -> Tuning:
-    """Search for the gains that cost least in a scenario.
-
-    The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
-    ``smoothness`` times that of the efforts' RMS changes from one tick to the next, as shares of the effort limits.
-    Each number is searched between its value divided by ``span`` and its value times ``span``, on a logarithmic scale,
-    within its declared range. The parameters that the law has are in the first generation, so that what is found is
-    never worse.
+def tune_robot(robot: Robot, options: Namespace) -> int:
+    """Search gains, print tables, write the parameters and two pictures.
 
     Args:
-        loop: Law and robot.
-        scenario: What the robot is to do; one with noise of the velocities keeps gains from growing without limit.
-        fields: Fields of the parameters to search; None: those of `GAINS` that the law has, or else every field with a
-            positive number for each joint that is no effort.
-        span: Factor by which numbers are varied either way.
-        smoothness: Tracking error that is worth efforts that change by their limits [rad or m].
-        population: Robots in a generation.
-        generations: How many.
-        seed: Of the search.
-        threads: Threads that share the rollouts.
-        on_generation: Called after each generation.
+        robot: The robot.
+        options: Options of the command line, see ``robodyn tune --help``.
 
     Returns:
-        The best parameters and how they were found. The same arguments give the same result.
+        The exit code, 0.
 
     Raises:
-        InputError: A field is not one of the law's, or not positive; a number is out of range.
+        InputError: An option is out of range, or the controller follows neither joints nor poses.
+        PluginError: No controller has that name, or it fails.
+        SimulationError: The motion diverges with the controller's own parameters.
+        OSError: The output cannot be written.
     """
-    for name, value, least in (("population", population, 5), ("generations", generations, 1), ("threads", threads, 1),
-                               ("seed", seed, 0), ("smoothness", smoothness, 0.0)):
-        if not value >= least:
-            raise InputError(f"tune: {name}: expected {least:g} or more, received {value}")
-    if not span > 1.0:
-        raise InputError(f"tune: span: expected a factor above 1, received {span}")
-    space = _Space(loop.controller.parameters, searched_fields(loop.controller.parameters, fields), np.log(span))
-    limit = loop.robot.model.effort_limit
-    own = loop.scores(scenario, [loop.controller.parameters])
-    scale = np.where(np.isfinite(limit) & (limit > 0.0), limit, np.maximum(own.worst_effort[0], 1e-9))
-    costs: list[float] = []
+    follows = load_controller(options.controller).follows
+    if follows not in (JointReference, TipReference):
+        raise InputError(f"tune: expected a controller that follows joints or poses, received '{options.controller}'")
+    options.output.mkdir(parents=True, exist_ok=True)
+    loop = ClosedLoop(make_controller(options.controller, robot),
+                      PlantModel.from_description(robot.model, options.step), options.period)
+    motion = excursion(robot)
+    scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + _REST,
+                             q=offset_start(robot, motion.sample(0.0).q), position_noise=options.position_noise,
+                             velocity_noise=options.velocity_noise, seed=options.seed)
+    if follows is TipReference:
+        scenario = replace(scenario, references=tip_references(robot, motion, scenario.clocks[:, 0]))
+    begin = perf_counter()
+    before = loop.run(scenario)
+    if before.note:
+        count = options.generations * options.population
+        print(f"{before.note}\n{count} rollouts take about {count * (perf_counter() - begin) / 60.0:.1f} min")
+    progress = Progress(options.generations, "generations")
 
-    def evaluate(exponents: Array) -> Array:
-        scores = loop.scores(scenario, [space.parameters(one) for one in exponents.T], threads=threads)
-        cost = _cost(scores, scale, smoothness)
-        costs.append(min(float(cost.min()), *costs[-1:], _NO_COST))
-        on_generation(Generation(len(costs), costs[-1]))
-        return cost
+    def show(generation: Generation) -> None:
+        progress.show(generation.number, f"best cost {generation.best:.6g}")
 
-    rng = np.random.default_rng(seed)
-    first = rng.uniform(-space.reach, space.reach, (population, space.size))
-    first[0] = 0.0
-    # One call evaluates the first generation, and one each of those after it.
-    found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
-                                   maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
-    before, after = loop.controller.parameters, space.rounded(found.x)
-    cost_before, cost_after = _cost(loop.scores(scenario, [before, after]), scale, smoothness).tolist()
-    if cost_after > cost_before:  # by the digits that were cut off
-        after, cost_after = before, cost_before
-    return Tuning(space.fields, before, after, cost_before, cost_after, tuple(costs), population * len(costs))
+    found = tune(loop, scenario, options.gains, span=options.span, smoothness=options.smoothness,
+                 population=options.population, generations=options.generations, seed=options.seed,
+                 threads=options.threads, on_generation=show)
+    progress.end()
+    after = loop.run(scenario, found.after)
+    tracking = tracking_before_and_after(before, after)
+    how = (f"{options.controller} on '{robot.name}': cost {found.cost_before:.4g} before, {found.cost_after:.4g} after "
+           f"{found.rollouts} rollouts of {len(scenario.clocks)} control periods of {options.period:g} s")
+    print(f"\n{how}\n\n{gains_table(found, robot)}\n\nTracking error (desired minus true position):\n\n"
+          f"{tracking.table()}")
+    files = [options.output / name for name in ("parameters.yaml", "search.png", "tracking.png")]
+    files[0].write_text(parameter_file(found, robot, options.controller, f"Found by robodyn tune, seed {options.seed}: "
+                                       f"{how}."))
+    plot_search(found, before, after, files[1], f"{options.controller} on {robot.name}")
+    tracking.plot(files[2], f"{options.controller} on {robot.name}: before and after")
+    print("\nwritten: " + ", ".join(map(str, files)))
+    return 0
 
 
-def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The fields to search; arguments as for `tune`.
+def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:
+    """Every parameter that was searched, before and after, by its flat name."""
+    rows = zip(tuning.before.flat(robot), tuning.after.flat(robot), strict=True)
+    return [(before, after) for before, after in rows if before.field in tuning.fields]
 
-    Raises:
-        InputError: A field is not one of the parameters', or not a positive number.
+
+def gains_table(tuning: Tuning, robot: Robot) -> str:
+    """Gains before and after, as text."""
+    rows = searched(tuning, robot)
+    width = max(len(before.name) for before, _ in rows)
+    lines = [f"{'parameter':<{width}}  {'unit':<10} {'before':>12} {'after':>12}"]
+    lines += [f"{before.name:<{width}}  {before.unit:<10} {before.value:>12.6g} {after.value:>12.6g}"
+              for before, after in rows]
+    return "\n".join(lines)
+
+
+def tracking_before_and_after(before: Rollout, after: Rollout) -> TrackingRecord:
+    """Both rollouts one after the other, for their table and their picture."""
+    first, second = before.tracking(), after.tracking()
+    gap = first.time[-1] + (first.time[1] - first.time[0] if len(first.time) > 1 else 0.0)
+    return replace(first, time=np.concatenate([first.time, second.time + gap]),
+                   desired=np.concatenate([first.desired, second.desired]),
+                   measured=np.concatenate([first.measured, second.measured]),
+                   controllers=["before"] * len(first.time) + ["after"] * len(second.time))
+
+
+def plot_search(tuning: Tuning, before: Rollout, after: Rollout, path: str | Path, title: str) -> None:
+    """Draw the cost by generation and the joints' RMS errors before and after into a PNG file.
+
+    Args:
+        tuning: What was found.
+        before: Rollout with the parameters before.
+        after: Rollout with those after.
+        path: Where the picture goes; its folder must exist.
+        title: Heading of the picture.
     """
-    declared = parameters.declarations()
-    suited = {name for name, declaration in declared.items() if _suits(parameters, name, declaration)}
-    if fields is None:
-        known = [name for name in GAINS if name in suited]
-        fields = known or [name for name in declared if name in suited and declared[name].unit != EFFORT
-                           and declared[name].per_joint]
-    for name in fields:
-        if name not in suited:
-            raise InputError(f"tune: gains of {type(parameters).__name__}: expected some of "
-                             f"{', '.join(sorted(suited)) or 'none'}, which are positive, received '{name}'")
-    if not fields:
-        raise InputError(f"tune: {type(parameters).__name__} has no positive gain for each joint to search")
-    return tuple(fields)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    costs, errors = figure.subplots(1, 2)
+    costs.step(range(1, len(tuning.costs) + 1), tuning.costs, where="post", color="tab:blue", label="best so far")
+    costs.axhline(tuning.cost_before, color="grey", linewidth=0.8, linestyle="--", label="before")
+    costs.set(xlabel="generation", ylabel="cost")
+    costs.set_ylim(bottom=0.0)
+    costs.legend()
+    record = before.tracking()
+    places = np.arange(len(record.joint_names))
+    for shift, rollout, color, label in ((-0.2, before, "grey", "before"), (0.2, after, "tab:blue", "after")):
+        errors.bar(places + shift, 1e3 * rollout.score.rms_error[: len(places)], 0.4, color=color, label=label)
+    errors.set_xticks(places, record.joint_names, rotation=30, ha="right", fontsize="small")
+    errors.set_ylabel("RMS error [" + " or ".join(f"m{unit}" for unit in dict.fromkeys(record.units)) + "]")
+    errors.legend()
+    figure.savefig(path, dpi=110)
 
 
-def _suits(parameters: Parameters, name: str, declaration: Declaration) -> bool:
-    value = getattr(parameters, name)
-    return isinstance(value, float | np.ndarray) and not declaration.structural and bool(np.all(value > 0.0))
+def parameter_file(tuning: Tuning, robot: Robot, controller: str, comment: str) -> str:
+    """A YAML file of ROS parameters that puts the controller and the gains found in force.
 
-
-class _Space:
-    """The numbers that are searched: logarithms of the factors on those of some fields, one field after the other."""
-
-    def __init__(self, own: Parameters, fields: tuple[str, ...], reach: float) -> None:
-        self.fields, self.reach = fields, reach
-        self._own = own
-        self._declared = own.declarations()
-        self.size = sum(np.size(getattr(own, name)) for name in fields)
-
-    def parameters(self, exponents: Array, digits: int | None = None) -> Parameters:
-        """Parameters by logarithms of factors, shape (size,)."""
-        changed, begin = {}, 0
-        for name in self.fields:
-            own, declaration = np.asarray(getattr(self._own, name)), self._declared[name]
-            end = begin + own.size
-            value = own * np.exp(exponents[begin:end].reshape(own.shape))
-            if digits is not None:
-                value = np.vectorize(lambda number: float(f"{number:.{digits}g}"))(value)
-            value = np.clip(value, declaration.minimum, declaration.maximum)
-            changed[name] = value if own.ndim else float(value)
-            begin = end
-        return dataclasses.replace(self._own, **changed)
-
-    def rounded(self, exponents: Array) -> Parameters:
-        """The same, to four digits."""
-        return self.parameters(exponents, digits=4)
-
-
-def _cost(scores: Score, effort_scale: Array, smoothness: float) -> Array:
-    """Of N robots, shape (N,)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.sqrt(np.mean(scores.rms_error**2, axis=1))
-        change = np.sqrt(np.mean((scores.rms_effort_change / effort_scale) ** 2, axis=1))
-        cost = error + smoothness * change
-    return np.where(np.isfinite(cost), np.minimum(cost, _NO_COST), _NO_COST)
+    Args:
+        tuning: What was found.
+        robot: The robot.
+        controller: Name of the controller.
+        comment: What stands above, one or more lines.
+    """
+    parameters: dict[str, Any] = {"controller": controller}
+    for _, after in searched(tuning, robot):
+        *groups, leaf = f"{prefix(controller)}.{after.name}".split(".")
+        table = parameters
+        for group in groups:
+            table = table.setdefault(group, {})
+        table[leaf] = after.value
+    text = yaml.safe_dump({"/**": {"ros__parameters": parameters}}, sort_keys=False)
+    return "".join(f"# {line}\n" for line in comment.splitlines()) + text

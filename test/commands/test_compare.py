@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 
 from robodyn_ros import InputError, Robot, rollout
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.compare import Performance, comparable, perform, plot, table
+from robodyn_ros.commands.compare import Failure, Performance, comparable, compare, perform, plot, table
+from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -82,6 +83,69 @@ def test_what_follows_nothing_or_wrenches_is_left_out_and_refused():
     assert not {"damping", "gravity_compensation", "force"} & set(comparable())
     with pytest.raises(InputError, match="follow joints or poses, received 'damping'"):
         perform(ROBOT, "damping", MOTION)
+
+
+PLUGINS = """
+import numpy as np
+from robodyn_ros.control import Controller, JointReference, Law
+from robodyn_ros.control.laws.pd import PD, PDParameters
+
+class Branching(Law):
+    Parameters = PDParameters
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        error = reference.q - state.q
+        return parameters.p * (error if error[0] > 0.0 else 0.9 * error) - parameters.d * state.v
+
+class Stateful(Controller):
+    Parameters = PDParameters
+
+    def activate(self, state):
+        self.last = state.q
+
+    def update(self, state, reference):
+        velocity = (state.q - self.last) / state.period if state.period else state.v
+        self.last = state.q
+        return self.parameters.p * (reference.q - state.q) - self.parameters.d * velocity
+
+class Diverging(PD):
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        return 1e200 * state.v**3 + 1e200
+
+class Raises(Controller):
+    def update(self, state, reference):
+        raise ZeroDivisionError("at once")
+"""
+
+
+def test_any_controller_is_compared_and_one_that_fails_does_not_end_the_others(tmp_path, monkeypatch, capsys):
+    (tmp_path / "compared_plugins.py").write_text(PLUGINS)
+    monkeypatch.syspath_prepend(tmp_path)
+    free = Robot(replace(ROBOT.model, joints=tuple(replace(joint, limits=Limits()) for joint in ROBOT.model.joints)))
+    names = ["no_such_law", "compared_plugins:Diverging", "compared_plugins:Branching", "compared_plugins:Raises",
+             "compared_plugins:Missing", "damping", "compared_plugins:Stateful", "pd"]
+    results = compare(names, lambda name: perform(free, name, MOTION))
+    assert [one.controller for one in results] == names
+    reasons = {one.controller.rpartition(":")[2]: one.reason for one in results if isinstance(one, Failure)}
+    assert reasons.keys() == {"no_such_law", "Diverging", "Raises", "Missing", "damping"}
+    for name, words in (("no_such_law", "unknown controller"), ("Diverging", "diverged at about"),
+                        ("Raises", "ZeroDivisionError: at once"), ("Missing", "cannot be imported"),
+                        ("damping", "follow joints or poses")):
+        assert words in reasons[name]
+    lines = table(results).splitlines()
+    assert [line.split()[0] for line in lines[2:10]] == names
+    for name, line in zip(names, lines[2:10], strict=True):
+        short = name.rpartition(":")[2]
+        assert line.endswith(f"failed: {reasons[short]}") if short in reasons else "failed" not in line
+    assert [line.split(" runs uncompiled, ")[0] for line in lines[10:]] == ["Branching", "Stateful"]
+    assert all(" us per tick: " in line for line in lines[10:])
+    picture = tmp_path / "it.png"
+    assert main(["compare", "--robot", "scara", "--output", str(picture), names[0], names[3], names[2]]) == 1
+    out = capsys.readouterr().out
+    assert "failed: unknown controller" in out and "failed: controller 'Raises' fails at 0 s" in out
+    assert picture.is_file()
 
 
 def test_the_command_prints_the_table_and_writes_the_picture(tmp_path, capsys):

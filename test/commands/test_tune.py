@@ -8,7 +8,7 @@ import yaml
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.tune import GAINS, searched_fields, tune
+from robodyn_ros.commands.gain_search import GAINS, searched_fields, tune
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -140,6 +140,38 @@ def test_the_command_serves_laws_that_follow_poses(tmp_path, capsys):
     assert set(written["resolved_acceleration"]) == {"p", "d"}
 
 
+PLUGIN = """
+from robodyn_ros.control import Controller
+from robodyn_ros.control.laws.pid import PIDParameters
+
+class Integrating(Controller):
+    Parameters = PIDParameters
+
+    def activate(self, state):
+        self.integral = 0.0
+
+    def update(self, state, reference):
+        gains, error = self.parameters, reference.q - state.q
+        self.integral = self.integral + state.period * gains.i * error
+        return gains.p * error + gains.d * (reference.v - state.v) + self.integral
+"""
+
+
+def test_a_controller_with_state_of_its_own_is_tuned_as_well(tmp_path, monkeypatch, capsys):
+    (tmp_path / "tuned_plugin.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["tune", "--robot", "planar_2r", "--controller", "tuned_plugin:Integrating", "--generations", "2",
+                 "--population", "6", "--output", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "Integrating runs uncompiled, " in out and "12 rollouts take about " in out
+    written = yaml.safe_load((tmp_path / "out" / "parameters.yaml").read_text())["/**"]["ros__parameters"]
+    assert set(written["Integrating"]["gains"]["joint1"]) == {"p", "i", "d"}
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    loop = ClosedLoop(make_controller("tuned_plugin:Integrating", robot))
+    found = tune(loop, loop.scenario([excursion(robot)], 0.5), generations=3, population=6, smoothness=0.0)
+    assert found.cost_after < found.cost_before
+
+
 def test_what_the_command_cannot_use(tmp_path, capsys):
     file = tmp_path / "file"
     file.touch()
@@ -149,7 +181,7 @@ def test_what_the_command_cannot_use(tmp_path, capsys):
         (["--controller", "damping"], "expected a controller that follows joints or poses, received 'damping'"),
         (["--gains", "friction"], "expected some of"),
         (["--period", "0.0015"], "whole number of steps"),
-        (["--output", str(file)], "tune: "),
+        (["--output", str(file)], "File exists"),
     ):
         assert main(["tune", "--robot", "planar_2r", "--output", str(tmp_path), *arguments]) == 2
         assert words in capsys.readouterr().err

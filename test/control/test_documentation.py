@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from closed_loop import simulate
 
-from robodyn_ros import Robot
+from robodyn_ros import Robot, rollout
+from robodyn_ros.commands.command_line import main
 from robodyn_ros.control.registry import GROUP, controller_names, load_controller, make_controller
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.test_motion import excursion
 
 ROOT = Path(__file__).parents[2]
 OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]
@@ -55,6 +58,28 @@ def test_the_readmes_controller_runs(tmp_path, monkeypatch):
     np.testing.assert_allclose(q[-1], goal, atol=1e-6)
     np.testing.assert_allclose(v[-1], 0.0, atol=1e-6)
     assert not controller.uncompiled_reason
+
+
+def test_the_readmes_controller_in_rollout_compare_and_tune(tmp_path, monkeypatch, capsys):
+    """Of the same gains and law as pd_gravity, so that all figures are those of that law."""
+    (tmp_path / "my_controllers.py").write_text(example("README.md", "my_controllers.py"))
+    monkeypatch.syspath_prepend(tmp_path)
+    name, robot = "my_controllers:PDGravity", Robot.from_urdf(robot_file("planar_2r"))
+    ours, theirs = (rollout(robot, each, excursion(robot)) for each in (name, "pd_gravity"))
+    np.testing.assert_array_equal(ours.q, theirs.q)
+    assert ours.note == ""
+    assert main(["compare", name, "pd_gravity", "--robot", "planar_2r", "--output", str(tmp_path / "it.png")]) == 0
+    first, second = capsys.readouterr().out.splitlines()[3:5]
+    assert first.split()[1:] == second.split()[1:] and first.split()[0] == name
+    found = []
+    for each in (name, "pd_gravity"):
+        assert main(["tune", "--robot", "planar_2r", "--controller", each, "--generations", "2", "--population", "8",
+                     "--output", str(tmp_path)]) == 0
+        assert "cost" in capsys.readouterr().out
+        values = yaml.safe_load((tmp_path / "parameters.yaml").read_text())["/**"]["ros__parameters"]
+        assert values["controller"] == each
+        found.append(values[each.rpartition(":")[2]]["gains"])
+    assert found[0] == found[1]
 
 
 def test_the_plugin_of_ones_own_is_found_by_name_and_runs_compiled(tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ class Neural(Law):
 
     The same network for every joint of every robot, since what it sees is measured by the joint's own effort limit and
     inertia: `gain_shares`. It was trained on steps of single joints with limited effort, so that they reach their goals
-    soonest without overshooting: see ``robodyn_ros.commands.gain_training``, which also states what was minimised.
+    soonest without overshooting: see ``robodyn_ros.commands.train_neural``, which also states what was minimised.
     For goals that jump; on smooth references errors are small, and the gains hardly change.
     """
 

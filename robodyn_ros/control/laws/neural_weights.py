@@ -1,6 +1,6 @@
 """Weights of the network of the controller ``neural``.
 
-Written by ``python -m robodyn_ros.commands.gain_training --generations 400 --seed 0``.
+Written by ``python -m robodyn_ros.commands.train_neural --generations 400 --seed 0``.
 """
 
 WEIGHTS = (

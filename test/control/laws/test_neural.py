@@ -1,4 +1,4 @@
-"""Neural gain scheduling: the network, the law, jumps of the goal. Training: test/commands/test_gain_training.py."""
+"""Neural gain scheduling: the network, the law, jumps of the goal. Training: test/commands/test_train_neural.py."""
 
 import numpy as np
 import pytest

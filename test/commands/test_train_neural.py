@@ -5,8 +5,8 @@ import runpy
 import numpy as np
 import pytest
 
-from robodyn_ros.commands import gain_training
-from robodyn_ros.commands.gain_training import Joints, costs, fixed_loss, loss, train
+from robodyn_ros.commands import train_neural
+from robodyn_ros.commands.train_neural import Joints, costs, fixed_loss, loss, train
 from robodyn_ros.control.laws.neural import SIZE
 from robodyn_ros.control.laws.neural_weights import WEIGHTS
 
@@ -33,11 +33,11 @@ def test_no_weights_are_fixed_gains():
 def test_the_cost_of_a_joint_that_is_not_moved_is_its_jump_for_the_whole_time():
     joints = Joints(*(np.array([value]) for value in (4.0, 1.0, 2.0, 0.0, 0.0)))
     (cost,) = costs(lambda *_: (np.zeros(1), np.zeros(1)), joints)
-    assert cost == pytest.approx(gain_training.STEP * gain_training.STEPS / (1.0 + 2.0))
+    assert cost == pytest.approx(train_neural.STEP * train_neural.STEPS / (1.0 + 2.0))
 
 
 def test_the_command_writes_weights_that_can_be_imported(tmp_path, capsys):
     output = tmp_path / "weights.py"
-    assert gain_training.main(["--generations", "1", "--output", str(output)]) == 0
+    assert train_neural.main(["--generations", "1", "--output", str(output)]) == 0
     assert len(runpy.run_path(str(output))["WEIGHTS"]) == SIZE
     assert "best of 25 fixed gains" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Trains the network of the controller ``neural``: ``python -m robodyn_ros.commands.gain_training``.
+"""Trains the network of the controller ``neural``: ``python -m robodyn_ros.commands.train_neural``.
 
 What is simulated are single joints in units of their own: the effort limit is 1, so is K_p, and so the natural
 frequency at the largest inertia. A goal jumps; the joint has its share of the largest inertia, some friction, some
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     numbers = "\n".join(f"    {weight:.6f}," for weight in weights)
     options.output.write_text(
         '"""Weights of the network of the controller ``neural``.\n\nWritten by ``python -m '
-        f"robodyn_ros.commands.gain_training --generations {options.generations} --seed {options.seed}``.\n"
+        f"robodyn_ros.commands.train_neural --generations {options.generations} --seed {options.seed}``.\n"
         f'"""\n\nWEIGHTS = (\n{numbers}\n)\n')
     print(f"wrote {options.output.name}; loss while training {losses[0]:.4f} to {losses[-1]:.4f}")
     return 0

@@ -1,0 +1,183 @@
+"""Search for gains: thousands of rollouts with other gains, by differential evolution."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import differential_evolution
+
+from robodyn_ros.control.parameters import EFFORT, Declaration, Parameters
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.score import Score
+
+GAINS = ("p", "d", "i", "translation", "rotation")
+"""Fields that are searched if nobody says otherwise, where a law has them."""
+
+_NO_COST = 1e12  # of a robot that diverged: more than any other, and finite, as the search needs it
+
+
+class Generation(NamedTuple):
+    """How far a search is.
+
+    Attributes:
+        number: Generations so far.
+        best: Lowest cost so far.
+    """
+
+    number: int
+    best: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What a search found.
+
+    Attributes:
+        fields: Fields of the parameters that were searched.
+        before: Parameters that the search began with.
+        after: The best found, to four digits.
+        cost_before: Cost of the first, see `tune`.
+        cost_after: Cost of the best.
+        costs: Lowest cost so far after each generation.
+        rollouts: How many robots were simulated.
+    """
+
+    fields: tuple[str, ...]
+    before: Parameters
+    after: Parameters
+    cost_before: float
+    cost_after: float
+    costs: tuple[float, ...]
+    rollouts: int
+
+
+def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = None, *, span: float = 10.0,
+         smoothness: float = 0.01, population: int = 128, generations: int = 40, seed: int = 0, threads: int = 1,
+         on_generation: Callable[[Generation], None] = lambda _: None) -> Tuning:
+    """Search for the gains that cost least in a scenario.
+
+    The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
+    ``smoothness`` times that of the efforts' RMS changes from one tick to the next, as shares of the effort limits.
+    Each number is searched between its value divided by ``span`` and its value times ``span``, on a logarithmic scale,
+    within its declared range. The parameters that the law has are in the first generation, so that what is found is
+    never worse.
+
+    Args:
+        loop: Law and robot.
+        scenario: What the robot is to do; one with noise of the velocities keeps gains from growing without limit.
+        fields: Fields of the parameters to search; None: those of `GAINS` that the law has, or else every field with a
+            positive number for each joint that is no effort.
+        span: Factor by which numbers are varied either way.
+        smoothness: Tracking error that is worth efforts that change by their limits [rad or m].
+        population: Robots in a generation.
+        generations: How many.
+        seed: Of the search.
+        threads: Threads that share the rollouts.
+        on_generation: Called after each generation.
+
+    Returns:
+        The best parameters and how they were found. The same arguments give the same result.
+
+    Raises:
+        InputError: A field is not one of the law's, or not positive; a number is out of range.
+    """
+    for name, value, least in (("population", population, 5), ("generations", generations, 1), ("threads", threads, 1),
+                               ("seed", seed, 0), ("smoothness", smoothness, 0.0)):
+        if not value >= least:
+            raise InputError(f"tune: {name}: expected {least:g} or more, received {value}")
+    if not span > 1.0:
+        raise InputError(f"tune: span: expected a factor above 1, received {span}")
+    space = _Space(loop.controller.parameters, searched_fields(loop.controller.parameters, fields), np.log(span))
+    limit = loop.robot.model.effort_limit
+    own = loop.scores(scenario, [loop.controller.parameters])
+    scale = np.where(np.isfinite(limit) & (limit > 0.0), limit, np.maximum(own.worst_effort[0], 1e-9))
+    costs: list[float] = []
+
+    def evaluate(exponents: Array) -> Array:
+        scores = loop.scores(scenario, [space.parameters(one) for one in exponents.T], threads=threads)
+        cost = _cost(scores, scale, smoothness)
+        costs.append(min(float(cost.min()), *costs[-1:], _NO_COST))
+        on_generation(Generation(len(costs), costs[-1]))
+        return cost
+
+    rng = np.random.default_rng(seed)
+    first = rng.uniform(-space.reach, space.reach, (population, space.size))
+    first[0] = 0.0
+    # One call evaluates the first generation, and one each of those after it.
+    found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
+                                   maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
+    before, after = loop.controller.parameters, space.rounded(found.x)
+    cost_before, cost_after = _cost(loop.scores(scenario, [before, after]), scale, smoothness).tolist()
+    if cost_after > cost_before:  # by the digits that were cut off
+        after, cost_after = before, cost_before
+    return Tuning(space.fields, before, after, cost_before, cost_after, tuple(costs), population * len(costs))
+
+
+def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The fields to search; arguments as for `tune`.
+
+    Raises:
+        InputError: A field is not one of the parameters', or not a positive number.
+    """
+    declared = parameters.declarations()
+    suited = {name for name, declaration in declared.items() if _suits(parameters, name, declaration)}
+    if fields is None:
+        known = [name for name in GAINS if name in suited]
+        fields = known or [name for name in declared if name in suited and declared[name].unit != EFFORT
+                           and declared[name].per_joint]
+    for name in fields:
+        if name not in suited:
+            raise InputError(f"tune: gains of {type(parameters).__name__}: expected some of "
+                             f"{', '.join(sorted(suited)) or 'none'}, which are positive, received '{name}'")
+    if not fields:
+        raise InputError(f"tune: {type(parameters).__name__} has no positive gain for each joint to search")
+    return tuple(fields)
+
+
+def _suits(parameters: Parameters, name: str, declaration: Declaration) -> bool:
+    value = getattr(parameters, name)
+    return isinstance(value, float | np.ndarray) and not declaration.structural and bool(np.all(value > 0.0))
+
+
+class _Space:
+    """The numbers that are searched: logarithms of the factors on those of some fields, one field after the other."""
+
+    def __init__(self, own: Parameters, fields: tuple[str, ...], reach: float) -> None:
+        self.fields, self.reach = fields, reach
+        self._own = own
+        self._declared = own.declarations()
+        self.size = sum(np.size(getattr(own, name)) for name in fields)
+
+    def parameters(self, exponents: Array, digits: int | None = None) -> Parameters:
+        """Parameters by logarithms of factors, shape (size,)."""
+        changed, begin = {}, 0
+        for name in self.fields:
+            own, declaration = np.asarray(getattr(self._own, name)), self._declared[name]
+            end = begin + own.size
+            value = own * np.exp(exponents[begin:end].reshape(own.shape))
+            if digits is not None:
+                value = np.vectorize(lambda number: float(f"{number:.{digits}g}"))(value)
+            value = np.clip(value, declaration.minimum, declaration.maximum)
+            changed[name] = value if own.ndim else float(value)
+            begin = end
+        return dataclasses.replace(self._own, **changed)
+
+    def rounded(self, exponents: Array) -> Parameters:
+        """The same, to four digits."""
+        return self.parameters(exponents, digits=4)
+
+
+def _cost(scores: Score, effort_scale: Array, smoothness: float) -> Array:
+    """Of N robots, shape (N,)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.sqrt(np.mean(scores.rms_error**2, axis=1))
+        change = np.sqrt(np.mean((scores.rms_effort_change / effort_scale) ** 2, axis=1))
+        cost = error + smoothness * change
+    return np.where(np.isfinite(cost), np.minimum(cost, _NO_COST), _NO_COST)
