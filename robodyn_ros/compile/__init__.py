@@ -16,6 +16,7 @@ from robodyn_ros.compile.operations import (
     where,
 )
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
+from robodyn_ros.compile.products import Products, Term
 from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile
 from robodyn_ros.compile.tape import Tape, trace
 
@@ -23,11 +24,13 @@ __all__ = [
     "Compute",
     "Kernel",
     "Procedure",
+    "Products",
     "Read",
     "Record",
     "Repeat",
     "RepeatWhile",
     "Tape",
+    "Term",
     "arctan2",
     "clip",
     "compile_function",

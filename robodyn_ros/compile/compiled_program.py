@@ -17,6 +17,7 @@ from robodyn_ros.compile.batch_abi import ROW_WORDS, Arrays, RowWords, share_sam
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
+from robodyn_ros.compile.products import ProductsTape, products_text
 from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile, Statement, walk
 from robodyn_ros.compile.runtime import Runtime, float_type, literal, mover_call
 from robodyn_ros.compile.tape import Tape
@@ -133,7 +134,27 @@ class ProgramText:
         outputs = [self._element(name, element) for name, element in self._traced.results[statement]]
         if not isinstance(statement.function, Tape):  # a program rounds a formula alike whatever stands beside it
             tape = tape.contracted(shared=True)
+        if isinstance(tape, ProductsTape):
+            return self._lower_products(tape, pointers, inputs, outputs[0], spill, prefix)
         return lower(tape, Memory(pointers, inputs, outputs, spill, 8 * self._width), self._runtime, prefix)
+
+    def _lower_products(
+        self, tape: ProductsTape, pointers: tuple[str, ...], inputs: list[Place], result: Place, spill: Place,
+        prefix: str,
+    ) -> Lowered:
+        """The factors, kept in the first spill slots, and then the loops."""
+        runtime, size = self._runtime, len(tape.outputs)
+        factors = [Place(spill.pointer, spill.offset + element) for element in range(size)]
+        memory = Memory(pointers, inputs, factors, Place(spill.pointer, spill.offset + size), 8 * self._width)
+        lowered = lower(tape.factors, memory, runtime, prefix)
+        name = f"{prefix}products"
+        call = [
+            f"  %factors = getelementptr {self._kind}, ptr %{spill.pointer}, i64 {spill.offset}",
+            f"  %result = getelementptr {self._kind}, ptr %{result.pointer}, i64 {result.offset}",
+            f"  call void @{name}(ptr %factors, ptr %result)",
+        ]
+        loops = products_text(name, tape.pattern, self._width, runtime.lanes, runtime.attributes)
+        return Lowered("\n".join([lowered.body, *call]), lowered.functions + loops, size + lowered.spill_slots)
 
     def _element(self, name: str, element: int) -> Place:
         place = self.places[name]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.products import ProductsTape
 from robodyn_ros.compile.tape import Shape, Tape, trace
 from robodyn_ros.errors import InputError
 
@@ -35,6 +36,8 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
     Raises:
         InputError: The tape has no input of a name.
     """
+    if isinstance(tape, ProductsTape):
+        tape = tape.written_out()
     names = [wrt] if isinstance(wrt, str) else list(wrt)
     shape = tape.output_shape + _shape_of(tape, names, alone=isinstance(wrt, str))
     columns = _columns(tape, names)

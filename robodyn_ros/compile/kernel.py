@@ -11,9 +11,10 @@ from robodyn_ros.compile.batch_abi import Arrays, checked_threads, empty_result,
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.machine import host
+from robodyn_ros.compile.products import trace_products
 from robodyn_ros.compile.program import Compute, Program
 from robodyn_ros.compile.python_entry import Fallback, documentation, python_function
-from robodyn_ros.compile.tape import Shape, Tape, trace
+from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
 
 RESULT = "(result)"
@@ -26,7 +27,7 @@ def compile_function(
     """Trace a function and compile it for this processor.
 
     Args:
-        function: Takes one array per input, in this order, and returns an array; see `trace`.
+        function: Takes one array per input, in this order, and returns an array, see `trace`, or `Products`.
         inputs: Shape of each input, by name.
         name: Name in error messages; the function's name if not given.
         reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
@@ -35,7 +36,7 @@ def compile_function(
     Raises:
         CompileError: The function cannot be traced or compiled.
     """
-    tape = trace(function, inputs)
+    tape = trace_products(function, inputs)
     return Kernel(tape.contracted(shared=True) if reproducible else tape,
                   name or str(getattr(function, "__name__", "function")))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -48,7 +49,7 @@ def inverse_dynamics_derivatives(
         InputError: An array has another shape.
     """
     motions, kind = joint_motions(model, q, v), np.result_type(q, v, a, float)
-    by_position = _effort_by_position(model, motions, _base_acceleration(model, q), v, a, kind)
+    by_position = _effort_by_position(model, motions, base_acceleration_of(model, q), v, a, kind)
     for link, wrench in applied:
         by_position = by_position - wrench_effort_derivative(model, q, wrench, link)
     return np.array([by_position, 2.0 * coriolis_of(model, motions, kind), _mass_of(model, motions, kind)])
@@ -79,7 +80,7 @@ def forward_dynamics_derivatives(
     """
     motions, kind = joint_motions(model, q, v), np.result_type(q, v, tau, float)
     coriolis, mass = coriolis_of(model, motions, kind), _mass_of(model, motions, kind)
-    base_acceleration = _base_acceleration(model, q)
+    base_acceleration = base_acceleration_of(model, q)
     for link, wrench in applied:
         tau = tau + twist_jacobian(model, q, link).T @ wrench
     a = solve_mass(mass, tau - coriolis @ v - _gravity_of(model, motions, base_acceleration, kind))
@@ -137,7 +138,7 @@ def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: s
     return derivative_at(lambda position, constant: twist_jacobian(model, position, link).T @ constant, (q, wrench))
 
 
-def _base_acceleration(model: RobotModel, q: Array) -> Array:
+def base_acceleration_of(model: RobotModel, q: Array) -> Array:
     """V'_0 of the base, as which gravity enters, shape (6,)."""
     return np.concatenate([np.zeros(3), -common_frame(model, q).gravity])
 
@@ -168,31 +169,57 @@ def _gravity_of(
     return effort
 
 
+class PositionColumns(NamedTuple):
+    """Columns of which the elements of dtau/dq are scalar products, for one joint j.
+
+    Attributes:
+        gain: E_j, shape (6,).
+        inertial: G S_j, shape (6,).
+        moment: Upper half of B^T S_j, shape (3,).
+        carried: G E_j + 2 B D_j, shape (6,).
+        turned: dF/dq_j, which is that and -ad_{S_j}^T F, shape (6,).
+    """
+
+    gain: Array
+    inertial: Array
+    moment: Array
+    carried: Array
+    turned: Array
+
+
+def position_columns(
+    model: RobotModel, motions: list[JointMotion], base_acceleration: Array, v: Array, a: Array
+) -> list[PositionColumns]:
+    """The columns of every joint, in the order of ``model.joints``."""
+    accelerations = _accelerations(model, motions, base_acceleration, v, a)
+    wrenches = _wrenches(model, motions, accelerations)
+    columns: list[PositionColumns] = []
+    for index, (joint, motion) in enumerate(zip(model.joints, motions, strict=True)):
+        axis, rate, inertia = motion.axis, motion.rate, motion.body.inertia
+        at_base = joint.parent < 0
+        gain = lie_bracket(base_acceleration if at_base else accelerations[joint.parent], axis)
+        gain = gain if at_base else gain + lie_bracket(motions[joint.parent].twist, rate)
+        carried = inertia.momentum(gain) + 2.0 * motion.body.times(rate)
+        turned = carried - ad_transpose(axis, wrenches[index])
+        columns.append(
+            PositionColumns(gain, inertia.momentum(axis), motion.body.transposed_times(axis), carried, turned)
+        )
+    return columns
+
+
 def _effort_by_position(
     model: RobotModel, motions: list[JointMotion], base_acceleration: Array, v: Array, a: Array, kind: DTypeLike
 ) -> Array:
     """dtau/dq, shape (n, n)."""
-    joints = model.joints
-    accelerations = _accelerations(model, motions, base_acceleration, v, a)
-    wrenches = _wrenches(model, motions, accelerations)
+    joints, columns = model.joints, position_columns(model, motions, base_acceleration, v, a)
     result = np.zeros((model.n, model.n), dtype=kind)
-    gains: list[Array] = []  # E
-    for index, (joint, motion) in enumerate(zip(joints, motions, strict=True)):
-        axis, rate, inertia = motion.axis, motion.rate, motion.body.inertia
-        at_base = joint.parent < 0
-        gain = lie_bracket(base_acceleration if at_base else accelerations[joint.parent], axis)
-        gains.append(gain if at_base else gain + lie_bracket(motions[joint.parent].twist, rate))
-
-        inertial = inertia.momentum(axis)  # G S
-        moment = motion.body.transposed_times(axis)  # B^T S
-        carried = inertia.momentum(gains[index]) + 2.0 * motion.body.times(rate)
-        turned = carried - ad_transpose(axis, wrenches[index])
-        result[joint.dof, joint.dof] += axis @ carried  # S^T ad_S^T F = 0
+    for joint, motion, column in zip(joints, motions, columns, strict=True):
+        result[joint.dof, joint.dof] += motion.axis @ column.carried  # S^T ad_S^T F = 0
         ancestor = joint.parent
         while ancestor >= 0:
-            other, dof = motions[ancestor], joints[ancestor].dof
-            result[dof, joint.dof] += other.axis @ turned
-            result[joint.dof, dof] += gains[ancestor] @ inertial + 2.0 * (other.rate[:3] @ moment)
+            other, gain, dof = motions[ancestor], columns[ancestor].gain, joints[ancestor].dof
+            result[dof, joint.dof] += other.axis @ column.turned
+            result[joint.dof, dof] += gain @ column.inertial + 2.0 * (other.rate[:3] @ column.moment)
             ancestor = joints[ancestor].parent
     return result
 

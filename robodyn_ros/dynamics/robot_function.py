@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 from robodyn_ros.compile import Kernel, compile_function
 from robodyn_ros.compile.python_entry import documentation
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics import matrix_factors
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
@@ -195,6 +197,10 @@ class Kernels:
             options["link"] = self.model.frame(variant.link).name
         if variant.rows is not None:
             options["rows"] = variant.rows
+
+        in_loops = matrix_factors.LARGE_ROBOTS.get(function.name)
+        if in_loops and self.compiled and variant == function.plain and matrix_factors.is_large(self.model):
+            return compile_function(partial(in_loops, self.model), inputs, function.name)
 
         def run(*arrays: Array) -> Array:
             given, wrenches = dict(options), list(arrays[count:])

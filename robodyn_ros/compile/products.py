@@ -1,0 +1,310 @@
+"""Matrices made of sums of products, whose elements machine code computes in loops instead of one by one.
+
+A robot of many joints has matrices of thousands of elements, each of them a scalar product of two short columns:
+M_ij = S_i^T G_j S_j. Written out, they take most of the time that LLVM has to compile a function, and the processor
+spends its time on reading instructions. A function that returns `Products` has the columns traced and the scalar
+products done by one loop.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.compile.runtime import float_type
+from robodyn_ros.compile.tape import Shape, Tape, trace
+from robodyn_ros.errors import CompileError
+
+LEAST_LANES = 4
+"""Columns that a processor must be able to compute at once to do so: only such have loads and stores with masks."""
+
+
+class Term(NamedTuple):
+    """Some elements of a matrix: sum over k of ``left[k, row] * right[k, column]`` wherever the mask is true.
+
+    Attributes:
+        left: Shape (k, rows).
+        right: Shape (k, columns).
+        mask: Shape (rows, columns), of bool.
+    """
+
+    left: Any
+    right: Any
+    mask: np.ndarray
+
+
+class Products:
+    """One matrix, or several of the same shape, given by their terms.
+
+    Args:
+        matrices: The terms of each matrix; each of its elements is in one term at most, and 0 if it is in none.
+        stacked: Whether the result has an axis for the matrices even if there is only one.
+
+    Raises:
+        CompileError: The shapes of a term do not fit each other or the other terms, or an element is in two terms.
+
+    Attributes:
+        shape: Of the result.
+    """
+
+    def __init__(self, matrices: Sequence[Sequence[Term]], stacked: bool = False) -> None:
+        rows, columns = matrices[0][0].mask.shape
+        for terms in matrices:
+            for left, right, mask in terms:
+                shapes = np.shape(left), np.shape(right), mask.shape
+                if shapes != ((len(left), rows), (len(left), columns), (rows, columns)):
+                    raise CompileError(f"products: expected factors and masks that fit each other, received {shapes}")
+            if np.sum([term.mask for term in terms], axis=0).max(initial=0) > 1:
+                raise CompileError("products: expected each element of a matrix in one term, received it in two")
+        self._matrices = matrices
+        self.shape = (len(matrices), rows, columns) if stacked or len(matrices) > 1 else (rows, columns)
+        self._factors: list[Any] = []  # each once
+        for terms in matrices:
+            for left, right, _ in terms:
+                for factor in (left, right):
+                    if not any(factor is known for known in self._factors):
+                        self._factors.append(factor)
+
+    def factors(self) -> np.ndarray:
+        """The elements of all factors, each factor once, shape (number of elements,)."""
+        return np.concatenate([np.reshape(factor, -1) for factor in self._factors])
+
+    def array(self) -> np.ndarray:
+        """The result, computed by NumPy."""
+        return self.pattern().array(self.factors())
+
+    def pattern(self) -> "Pattern":
+        """How the result is made of the factors, whatever these are."""
+        starts, end = [], 0
+        for factor in self._factors:
+            starts.append(end)
+            end += np.size(factor)
+        size = math.prod(self.shape[-2:])
+        loops = [
+            Loop(len(left), self._start(left, starts), self._start(right, starts), number * size, mask)
+            for number, terms in enumerate(self._matrices)
+            for left, right, mask in terms
+        ]
+        return Pattern(self.shape, loops)
+
+    def _start(self, factor: Any, starts: list[int]) -> int:
+        return next(start for known, start in zip(self._factors, starts, strict=True) if known is factor)
+
+
+class Loop(NamedTuple):
+    """A term, by where its factors and its matrix are.
+
+    Attributes:
+        depth: Number of products in a sum.
+        left: Position of the left factor in the memory of factors.
+        right: Position of the right factor there.
+        matrix: Position of the matrix in the result.
+        mask: Which elements the term gives, shape (rows, columns).
+    """
+
+    depth: int
+    left: int
+    right: int
+    matrix: int
+    mask: np.ndarray
+
+
+class Pattern(NamedTuple):
+    """How a result is made of factors in memory.
+
+    Attributes:
+        shape: Of the result.
+        loops: The terms.
+    """
+
+    shape: tuple[int, ...]
+    loops: list[Loop]
+
+    def array(self, factors: np.ndarray) -> np.ndarray:
+        """The result for numbers or traced values.
+
+        Args:
+            factors: Elements of the factors, shape (..., number of elements).
+
+        Returns:
+            Shape (..., *shape).
+        """
+        leading = factors.shape[:-1]
+        result = np.zeros((*leading, math.prod(self.shape)), dtype=factors.dtype)
+        for depth, left, right, matrix, mask in self.loops:
+            rows, columns = np.nonzero(mask)
+            k = np.arange(depth)[:, None]
+            first = factors[..., left + k * mask.shape[0] + rows]
+            second = factors[..., right + k * mask.shape[1] + columns]
+            result[..., matrix + rows * mask.shape[1] + columns] = (first * second).sum(axis=-2)
+        return result.reshape((*leading, *self.shape))
+
+
+class ProductsTape(Tape):
+    """A tape of factors, and the matrices that are sums of their products.
+
+    Args:
+        factors: Computes the elements of the factors.
+        pattern: How the matrices are made of them.
+
+    Attributes:
+        factors: Computes the elements of the factors.
+        pattern: How the matrices are made of them.
+    """
+
+    __slots__ = ("factors", "pattern")
+
+    def __init__(self, factors: Tape, pattern: Pattern) -> None:
+        super().__init__(
+            factors.inputs, pattern.shape, factors.codes, factors.operands, factors.constants, factors.outputs
+        )
+        self.factors, self.pattern = factors, pattern
+
+    def __call__(self, *arrays: Any) -> np.ndarray:
+        """Evaluate or record it, see `Tape.__call__`."""
+        return self.pattern.array(self.factors(*arrays))
+
+    def evaluate(self, *arrays: Any) -> np.ndarray:
+        """Interpret it on numbers, see `Tape.evaluate`."""
+        return self.pattern.array(self.factors.evaluate(*arrays))
+
+    def contracted(self, *, shared: bool) -> "ProductsTape":
+        """The same with contracted factors, see `Tape.contracted`; the loops contract in any case."""
+        return ProductsTape(self.factors.contracted(shared=shared), self.pattern)
+
+    def with_outputs(self, elements: Sequence[int]) -> Tape:
+        """See `Tape.with_outputs`."""
+        return self.written_out().with_outputs(elements)
+
+    def written_out(self) -> Tape:
+        """An ordinary tape with the same result."""
+        return trace(self, self.inputs)
+
+    def __reduce__(self) -> tuple[type["ProductsTape"], tuple[Tape, Pattern]]:
+        """Pickled as its two parts."""
+        return ProductsTape, (self.factors, self.pattern)
+
+
+def trace_products(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
+    """As `trace`, for a function that may return `Products`; the result is then a `ProductsTape`."""
+    patterns: list[Pattern] = []
+
+    def factors(*arrays: np.ndarray) -> Any:
+        result = function(*arrays)
+        if isinstance(result, Products):
+            patterns.append(result.pattern())
+            return result.factors()
+        return result
+
+    factors.__name__ = str(getattr(function, "__name__", repr(function)))
+    tape = trace(factors, inputs)
+    return ProductsTape(tape, patterns[0]) if patterns else tape
+
+
+def products_text(name: str, pattern: Pattern, width: int, lanes: int, attributes: str) -> str:
+    """``void @name(ptr factors, ptr result)``: LLVM assembly of the loops.
+
+    Args:
+        name: Name of the function.
+        pattern: What they compute.
+        width: Samples computed at once: 1, or a vector of as many.
+        lanes: Neighbouring columns that a single sample computes at once.
+        attributes: LLVM's function attributes.
+    """
+    columns = lanes if width == 1 and lanes >= LEAST_LANES else 1
+    size = 8 * width * math.prod(pattern.shape)
+    lines = [
+        f"define internal void @{name}(ptr noalias %factors, ptr noalias %result) noinline {attributes} {{",
+        f"  call void @llvm.memset.p0.i64(ptr align 8 %result, i8 0, i64 {size}, i1 false)",
+        *(f"  call void @{name}{number}(ptr %factors, ptr %result)" for number in range(len(pattern.loops))),
+        "  ret void",
+        "}",
+        "",
+    ]
+    texts = [
+        _loop_text(f"{name}{number}", loop, width, columns, attributes) for number, loop in enumerate(pattern.loops)
+    ]
+    return "".join(texts) + "\n".join(lines)
+
+
+def _loop_text(name: str, loop: Loop, width: int, columns: int, attributes: str) -> str:
+    """One term: a loop over groups of neighbouring columns, told by a table."""
+    groups = _groups(loop, columns)
+    kind, vector = float_type(width), float_type(max(width, columns))
+    rows, row_columns = loop.mask.shape
+    table = ", ".join(f"i32 {word}" for group in groups for word in group)
+    lines = [
+        f"@{name}_groups = internal constant [{4 * len(groups)} x i32] [{table}]",
+        f"define internal void @{name}(ptr noalias %factors, ptr noalias %result) noinline {attributes} {{",
+        "start:",
+        "  br label %group" if groups else "  ret void",
+        "group:",
+        "  %g = phi i64 [0, %start], [%next, %group]",
+        f"  %words = getelementptr [4 x i32], ptr @{name}_groups, i64 %g",
+    ]
+    for place, word in enumerate(("left", "right", "matrix", "bits")):
+        lines += [
+            f"  %{word}_at = getelementptr i32, ptr %words, i64 {place}",
+            f"  %{word} = load i32, ptr %{word}_at",
+        ]
+    for word, memory in (("left", "factors"), ("right", "factors"), ("matrix", "result")):
+        lines.append(f"  %{word}_ptr = getelementptr {kind}, ptr %{memory}, i32 %{word}")
+    load, after = f"load {vector}, ", f", align {8 * width}"
+    if columns > 1:
+        # Numbers beside the group are not loaded: arithmetic on denormal ones would take a hundred times as long.
+        mask = f"<{columns} x i1>"
+        lines += [f"  %few = trunc i32 %bits to i{columns}", f"  %mask = bitcast i{columns} %few to {mask}"]
+        load, after = f"call {vector} @llvm.masked.load.v{columns}f64.p0(", f", {mask} %mask, {vector} zeroinitializer)"
+    total = ""
+    for k in range(loop.depth):
+        lines += [
+            f"  %l{k}_ptr = getelementptr {kind}, ptr %left_ptr, i64 {k * rows}",
+            f"  %r{k}_ptr = getelementptr {kind}, ptr %right_ptr, i64 {k * row_columns}",
+            f"  %l{k} = load {kind}, ptr %l{k}_ptr, align {8 * width}",
+            f"  %r{k} = {load}ptr {'align 8 ' if columns > 1 else ''}%r{k}_ptr{after}",
+        ]
+        left = f"%l{k}"
+        if columns > 1:
+            left = f"%s{k}"
+            lines += [
+                f"  %i{k} = insertelement {vector} poison, double %l{k}, i32 0",
+                f"  %s{k} = shufflevector {vector} %i{k}, {vector} poison, <{columns} x i32> zeroinitializer",
+            ]
+        lines.append(f"  %m{k} = fmul contract {vector} {left}, %r{k}")
+        if total:
+            lines.append(f"  %t{k} = fadd contract {vector} {total}, %m{k}")
+        total = f"%t{k}" if total else f"%m{k}"
+    if columns > 1:
+        given = f"{vector} {total}, ptr align 8 %matrix_ptr, {mask} %mask"
+        lines.append(f"  call void @llvm.masked.store.v{columns}f64.p0({given})")
+    else:
+        lines.append(f"  store {vector} {total}, ptr %matrix_ptr, align {8 * width}")
+    return "\n".join(
+        [
+            *lines,
+            "  %next = add i64 %g, 1",
+            f"  %more = icmp slt i64 %next, {len(groups)}",
+            "  br i1 %more, label %group, label %done",
+            "done:",
+            "  ret void",
+            "}",
+            "",
+        ]
+    )
+
+
+def _groups(loop: Loop, columns: int) -> list[tuple[int, int, int, int]]:
+    """For each group of neighbouring columns: where both factors and the result begin, and a bit for each column."""
+    groups = []
+    for row, mask in enumerate(loop.mask):
+        bits: dict[int, int] = {}
+        for column in np.flatnonzero(mask).tolist():
+            first = column - column % columns
+            bits[first] = bits.get(first, 0) | 1 << column - first
+        groups += [
+            (loop.left + row, loop.right + first, loop.matrix + row * len(mask) + first, found)
+            for first, found in bits.items()
+        ]
+    return groups
+

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
+from random_robots import urdf_robots
+
+from robodyn_ros import Robot
+from robodyn_ros.compile import trace
+from robodyn_ros.compile.kernel import compile_function
+from robodyn_ros.dynamics import compiled_formulas, matrix_factors
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.dynamics.matrix_factors import LARGE_ROBOTS
+from robodyn_ros.dynamics.regressor import inertial_parameters
+from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
+from robodyn_ros.textbook.newton_euler import inverse_dynamics as efforts
+
+
+def limb(count, seed=0):
+    """URDF of a chain of random links."""
+    rng = np.random.default_rng(seed)
+    parts = ["<link name='l0'/>"]
+    for number in range(1, count + 1):
+        x, y, z, cx, cy, cz = rng.uniform(-0.15, 0.15, 6)
+        roll, pitch, yaw = rng.uniform(-1.5, 1.5, 3)
+        axis = np.eye(3, dtype=int)[rng.integers(3)]
+        kind = "prismatic" if number % 7 == 0 else "revolute"
+        parts.append(
+            f"<link name='l{number}'><inertial><origin xyz='{cx} {cy} {cz}'/><mass value='{rng.uniform(0.5, 2)}'/>"
+            "<inertia ixx='0.02' iyy='0.025' izz='0.03' ixy='0.001' ixz='-0.002' iyz='0.003'/></inertial></link>"
+            f"<joint name='j{number}' type='{kind}'><parent link='l{number - 1}'/><child link='l{number}'/>"
+            f"<origin xyz='{x} {y} {z}' rpy='{roll} {pitch} {yaw}'/><axis xyz='{axis[0]} {axis[1]} {axis[2]}'/>"
+            "<limit lower='-3' upper='3' effort='200' velocity='10'/></joint>"
+        )
+    return f"<robot name='limb'>{''.join(parts)}</robot>"
+
+
+def check(model, seed):
+    """Every form with loops against the one written out."""
+    state = random_state(model, seed)
+    for name, factors in LARGE_ROBOTS.items():
+        function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
+        expected = function(model, *state[: len(inputs)])
+        size = max(np.max(np.abs(expected)), np.max(mass_matrix(model, state[0])))
+        error = relative_error(factors(model, *state[: len(inputs)]).array(), expected, size)
+        assert error < 1e-12, name
+
+
+@SHIPPED
+def test_shipped_robots(name):
+    model = PinReference(name).robot
+    if len(model.joints) == model.n:
+        check(model, 1)
+
+
+@settings(deadline=None, max_examples=30)
+@given(urdf_robots(), SEEDS)
+def test_random_trees(urdf, seed):
+    model = PinReference(urdf).robot
+    if len(model.joints) == model.n:
+        check(model, seed)
+
+
+@pytest.mark.parametrize("name", LARGE_ROBOTS)
+def test_hundred_joints_against_pinocchio_and_the_textbook(name):
+    reference = PinReference(limb(100))
+    model = reference.robot
+    q, v, a = random_state(model, 2)
+    result = getattr(Robot(model).dynamics(), name)(*(q, v, a)[: len(FUNCTIONS[name].arrays)])
+    effort = efforts(model, q, v, a)
+    size = np.max(np.abs(result))
+    if name == "mass_matrix":
+        assert relative_error(result, reference.mass_matrix(q), size) < 1e-9
+    elif name == "coriolis_matrix":
+        assert relative_error(result, reference.coriolis_matrix(q, v), size) < 1e-9
+    elif name == "regressor":
+        parameters = inertial_parameters(model)
+        assert relative_error(result @ parameters, effort, np.max(np.abs(effort))) < 1e-9
+    else:
+        step = 1e-6
+        for k in (0, 50, 99):
+            h = step * np.eye(100)[k]
+            slopes = [
+                (efforts(model, *plus) - efforts(model, *minus)) / (2 * step)
+                for plus, minus in (
+                    ((q + h, v, a), (q - h, v, a)), ((q, v + h, a), (q, v - h, a)), ((q, v, a + h), (q, v, a - h))
+                )
+            ]
+            assert relative_error(result[:, :, k], np.array(slopes), size) < 1e-6
+
+
+def test_compiled_and_in_batches():
+    model = Robot.from_urdf(limb(24)).model
+    states = np.stack([random_state(model, seed) for seed in range(11)], axis=1)
+    for name, factors in LARGE_ROBOTS.items():
+        function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
+        arrays = states[: len(inputs)]
+        kernel = compile_function(lambda *x, f=factors: f(model, *x), dict.fromkeys(inputs, (model.n,)), name)
+        results = kernel.batch(*arrays)
+        for sample, result in enumerate(results):
+            expected = function(model, *arrays[:, sample])
+            size = np.max(np.abs(expected))
+            assert relative_error(result, expected, size) < 1e-12, name
+            assert relative_error(kernel(*arrays[:, sample]), expected, size) < 1e-12, name
+
+
+def test_large_robots_take_fewer_operations_and_small_ones_keep_their_form():
+    for count, large in ((7, False), (24, True)):
+        model = Robot.from_urdf(limb(count)).model
+        assert matrix_factors.is_large(model) is large
+    for name, factors in LARGE_ROBOTS.items():
+        function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
+        shapes = dict.fromkeys(inputs, (model.n,))
+        in_loops, written_out = (
+            trace(lambda *x, f=f: np.reshape(f(model, *x), -1), shapes).operation_count
+            for f in (lambda *x, f=factors: f(*x).factors(), function)
+        )
+        assert in_loops < 0.7 * written_out, name
+
+
+def test_joints_that_share_a_degree_of_freedom_are_not_taken():
+    urdf = limb(24).replace("<limit", "<mimic joint='j1' multiplier='0.5'/><limit").replace(
+        "<mimic joint='j1' multiplier='0.5'/>", "", 20
+    )
+    model = Robot.from_urdf(urdf).model
+    assert model.n == 20
+    assert not matrix_factors.is_large(model)
