@@ -55,7 +55,7 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
         ) from error
 
 
-def in_order(
+def ordered_arguments(
     function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Iterable[tuple[str, Shape, Any]]:
     """Name, shape and argument of each input, some given by position and the rest by name.

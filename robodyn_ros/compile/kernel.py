@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.batch_abi import Arrays, checked_threads, empty_result, in_order, real_array, shape_error
+from robodyn_ros.compile.batch_abi import (
+    Arrays,
+    checked_threads,
+    empty_result,
+    ordered_arguments,
+    real_array,
+    shape_error,
+)
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.machine import host
@@ -138,7 +145,7 @@ class Kernel:
     def _samples(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Arrays:
         """The arrays of a batch, checked."""
         given: Arrays = {}
-        for name, shape, value in in_order(self.name, self.tape.inputs, arrays, named):
+        for name, shape, value in ordered_arguments(self.name, self.tape.inputs, arrays, named):
             array = real_array(self.name, name, value)
             if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
                 raise shape_error(self.name, name, ("N", *shape), array.shape)
@@ -183,7 +190,7 @@ class _CheckingCall:
 
     def __call__(self, *arrays: Any, **named: Any) -> NDArray[np.float64]:
         checked = []
-        for name, shape, given in in_order(self._name, self._tape.inputs, arrays, named):
+        for name, shape, given in ordered_arguments(self._name, self._tape.inputs, arrays, named):
             array = real_array(self._name, name, given)
             if array.shape != shape:
                 raise shape_error(self._name, name, shape, array.shape)

@@ -62,31 +62,27 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "") -> Low
         runtime: The fixed functions of the module, for the module's number of samples.
         prefix: Prefix of the names of this tape's pieces.
     """
-    tape = tape.contracted(shared=False)
-    plan = schedule(tape, runtime.lanes if runtime.width == 1 else 1)
-    lists = _Lists(tape.codes.tolist(), tape.operands.tolist(), tape.constants.tolist())
-    flow = _Flow.of(tape, lists, memory)
-    uncomputed = [entry for entry in flow.outputs if lists.codes[entry] <= op.CONSTANT]
-    store_count = sum(len(flow.outputs[entry]) for entry in uncomputed)
-    slot_count, late = plan.slot_count, []
-    if len(plan.pieces) > 1 or store_count > STORES:
-        late = flow.put_aside(Place(memory.spill.pointer, memory.spill.offset + slot_count))
-        slot_count += len(late)
-    stores = [(entry, place) for entry in uncomputed for place in flow.outputs[entry]]
+    context = _Context(tape.contracted(shared=False), memory, runtime)
+    uncomputed = [entry for entry in context.outputs if context.codes[entry] <= op.CONSTANT]
+    store_count = sum(len(context.outputs[entry]) for entry in uncomputed)
+    copies: list[tuple[Place, Place]] = []
+    if len(context.plan.pieces) > 1 or store_count > STORES:
+        copies = context.defer_replacements()
+    stores = [(entry, place) for entry in uncomputed for place in context.outputs[entry]]
     pieces = []
     # The last of these stores, often the only ones, go into the first piece that computes.
     for start in range(0, max(1, len(stores)), STORES):
-        piece = _Piece(lists, memory, runtime, plan.slots, flow)
-        piece.store_uncomputed(stores[start : start + STORES])
-        pieces.append(piece)
-    for number, steps in enumerate(plan.pieces):
+        pieces.append(_Piece(context))
+        pieces[-1].store_uncomputed(stores[start : start + STORES])
+    for number, steps in enumerate(context.plan.pieces):
         if number > 0:
-            pieces.append(_Piece(lists, memory, runtime, plan.slots, flow))
+            pieces.append(_Piece(context))
         for step in steps:
-            pieces[-1].add(step, plan.sines, plan.cosines)
-    for start in range(0, len(late), STORES):
-        pieces.append(_Piece(lists, memory, runtime, plan.slots, flow))
-        pieces[-1].copy(late[start : start + STORES])
+            pieces[-1].add(step)
+    for start in range(0, len(copies), STORES):
+        pieces.append(_Piece(context))
+        pieces[-1].copy(copies[start : start + STORES])
+    slot_count = context.plan.slot_count + len(copies)
     texts = ["\n".join(piece.lines) for piece in pieces]
     if len(texts) == 1:
         return Lowered(texts[0], "", slot_count)
@@ -101,39 +97,39 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "") -> Low
     return Lowered(body, "".join(functions), slot_count)
 
 
-class _Lists(NamedTuple):
-    """A tape's arrays as lists, which are faster to read one by one."""
-
-    codes: list[int]
-    operands: list[list[int]]
-    constants: list[float]
-
-
-class _Flow(NamedTuple):
-    """The entries that are read from and stored at each place; results may replace inputs.
+class _Context:
+    """A tape, its memory and its schedule, which all pieces share; results may replace inputs.
 
     Attributes:
+        plan: The schedule.
+        codes: The tape's codes; lists are faster to read one by one than arrays.
+        operands: The tape's operands.
+        constants: The tape's constants.
         readers: Input entries by their place.
         outputs: Places to store at, by entry; without places that already hold the entry.
     """
 
-    readers: dict[Place, list[int]]
-    outputs: dict[int, list[Place]]
-
-    @classmethod
-    def of(cls, tape: Tape, lists: _Lists, memory: Memory) -> "_Flow":
-        readers: dict[Place, list[int]] = {}
-        for entry, code in enumerate(lists.codes):
+    def __init__(self, tape: Tape, memory: Memory, runtime: Runtime) -> None:
+        self.memory, self.runtime = memory, runtime
+        self.plan = schedule(tape, runtime.lanes if runtime.width == 1 else 1)
+        self.codes: list[int] = tape.codes.tolist()
+        self.operands: list[list[int]] = tape.operands.tolist()
+        self.constants: list[float] = tape.constants.tolist()
+        self.readers: dict[Place, list[int]] = {}
+        for entry, code in enumerate(self.codes):
             if code == op.INPUT:
-                readers.setdefault(memory.inputs[lists.operands[entry][0]], []).append(entry)
-        outputs: dict[int, list[Place]] = {}
+                self.readers.setdefault(memory.inputs[self.operands[entry][0]], []).append(entry)
+        self.outputs: dict[int, list[Place]] = {}
         for place, entry in zip(memory.outputs, tape.outputs.tolist(), strict=True):
-            if entry not in readers.get(place, ()):
-                outputs.setdefault(entry, []).append(place)
-        return cls(readers, outputs)
+            if entry not in self.readers.get(place, ()):
+                self.outputs.setdefault(entry, []).append(place)
 
-    def put_aside(self, first: Place) -> list[tuple[Place, Place]]:
-        """Store results that replace inputs from ``first`` on, until no later piece can read the inputs.
+    def slot(self, number: int) -> Place:
+        """A spill slot."""
+        return Place(self.memory.spill.pointer, self.memory.spill.offset + number)
+
+    def defer_replacements(self) -> list[tuple[Place, Place]]:
+        """Store results that replace inputs in slots behind the others, until no later piece can read the inputs.
 
         Returns:
             Source and target of each copy to make in the end.
@@ -142,7 +138,7 @@ class _Flow(NamedTuple):
         for places in self.outputs.values():
             for number, place in enumerate(places):
                 if place in self.readers:
-                    places[number] = Place(first.pointer, first.offset + len(copies))
+                    places[number] = self.slot(self.plan.slot_count + len(copies))
                     copies.append((places[number], place))
         return copies
 
@@ -150,14 +146,11 @@ class _Flow(NamedTuple):
 class _Piece:
     """The instructions of one piece."""
 
-    def __init__(
-        self, lists: _Lists, memory: Memory, runtime: Runtime, slots: dict[int, int], flow: _Flow
-    ) -> None:
+    def __init__(self, context: _Context) -> None:
         self.lines: list[str] = []
-        self._codes, self._operands, self._constants = lists
-        self._memory, self._runtime, self._slots = memory, runtime, slots
-        self._readers, self._outputs = flow
-        self._width, self._kind = runtime.width, float_type(runtime.width)
+        self._context, self._memory, self._runtime = context, context.memory, context.runtime
+        self._codes, self._operands, self._slots = context.codes, context.operands, context.plan.slots
+        self._width, self._kind = self._runtime.width, float_type(self._runtime.width)
         self._names: dict[int, str] = {}
         self._truths: dict[int, str] = {}  # of comparisons, before they become numbers
         self._addresses = 0
@@ -170,14 +163,14 @@ class _Piece:
     def copy(self, places: list[tuple[Place, Place]]) -> None:
         """Copy numbers from the first place to the second of each pair."""
         for number, (source, target) in enumerate(places):
-            address, name = self._address(source), f"%late{number}"
+            address, name = self._address(source), f"%deferred{number}"
             self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {self._memory.alignment}")
             self._store(target, name)
 
-    def add(self, step: Step, sines: dict[int, int], cosines: dict[int, int]) -> None:
+    def add(self, step: Step) -> None:
         """Compute a step."""
         if isinstance(step, tuple):
-            self._sincos(step, sines, cosines)
+            self._sincos(step)
         else:
             name = f"%v{step}"
             self.lines.append(f"  {name} = {self._instruction(step, name)}")
@@ -195,12 +188,12 @@ class _Piece:
         if name is None:
             code, memory = self._codes[entry], self._memory
             if code == op.CONSTANT:
-                name = literal(self._constants[self._operands[entry][0]], self._width)
+                name = literal(self._context.constants[self._operands[entry][0]], self._width)
             else:
                 if code == op.INPUT:
                     place = memory.inputs[self._operands[entry][0]]
                 else:
-                    place = Place(memory.spill.pointer, memory.spill.offset + self._slots[entry])
+                    place = self._context.slot(self._slots[entry])
                 address, name = self._address(place), f"%v{entry}"
                 self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {memory.alignment}")
             self._names[entry] = name
@@ -210,17 +203,16 @@ class _Piece:
         """Store the value of an entry in its spill slot and its outputs."""
         self._names[entry] = name
         if entry in self._slots:
-            spill = self._memory.spill
-            self._store(Place(spill.pointer, spill.offset + self._slots[entry]), name)
-        if entry in self._outputs:
+            self._store(self._context.slot(self._slots[entry]), name)
+        if entry in self._context.outputs:
             self._store_outputs(entry, name)
 
     def _store_outputs(self, entry: int, name: str) -> None:
-        for place in self._outputs[entry]:
+        for place in self._context.outputs[entry]:
             self._store_result(place, name)
 
     def _store_result(self, place: Place, name: str) -> None:
-        for entry in self._readers.get(place, ()):  # load the input before the result replaces it
+        for entry in self._context.readers.get(place, ()):  # load the input before the result replaces it
             self._value(entry)
         self._store(place, name)
 
@@ -278,7 +270,7 @@ class _Piece:
             append(f"  {condition} = fcmp une {kind} {a}, {zero}")
         return f"select {truth} {condition}, {kind} {b}, {kind} {c}"
 
-    def _sincos(self, angles: tuple[int, ...], sines: dict[int, int], cosines: dict[int, int]) -> None:
+    def _sincos(self, angles: tuple[int, ...]) -> None:
         """Sine and cosine of one entry, or of several of a single sample gathered in a vector."""
         append, label = self.lines.append, angles[0]
         if len(angles) == 1:
@@ -292,7 +284,7 @@ class _Piece:
                 packed = f"%x{angle}"
         kind = float_type(width)
         append(f"  %t{label} = call {{{kind}, {kind}}} @{self._runtime.sincos(width)}({kind} {packed})")
-        for place, (letter, of) in enumerate((("s", sines), ("c", cosines))):
+        for place, (letter, of) in enumerate((("s", self._context.plan.sines), ("c", self._context.plan.cosines))):
             append(f"  %{letter}{letter}{label} = extractvalue {{{kind}, {kind}}} %t{label}, {place}")
             for lane, angle in enumerate(angles):
                 if angle not in of:

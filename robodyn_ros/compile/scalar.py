@@ -34,7 +34,7 @@ class Recorder:
             self.scalars.append(found)
         return found
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop all scalars; they refer back to the recorder and would wait for the garbage collector."""
         self.scalars.clear()
         self.table.clear()
@@ -53,7 +53,7 @@ class Recorder:
         for operand in operands:
             if operand.__class__ is Scalar:
                 if operand.recorder is not self:
-                    _foreign(operand)
+                    _raise_foreign(operand)
                 indices.append(operand.index)
             else:
                 number = _as_float(operand)
@@ -95,7 +95,7 @@ class Scalar:
             value = _as_float(other)
             return NotImplemented if value is None else _offset(self, value)
         if other.recorder is not recorder:
-            _foreign(other)
+            _raise_foreign(other)
         if other.key[0] == op.NEGATE:
             return self - recorder.scalars[other.key[1]]
         if self.key[0] == op.NEGATE:
@@ -104,9 +104,7 @@ class Scalar:
         reverse = recorder.table.get((op.ADD, b, a))  # in the order written, which decides how the sum is rounded
         return recorder.record((op.ADD, a, b)) if reverse is None else reverse
 
-    def __radd__(self, other: Any) -> Any:
-        value = _as_float(other)
-        return NotImplemented if value is None else _offset(self, value)
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         recorder = self.recorder
@@ -114,7 +112,7 @@ class Scalar:
             value = _as_float(other)
             return NotImplemented if value is None else _offset(self, -value)
         if other.recorder is not recorder:
-            _foreign(other)
+            _raise_foreign(other)
         if other is self:
             return 0.0
         if other.key[0] == op.NEGATE:
@@ -147,7 +145,7 @@ class Scalar:
             value = _as_float(other)
             return NotImplemented if value is None else _scale(self, value)
         if other.recorder is not recorder:
-            _foreign(other)
+            _raise_foreign(other)
         if self.key[0] == op.NEGATE:
             return -(recorder.scalars[self.key[1]] * other)
         if other.key[0] == op.NEGATE:
@@ -155,9 +153,7 @@ class Scalar:
         a, b = self.index, other.index
         return recorder.record((op.MULTIPLY, a, b) if a <= b else (op.MULTIPLY, b, a))
 
-    def __rmul__(self, other: Any) -> Any:
-        value = _as_float(other)
-        return NotImplemented if value is None else _scale(self, value)
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         recorder = self.recorder
@@ -169,7 +165,7 @@ class Scalar:
                 return recorder.record((op.DIVIDE, self.index, recorder.constant(value).index))
             return _scale(self, 1.0 / value)
         if other.recorder is not recorder:
-            _foreign(other)
+            _raise_foreign(other)
         if self.key[0] == op.NEGATE:
             return -(recorder.scalars[self.key[1]] / other)
         if other.key[0] == op.NEGATE:
@@ -264,7 +260,7 @@ def _as_float(value: Any) -> float | None:
     return float(value) if isinstance(value, Real) else None
 
 
-def _foreign(scalar: Scalar) -> NoReturn:
+def _raise_foreign(scalar: Scalar) -> NoReturn:
     raise CompileError(
         f"{scalar!r} belongs to another trace: a traced value was kept (in a cache, a global or an attribute) and used "
         "again later. Pass it as an argument instead"

@@ -211,7 +211,7 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
         arrays = [_symbols(recorder, name, shape) for name, shape in inputs.items()]
         return _tape(recorder, inputs, _traced(function, arrays))
     finally:
-        recorder.forget()
+        recorder.clear()
 
 
 def _symbols(recorder: Recorder, name: str, shape: Shape) -> np.ndarray:

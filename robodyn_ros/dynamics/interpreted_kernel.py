@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile.batch_abi import in_order, real_array, shape_error
+from robodyn_ros.compile.batch_abi import ordered_arguments, real_array, shape_error
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -71,7 +71,7 @@ class InterpretedKernel:
 
     def _checked(self, arrays: tuple[Any, ...], named: dict[str, Any], leading: tuple[str, ...]) -> list[Array]:
         checked = []
-        for name, shape, given in in_order(self.name, self._inputs, arrays, named):
+        for name, shape, given in ordered_arguments(self.name, self._inputs, arrays, named):
             array = real_array(self.name, name, given)
             if array.ndim != len(leading) + len(shape) or array.shape[len(leading) :] != shape:
                 raise shape_error(self.name, name, (*leading, *shape), array.shape)

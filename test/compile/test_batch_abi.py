@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile.batch_abi import in_order, real_array, shape_error
+from robodyn_ros.compile.batch_abi import ordered_arguments, real_array, shape_error
 from robodyn_ros.errors import InputError
 
 
@@ -41,7 +41,7 @@ def test_what_is_not_numbers_is_refused(given):
 def test_order_of_arguments():
     inputs = {"q": (1,), "v": (2,)}
     for positional, named in (((1, 2), {}), ((1,), {"v": 2}), ((), {"v": 2, "q": 1})):
-        assert list(in_order("f", inputs, positional, named)) == [("q", (1,), 1), ("v", (2,), 2)]
+        assert list(ordered_arguments("f", inputs, positional, named)) == [("q", (1,), 1), ("v", (2,), 2)]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_order_of_arguments():
 )
 def test_missing_superfluous_or_unknown_arguments(positional, named, received):
     with pytest.raises(InputError, match=rf"f: expected 2 arrays \(q, v\), received {received}$"):
-        in_order("f", {"q": (1,), "v": (2,)}, positional, named)
+        ordered_arguments("f", {"q": (1,), "v": (2,)}, positional, named)
 
 
 def test_shape_error_reads_like_numpy():
