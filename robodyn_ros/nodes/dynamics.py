@@ -1,7 +1,7 @@
 """Node ``dynamics``: the robot's dynamics and kinematics as services, and its gravity effort as a stream.
 
-Values come by joint name in any order; an answer is in the order of the robot. A request that cannot be answered gets
-``success`` false and a ``message`` that says why.
+Requests give values by joint name in any order; answers are in the order of the robot. If the node cannot answer a
+request, ``success`` is false and ``message`` says why.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Array = NDArray[np.float64]
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("tip_link", "", "Link meant where a request names none, and that wrench_tip acts on; empty: the "
-              "robot's own tip link.", read_only=True),
-    Parameter("publish_frequency", 100.0, "How often ~/gravity_effort is published while joint states come [Hz].",
+    Parameter("tip_link", "", "Default link of requests, and the link on which wrench_tip acts; empty: the tip "
+              "link of the robot.", read_only=True),
+    Parameter("publish_frequency", 100.0, "Rate of ~/gravity_effort while joint states arrive [Hz].",
               read_only=True, minimum=0.1, maximum=1000.0),
 )
 
@@ -74,7 +74,7 @@ class DynamicsNode(RobodynNode):
         self._compiling = self.create_timer(0.0, self._compile_next, clock=steady)
 
     def _first_calls(self) -> list[Callable[[], object]]:
-        """Calls that make each function's machine code, so that no request has to wait for it."""
+        """Return one call of each function; the calls compile the functions before requests need them."""
         dynamics, zero, wrench = self._dynamics, np.zeros(self._robot.n), np.zeros(6)
         return [
             lambda: dynamics.gravity(zero),
@@ -87,7 +87,7 @@ class DynamicsNode(RobodynNode):
         ]
 
     def _compile_next(self) -> None:
-        """One function at a time, so that requests and a stop get their turn in between."""
+        """Compile one function per turn, so that the executor can serve requests and a stop in between."""
         self._to_compile.pop(0)()
         if not self._to_compile:
             self._compiling.cancel()
@@ -109,7 +109,7 @@ class DynamicsNode(RobodynNode):
         self._gravity_effort.publish(message)
 
     def _answer(self, name: str, answer: Callable[[Any, Any], None], request: Any, response: Any) -> Any:
-        """Answer a request; one that cannot be answered is told why."""
+        """Answer a request, or say why it cannot be answered."""
         try:
             answer(request, response)
             response.success = True
@@ -159,16 +159,16 @@ class DynamicsNode(RobodynNode):
         return self._joints.read(request.joint_names, request.position, "position")
 
     def _values(self, request: Any, field: str) -> Array:
-        """Values of a field that may be left empty, which means zeros."""
+        """Read the values of a field; an empty field means zeros."""
         values = getattr(request, field)
         return self._joints.read(request.joint_names, values, field) if values else np.zeros(len(self._joints))
 
 
 def _finite(result: Array) -> Array:
-    """The result, if finite inputs led to one.
+    """Return a finite result.
 
     Raises:
-        InputError: They were too large, or the mass matrix is singular there.
+        InputError: The result is not finite: inputs are too large, or the mass matrix is singular.
     """
     if not np.isfinite(result).all():
         raise InputError("the result is not finite: the values given are too large, or the robot is singular there")

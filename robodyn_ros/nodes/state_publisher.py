@@ -1,8 +1,8 @@
 """Node ``state_publisher``: the robot's links on /tf and /tf_static and its description on robot_description.
 
-It stands in for robot_state_publisher where that is not installed: same topics, message types and qualities of
-service, same meaning of ``robot_description``, ``publish_frequency`` and ``frame_prefix``. It shows the newest joint
-state at its own rate, however fast they come.
+It replaces robot_state_publisher where that is not installed: it has the same topics, message types and qualities of
+service, and the same parameters ``robot_description``, ``publish_frequency`` and ``frame_prefix``. It publishes the
+newest joint state at its own rate.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from robodyn_ros.nodes.common.topics import LATCHED_QOS, LatestMessage
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("publish_frequency", 50.0, "How often /tf is published while joint states come [Hz].", read_only=True,
+    Parameter("publish_frequency", 50.0, "Rate of /tf while joint states arrive [Hz].", read_only=True,
               minimum=0.1, maximum=1000.0),
-    Parameter("frame_prefix", "", "Put before the name of every frame.", read_only=True),
+    Parameter("frame_prefix", "", "Prefix of the name of every frame.", read_only=True),
 )
 
 TF_QOS = QoSProfile(depth=100)
-"""As tf2's broadcasters have it."""
+"""The quality of service of the broadcasters of tf2."""
 
 
 class StatePublisher(RobodynNode):

@@ -1,7 +1,7 @@
-"""The control path of a node (joint state in, command out): a thread that waits for one subscription, or a few.
+"""The control path of a node (joint state in, command out): a thread that waits for one or a few subscriptions.
 
-It waits for nothing else, which costs a small part of what an executor does. Nothing is locked between this thread and
-the executor beside it: a change is handed over by assigning one immutable object to one attribute, or with
+The thread waits for nothing else, which costs a fraction of a turn of an executor. The thread and the executor share no
+lock. Other threads hand over a change by assigning one immutable object to one attribute, or by
 :meth:`ControlPath.call`, which runs a function between two ticks.
 """
 
@@ -34,7 +34,7 @@ class _Further(NamedTuple):
     handler: Callable[[Any], None]
 
     def handle_all(self) -> None:
-        """Hand over every message that is there."""
+        """Pass all waiting messages to the handler."""
         while (taken := self.subscription.handle.take_message(self.message_type, False)) is not None:
             self.handler(taken[0])
 
@@ -42,8 +42,8 @@ class _Further(NamedTuple):
 class ControlPath:
     """A subscription and the thread that waits for it: the control path of a node.
 
-    Its messages are what :meth:`wait` and :meth:`take` return. Messages of further topics, see :meth:`listen`, go to
-    handlers in the same thread.
+    :meth:`wait` and :meth:`take` return the messages of this subscription. Messages of further topics, see
+    :meth:`listen`, go to handlers in the same thread.
 
     Args:
         node: The node that subscribes; :meth:`RobodynNode.add_control_path` starts and stops this path with it.
@@ -51,7 +51,7 @@ class ControlPath:
         topic: Name of the topic.
         loop: Body of the thread, called with this path; it runs while :attr:`active` and waits with :meth:`wait`.
         qos: Quality of service of the subscription.
-        serialized: Give the messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
+        serialized: Return the messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
     """
 
     def __init__(self, node: Node, message_type: type[Any], topic: str, loop: Callable[[ControlPath], None],
@@ -71,7 +71,7 @@ class ControlPath:
 
     def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None],
                qos: QoSProfile = CONTROL_QOS) -> None:
-        """Wait for a further topic too; to be called before the path starts.
+        """Wait for a further topic too; call this before the path starts.
 
         Args:
             message_type: Type of the messages.
@@ -84,12 +84,12 @@ class ControlPath:
         self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
 
     def wait(self, timeout: float | None = None) -> Any | None:
-        """Wait for the next message of any topic; to be called in the path's thread only.
+        """Wait for the next message of any topic; for the thread of the path only.
 
-        Functions given to :meth:`call` are run here, and handlers of further topics.
+        This method also runs functions given to :meth:`call` and handlers of further topics.
 
         Args:
-            timeout: Longest wait [s]; None: without end, 0: not at all.
+            timeout: Longest wait [s]; None: no limit.
 
         Returns:
             The message, or None after the timeout, a message of a further topic, a call, :meth:`wake` or a stop.
@@ -101,7 +101,7 @@ class ControlPath:
         return self.take()
 
     def sleep(self, timeout: float | None = None) -> None:
-        """As :meth:`wait`, but messages that arrive neither end it nor are taken."""
+        """Wait as :meth:`wait`, but do not return early for messages, and leave them waiting."""
         self._wait(timeout, for_message=False)
 
     def _wait(self, timeout: float | None, for_message: bool) -> None:
@@ -117,28 +117,28 @@ class ControlPath:
             self._run_calls()
 
     def take(self) -> Any | None:
-        """Return the message that is there, if any, without waiting; in the path's thread only."""
+        """Return the waiting message, if any, without waiting; for the thread of the path only."""
         taken = self._handle.take_message(self._message_type, self._serialized)
         return None if taken is None else taken[0]
 
     def handle_further(self) -> None:
-        """Hand the messages of further topics that are there to their handlers, without waiting; likewise."""
+        """Pass the waiting messages of further topics to their handlers; for the thread of the path only."""
         for further in self._further:
             further.handle_all()
 
     def wake(self) -> None:
-        """Let a :meth:`wait` return early; from any thread."""
+        """Make a :meth:`wait` return early; from any thread."""
         self._wake.trigger_guard_condition()
 
     def call(self, function: Callable[[], Any], timeout: float = 5.0) -> Any:
         """Run a function in the path's thread between two waits, and return its result; from any other thread.
 
         Args:
-            function: Called without arguments; must be quick.
+            function: Called without arguments; has to return quickly.
             timeout: Longest wait for the result [s].
 
         Raises:
-            RobodynError: The path has stopped or did not get to it in time.
+            RobodynError: The path has stopped, or did not run the function in time.
             Exception: Whatever the function raises.
         """
         if not self._thread.is_alive():
@@ -155,7 +155,7 @@ class ControlPath:
             raise RobodynError(f"the control path did not answer within {timeout} s: try again") from None
 
     def unheard_publishers(self) -> str:
-        """Which publishers are not heard because of their quality of service, and why; empty: none."""
+        """Return which publishers the path cannot hear because of their quality of service, and why; empty: none."""
         faults = []
         for subscription in (self._subscription, *(further.subscription for further in self._further)):
             topic = subscription.topic_name
@@ -175,7 +175,7 @@ class ControlPath:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the loop and wait for the thread; more than once is fine."""
+        """End the loop and wait for the thread; further calls do nothing."""
         self.active = False
         if self._thread.is_alive():
             self.wake()
@@ -204,7 +204,7 @@ class ControlPath:
 
 
 def _wake_on_time() -> None:
-    """Let waits of this thread end when they should: Linux by itself may let them last 50 us longer, to save power."""
+    """Turn off the timer slack of this thread: by default, Linux may end its waits up to 50 us late to save power."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1))
 

@@ -1,11 +1,11 @@
 """Counters, standing conditions and throttled warnings of a node, published to /diagnostics once a second.
 
     self.diagnostics.problem("rejected commands", "joint_commands: ...")   # counts, warns at most every 2 s
-    self.diagnostics.raise_condition("stale", "no command for 100 ms")     # a state that lasts; said once
+    self.diagnostics.raise_condition("stale", "no command for 100 ms")     # a lasting state; logged once
     self.diagnostics.clear_condition("stale", "commands are back")
     self.diagnostics.values = lambda: {"simulated time [s]": self._plant.time}
 
-All of it may be called from any thread.
+All methods may be called from any thread.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Diagnostics:
     """The diagnostics of one node.
 
     Args:
-        node: The node that they are about.
+        node: The node that the diagnostics describe.
 
     Attributes:
-        counters: How often each kind of problem, or anything else counted, happened.
+        counters: Number of events of each kind.
         values: Called once a second for further values to publish.
-        checks: Called before that, each time; they may count problems, raise and clear conditions.
+        checks: Called before ``values``; they may count problems, and raise and clear conditions.
     """
 
     def __init__(self, node: Node) -> None:
@@ -48,7 +48,7 @@ class Diagnostics:
         node.create_timer(1.0, self._once_a_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def count(self, kind: str) -> None:
-        """Count an event that is worth a number but no warning."""
+        """Count an event without a warning."""
         self.counters[kind] += 1
 
     def problem(self, kind: str, text: str, error: bool = False) -> None:
@@ -70,7 +70,7 @@ class Diagnostics:
         self._log(error, text + (f" ({held_back} more like this since the last warning)" if held_back else ""))
 
     def raise_condition(self, key: str, text: str, error: bool = False) -> None:
-        """Report a state that lasts until cleared; logged once, and again only if its text changes."""
+        """Report a state that lasts until it is cleared; it is logged once, and again only when its text changes."""
         if self._conditions.get(key) != (error, text):
             self._conditions[key] = (error, text)
             self._log(error, text)
@@ -81,7 +81,7 @@ class Diagnostics:
             self._node.get_logger().info(text)
 
     def status(self) -> DiagnosticStatus:
-        """Everything known, as one status."""
+        """Return conditions, counters and values as one status."""
         conditions = list(self._conditions.values())
         level, message = DiagnosticStatus.OK, "running"
         problems, self._problems_published = self._problems - self._problems_published, self._problems

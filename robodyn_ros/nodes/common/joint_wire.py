@@ -1,9 +1,9 @@
-"""Joint states and commands as they are on the wire, without a Python object for each name and number.
+"""Serialized joint states and commands, without a Python object for each name and number.
 
-Making a sensor_msgs/JointState of bytes, or bytes of one, takes rclpy longer than all else that a control tick does.
-But from one tick to the next only the stamp and the numbers of such a message change: names, lengths and their places
-stay. So the messages of the control path are published and taken as bytes, and only these places are written and read.
-Where they are is found out by the middleware's own serialization, and a message that looks any different is left to it.
+rclpy takes longer to serialize or deserialize a sensor_msgs/JointState than a whole control tick. From one tick to the
+next, only the stamp and the numbers of such a message change. Hence the control path publishes and takes messages as
+bytes, and writes and reads only the stamp and the numbers. The serialization of the middleware tells where these are.
+Messages of any other form go through rclpy.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 FIELDS = ("position", "velocity", "effort")
 
 _STAMP = struct.Struct("=iI")
-_STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes that tell the encoding
+_STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes of the encoding
 _NUMBER = 8
 
 
 class JointWire:
-    """Writes and reads serialized joint messages of one form: these names in this order, these fields filled.
+    """Writes and reads serialized joint messages with given names, in a given order, and given fields.
 
     Args:
         names: Joint names, length n.
         fields: Which of position, velocity and effort have n numbers; the others have none.
 
     Attributes:
-        in_place: Whether the places of the numbers are known; if not, everything goes by way of messages.
+        in_place: Whether the places of the numbers are known; if not, rclpy serializes every message.
     """
 
     def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS) -> None:
@@ -59,7 +59,7 @@ class JointWire:
         self._targets = [np.frombuffer(self._buffer, np.float64, self._n, begin) for begin in self._begins]
 
     def encode(self, stamp: int, *values: Array) -> bytes:
-        """A message, serialized; to be called by one thread.
+        """Serialize a message; for one thread at a time.
 
         Args:
             stamp: Its stamp [ns].
@@ -73,17 +73,16 @@ class JointWire:
         return bytes(self._buffer)
 
     def decode(self, data: bytes) -> tuple[int, list[Array]] | None:
-        """Read a serialized message; to be called by one thread.
+        """Read a serialized message; for one thread at a time.
 
         Returns:
-            Stamp [ns] and one new array per field, shape (n,), of whatever numbers; None if the message is not of this
-            form.
+            Stamp [ns] and one new array per field, shape (n,), finite or not; None if the message has another form.
         """
         if not self.in_place or len(data) != self._size:
             return None
         for part, seen in zip(self._fixed, self._seen, strict=True):
             if data[part] != seen:
-                # Gaps between strings may hold anything, the same in all messages of one publisher perhaps.
+                # Padding between strings may hold any bytes, usually the same in all messages of one publisher.
                 if not self._fits(deserialize_message(data, JointState)):
                     return None
                 self._seen = [data[part] for part in self._fixed]
@@ -94,25 +93,25 @@ class JointWire:
         return seconds * NANOSECONDS_PER_SECOND + nanoseconds, [region[part] for part in self._slices]
 
     def decode_finite(self, data: bytes, fields: int) -> tuple[int, list[Array]] | None:
-        """Read a serialized message whose first fields have finite numbers only; else as :meth:`decode`.
+        """Read a serialized message as :meth:`decode`, and refuse numbers in its first fields that are not finite.
 
         Args:
             data: The message.
-            fields: In how many of this form's fields the numbers are to be finite.
+            fields: Number of fields in which all numbers have to be finite.
 
         Returns:
-            As for :meth:`decode`; None also if a number of these fields is not finite, or their sum is not.
+            As :meth:`decode`; None also if a number of these fields, or their sum, is not finite.
         """
         known = self.decode(data)
         if known is None:
             return None
         total = 0.0
         for array in known[1][:fields]:
-            total += sum(array.tolist())  # for so few numbers sooner than numpy's isfinite
+            total += sum(array.tolist())  # faster than numpy's isfinite for few numbers
         return known if isfinite(total) else None
 
     def _fits(self, message: JointState) -> bool:
-        """Whether a message is of this form, so that its numbers are where they always are."""
+        """Return whether a message has this form, so that its numbers are at the known places."""
         return (list(message.name) == self._names and not message.header.frame_id
                 and all(len(getattr(message, name)) == (self._n if name in self._fields else 0) for name in FIELDS))
 
@@ -124,7 +123,7 @@ class JointWire:
         return message
 
     def _probe(self) -> tuple[bytes, list[int]]:
-        """A message, and where in it the numbers of each field begin; nowhere if that cannot be told."""
+        """Return a message and where the numbers of each field begin in it; an empty list if that is not clear."""
         random = np.random.default_rng(0)
         stamp, values = 0x0102030405060708, [random.normal(size=self._n) for _ in self._fields]
         data = bytes(serialize_message(self._message(stamp, values)))

@@ -1,10 +1,10 @@
-"""Joint values in messages: by name, in any order, complete or not, and never trusted.
+"""Joint values in messages: by name, in any order, for all joints or some; every value is checked.
 
     joints = JointOrder(robot.joint_names)
     tau = joints.read(message.name, message.effort, "joint_commands: effort", fill=last_effort)
 
-raises MessageError, an InputError (what, where, expected, received) unless every value is a finite number of a known
-joint. Names in the robot's own order, as our nodes send them, cost one comparison.
+raises MessageError, an InputError, unless every value is a finite number of a known joint. Names in the order of the
+robot, as our nodes send them, cost one comparison.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ class JointOrder:
             values: One number per name.
             what: The message and field, for errors: "joint_commands: effort".
             fill: Values of joints that are not named, shape (n,); None: every joint must be named.
-            others: Ignore joints that the robot does not have instead of rejecting them.
+            others: Whether to ignore joints that the robot does not have, instead of rejecting the message.
 
         Returns:
-            The values, shape (n,); of a complete message in the robot's order perhaps the message's own memory.
+            The values, shape (n,); they may share the memory of a complete message in the order of the robot.
 
         Raises:
-            MessageError: Lengths differ, a name is unknown, twice there or missing, or a value is not finite.
+            MessageError: Lengths differ; a name is unknown, missing or repeated; or a value is not finite.
         """
         if (not names or names == self.names) and len(values) == len(self.names):
-            # A message's own array is read in place: the message is not altered once it came.
+            # The array of the message is read in place: nobody changes a received message.
             result = np.frombuffer(values) if type(values) is array else np.array(values, dtype=np.float64)
-            if not math.isfinite(sum(values)):  # may also be an overflow of finite values: looked at in detail
+            if not math.isfinite(sum(values)):  # or finite values overflow: check them one by one
                 self._check_finite(self.names, values, what)
             return result
         columns = self.columns(names, what, others)
@@ -95,10 +95,10 @@ class JointOrder:
         Args:
             names: Names of joints; empty: all, in the order of the robot.
             what: The message, for errors.
-            others: Give -1 for joints that the robot does not have instead of rejecting them.
+            others: Whether to return -1 for joints that the robot does not have, instead of rejecting them.
 
         Raises:
-            MessageError: A name is unknown or twice there.
+            MessageError: A name is unknown or repeated.
         """
         names = names or self.names
         columns = [self._index.get(name, -1) for name in names]
@@ -121,7 +121,7 @@ class JointOrder:
 
 
 def to_field(values: Array) -> array[float]:
-    """Values as a float64[] field of a message takes them without looking at each element."""
+    """Convert values to the type that a float64[] field accepts without a check of each element."""
     return array("d", values.tobytes())
 
 

@@ -7,9 +7,9 @@
     self.parameters.on_change(self._apply)        # _apply(changed): raise RobodynError to refuse the change
     self.parameters["update_rate"]
 
-A value that is out of range, not finite, of the wrong type or refused is rejected with the reason, in the answer of
-the set_parameters call or, at start, as an InputError. An integer given for a float is taken as a float, and a number
-for a list of one as that list. The control path never reads parameters: hand it an immutable object made from them.
+A value that is out of range, not finite, or of the wrong type is rejected with the reason: in the answer of the
+set_parameters call or, at start, as an InputError. An integer counts as a float where a float is expected, and a number
+as a list where a list of one is expected. The control path never reads parameters: hand it an immutable object.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ ROBOT_PARAMETERS = (
               read_only=True),
     Parameter("robot", "", "Name of a shipped robot (urdf/ without ending) or path of a URDF file.", read_only=True),
 )
-"""How every node is told its robot; declare these and give the values to :func:`robot_source`."""
+"""The parameters that name the robot of a node; :func:`robot_source` reads them."""
 
 
 def robot_source(parameters: DeclaredParameters) -> str | Path:
-    """Where the node's robot comes from: URDF as XML, or the path of a file, for ``Robot.from_urdf``.
+    """Return the robot of the node for ``Robot.from_urdf``: URDF as XML, or the path of a file.
 
     Raises:
         InputError: Neither parameter is set, or there is no such robot.
@@ -175,7 +175,7 @@ class DeclaredParameters:
             del self._table[name]
 
     def on_change(self, listener: Callable[[Mapping[str, Any]], None]) -> None:
-        """Be told of valid changes while the node runs, on the executor's thread.
+        """Call a function on valid changes while the node runs, on the thread of the executor.
 
         Args:
             listener: Called with the changed values by name, before they are stored; raises RobodynError to refuse
@@ -217,7 +217,7 @@ class DeclaredParameters:
                     raise
                 self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
         except InvalidParameterValueException as error:
-            parameter.validate(self._given(parameter.name))  # says it in our words; else in rclpy's
+            parameter.validate(self._given(parameter.name))  # our wording; otherwise that of rclpy below
             raise InputError(str(error)) from None
         except ParameterException as error:
             raise InputError(str(error)) from None
@@ -260,14 +260,14 @@ def _type_of(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value with arrays as lists."""
+    """Return a value with arrays as lists."""
     return list(value) if isinstance(value, array) else value
 
 
 def _as_float(value: Any, default: Value) -> float | list[float] | None:
-    """Numbers as the default has them: as a float, or a list of floats; None: nothing to convert.
+    """Convert integers to floats where the default has floats; None: nothing to convert.
 
-    A number is taken for a list of one where the default is a list of one.
+    A number becomes a list of one where the default is a list of one.
     """
     if isinstance(default, float) and type(value) is int:
         return float(value)

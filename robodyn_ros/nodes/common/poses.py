@@ -1,4 +1,4 @@
-"""Poses and wrenches into the messages that carry them, and out of them."""
+"""Conversion of poses and wrenches to messages and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robodyn_ros.nodes.common.messages import MessageError
 
 
 def to_pose(matrix: Array) -> Pose:
-    """A pose message.
+    """Return a pose message.
 
     Args:
         matrix: Pose of a frame in another one, shape (4, 4).
@@ -50,7 +50,7 @@ def read_wrench(wrench: Wrench, what: str) -> Array:
 
     Args:
         wrench: The message.
-        what: Which wrench it is, for the error.
+        what: Name of the wrench in the error.
 
     Raises:
         MessageError: A component is not finite.
@@ -71,7 +71,7 @@ def to_wrench(wrench: Array) -> Wrench:
 
 
 def to_transform(matrix: Array) -> Transform:
-    """A transform message: what tf calls the transform from parent to child.
+    """Return the message of the transform from parent to child, in the terms of tf.
 
     Args:
         matrix: Pose of the child frame in the parent frame, shape (4, 4).

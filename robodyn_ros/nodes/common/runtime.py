@@ -1,8 +1,8 @@
-"""What all nodes share: the life of a node's process, and the control path beside the executor.
+"""The base class of all nodes, and the life of their process: start, executor, stop.
 
 ``run_node(factory, args)`` is the body of every node's ``main``. A node derives from :class:`RobodynNode`; its
-parameters, services and timers are served by an ordinary executor on the main thread. Whatever is on the control path
-has a thread of its own, a :class:`~robodyn_ros.nodes.common.control_path.ControlPath`.
+parameters, services and timers are served by an ordinary executor on the main thread. The control path has a thread of
+its own, a :class:`~robodyn_ros.nodes.common.control_path.ControlPath`.
 
     class Echo(RobodynNode):
         def __init__(self):
@@ -46,9 +46,10 @@ from robodyn_ros.nodes.common.unknown_parameters import check_given
 
 EXIT_OK, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
 
-# A thread that wants the interpreter waits at most this long for another that holds it (Python's default: 5 ms). A
-# control period waits several times, after each wait and each publication: with 0.5 ms, diagnostics cost it a period.
+# Longest time for which a thread holds the GIL while another one waits for it [s] (default of Python: 5 ms). A control
+# period re-acquires the GIL several times; even 0.5 ms let diagnostics delay it by one period.
 _SWITCH_INTERVAL = 0.00001
+
 
 class RobodynNode(Node):
     """A node with declared parameters, diagnostics and control paths.
@@ -56,7 +57,7 @@ class RobodynNode(Node):
     Attributes:
         parameters: The node's parameters; see :mod:`robodyn_ros.nodes.common.parameters`.
         diagnostics: Counters and throttled warnings; see :mod:`robodyn_ros.nodes.common.diagnostics`.
-        stop_requested: Set once the process is asked to stop: a callback that waits for something looks at it.
+        stop_requested: Set when the process is asked to stop; callbacks that wait have to check it.
     """
 
     def __init__(self, name: str) -> None:
@@ -67,7 +68,7 @@ class RobodynNode(Node):
         self._control_paths: list[ControlPath] = []
 
     def add_control_path(self, path: ControlPath) -> ControlPath:
-        """Let a control path start and stop with this node."""
+        """Start and stop a control path with this node."""
         self._control_paths.append(path)
 
         def look_for_unheard_publishers() -> None:
@@ -95,7 +96,7 @@ def init_ros(**options: Any) -> None:
     """Initialise rclpy; options as for ``rclpy.init``.
 
     Raises:
-        RobodynError: The environment or the arguments are not as ROS wants them.
+        RobodynError: ROS refuses the environment or the arguments.
     """
     try:
         rclpy.init(**options)
@@ -116,8 +117,8 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
         args: Command line without the program's name; None: ``sys.argv[1:]``.
 
     Returns:
-        Exit code: 0 after a signal; 1 when a control path failed; 2 when a node could not be made as configured.
-        The last two come with one message on stderr.
+        Exit code: 0 after a signal; 1 after a failure of a control path; 2 if a node could not be made as configured.
+        An error is one message on stderr.
     """
     stop = threading.Event()
     arguments = list(sys.argv[1:] if args is None else args)
@@ -154,7 +155,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str
         check_given(nodes, arguments)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
-        gc.freeze()  # what start-up made stays: later collections need not look at it and are short
+        gc.freeze()  # keeps objects of the start-up out of later collections, which become short
         for node in nodes:
             node.stop_requested = stop
             executor.add_node(node)
@@ -175,7 +176,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str
 
 
 def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: Diagnostics) -> None:
-    """Serve callbacks until the stop; one that raises is reported and does not end the process."""
+    """Serve callbacks until the stop; an exception of a callback is reported and does not end the process."""
     while not stop.is_set():
         try:
             executor.spin_once()
@@ -187,7 +188,7 @@ def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: 
 
 
 def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Show a Python warning, of a robot's description for example, as a node's warning."""
+    """Log a Python warning, for example of a robot description, as a warning of the node."""
     get_logger("robodyn_ros").warning(str(message))
 
 

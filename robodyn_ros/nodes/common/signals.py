@@ -1,10 +1,10 @@
 """SIGINT and SIGTERM as an orderly request to stop, at any moment of a node's life.
 
-From :func:`hold_stop_signals` on the two signals interrupt nothing: they are written into a pipe, and the thread of
-:class:`StopSignals` reads them there. So a node that is still importing or compiling when Ctrl-C comes stops just as
-cleanly as one that is running, and what it publishes last still goes out. (Blocking the signals would not do: threads
-that a library started before, such as NumPy's, would still take them.) This module imports nothing heavy: an entry
-point calls :func:`hold_stop_signals` before it imports a node.
+After :func:`hold_stop_signals`, the two signals interrupt nothing: Python writes them into a pipe, and the thread of
+:class:`StopSignals` reads them. Hence a node that is still importing or compiling at Ctrl-C stops as cleanly as a
+running one, and its last messages are still sent. (It does not help to block the signals: threads that a library such
+as NumPy has started before would still receive them.) This module imports nothing heavy, so that an entry point can
+call :func:`hold_stop_signals` before it imports a node.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _pipe: tuple[int, int] | None = None
 
 
 def hold_stop_signals() -> None:
-    """Keep SIGINT and SIGTERM for a :class:`StopSignals` from now on; more than once is fine; main thread only."""
+    """Keep SIGINT and SIGTERM for a :class:`StopSignals` from now on; main thread only; further calls do nothing."""
     global _pipe
     if _pipe is None:
         _pipe = os.pipe()
@@ -39,9 +39,9 @@ def _hold(*_: object) -> None:
 
 
 class StopSignals:
-    """A thread that waits for SIGINT or SIGTERM and asks for a stop; one after ``PATIENCE`` ends the process at once.
+    """A thread that waits for SIGINT or SIGTERM and requests a stop; a signal after ``PATIENCE`` ends the process.
 
-    A terminal and the launcher that runs in it may both send the first one, so an early second one means nothing.
+    A terminal and a launcher in it may both send the first signal; therefore an early second one is ignored.
 
     Args:
         on_stop: Called once, on the waiting thread, at the first signal.

@@ -11,28 +11,28 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 CONTROL_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
-"""Of joint_states and joint_commands, publishers and subscriptions: nothing lost while both keep up, else the newest.
+"""For joint_states and joint_commands: no message is lost while both sides keep up, else the newest one stays.
 
-Reliable publishers also serve best-effort subscriptions (robot_state_publisher, RViz); a best-effort publisher is not
-heard by a control path, which reports it by name.
+Reliable publishers also serve best-effort subscriptions (robot_state_publisher, RViz). A control path cannot hear a
+best-effort publisher, and reports it by name.
 """
 
 COMMAND_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
                          history=HistoryPolicy.KEEP_LAST, depth=10)
-"""Of the subscription of joint_commands: commands of several publishers, each for some joints, do not displace each
+"""For subscriptions of joint_commands: several publishers, each for some joints, do not displace the commands of each
 other within a control period.
 """
 
 LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
-"""Of robot_description: late joiners get the last value."""
+"""For robot_description: late subscribers get the last value."""
 
 LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
-"""Of subscriptions for which the newest is all that is wanted, and the publisher is not to wait for anybody."""
+"""For subscriptions that need the newest message only and must not slow down the publisher."""
 
 
 class NoExecutor(CallbackGroup):
-    """Callback group whose entities no executor ever waits for."""
+    """Callback group that no executor serves."""
 
     def can_execute(self, entity: Any) -> bool:
         """Return that no executor may."""
@@ -47,11 +47,11 @@ class NoExecutor(CallbackGroup):
 
 
 def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: QoSProfile) -> Any:
-    """A subscription that wakes no executor: neither by its messages nor by its events.
+    """Create a subscription that wakes no executor, neither by messages nor by events.
 
-    Events (incompatible quality of service) have no handlers, since Fast DDS wakes who waits for a reader's events for
-    each of its messages too: the executor would turn as often as messages come. So nothing warns of publishers that
-    are not heard; ``ControlPath.unheard_publishers`` finds them.
+    Events (incompatible quality of service) have no handlers: Fast DDS wakes a thread that waits for events of a reader
+    for each message of the reader too. Hence nothing warns of publishers that cannot be heard;
+    ``ControlPath.unheard_publishers`` finds them.
 
     Args:
         node: The node that subscribes.
@@ -60,7 +60,7 @@ def unserved_subscription(node: Node, message_type: type[Any], topic: str, qos: 
         qos: Quality of service.
 
     Returns:
-        The subscription; messages are taken by ``subscription.handle.take_message(message_type, False)``.
+        The subscription; take its messages by ``subscription.handle.take_message(message_type, False)``.
     """
     subscription = node.create_subscription(message_type, topic, _ignore_message, qos,
                                             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
@@ -76,7 +76,7 @@ Message = TypeVar("Message")
 
 
 class LatestMessage(Generic[Message]):
-    """A subscription that wakes nobody: messages overwrite each other until one is taken.
+    """The newest message of a fast topic, for a reader with a slower rate; its subscription wakes no thread.
 
     Args:
         node: The node that subscribes.

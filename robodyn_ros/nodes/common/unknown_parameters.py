@@ -1,8 +1,7 @@
-"""Names that are given values at start and are no parameters, misspelt most of the time; rclpy passes them over.
+"""Unknown parameter names, usually misspelt, which rclpy ignores: reported with the closest known names.
 
-One file may give parameters to all nodes, and those of controllers that are not in force: what another node or
-a controller that is loaded later may take is no mistake. What is one is refused where it stands on the command line of
-the nodes' own process, and warned of where a file has it, which may be meant for nodes of other packages, too.
+Names of other nodes or of unloaded controllers are ignored, since one file may hold the parameters of all nodes.
+Unknown names are errors on the command line, and warnings in files, which may hold parameters of other packages too.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ PARAMETERS = frozenset((
     "controller", "safe_controller", "state_publish_rate", "state_timeout", "output", "allow_partial_joints_goal",
     "action_monitor_rate", "constraints.", "cartesian.",
 ))
-"""Parameters of all nodes, a group for all in it; what a node is given that another takes is no mistake.
+"""Parameters of all nodes; a group stands for all its parameters.
 
-Stated here once more, but for a test that compares, since no node has to load all others to know their names.
+Repeated here so that no node has to import all others; a test compares the list with the declarations.
 """
 
 _OF_ROS = "qos_overrides."
@@ -31,10 +30,10 @@ _OPTIONS = ("-p", "--param")
 
 
 def unknown_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
-    """Names that neither this node nor another one has, nor a controller can have.
+    """Return the names that no node declares and no controller can have.
 
     Args:
-        given: What is given values.
+        given: Names with a value.
         declared: This node's parameters.
     """
     own = set(map(_group, declared))
@@ -43,13 +42,13 @@ def unknown_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
 
 
 def unclaimed_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
-    """Names in groups that no node has, so that a controller may have them; arguments as for `unknown_names`."""
+    """Return the names in groups that no node has and a controller may have; arguments as for `unknown_names`."""
     claimed = PARAMETERS.union(map(_group, declared))
     return [name for name in _undeclared(given, declared) if "." in name and _group(name) not in claimed]
 
 
 class NodeParameters(Protocol):
-    """What `check_given` needs of a node's parameters."""
+    """The part of the parameters of a node that `check_given` uses."""
 
     def names(self) -> Collection[str]:
         """Names of the declared parameters."""
@@ -59,7 +58,7 @@ class NodeParameters(Protocol):
 
 
 class ParameterNode(Protocol):
-    """What `check_given` needs of a node."""
+    """The part of a node that `check_given` uses."""
 
     parameters: NodeParameters
 
@@ -71,7 +70,7 @@ class ParameterNode(Protocol):
 
 
 def check_given(nodes: Sequence[ParameterNode], arguments: Iterable[str]) -> None:
-    """Look at all that the nodes of this process were given; they have declared what they have.
+    """Report unknown names that the nodes of this process were given; for nodes that have declared all parameters.
 
     Args:
         nodes: The nodes.
@@ -106,5 +105,5 @@ def _undeclared(given: Iterable[str], declared: Collection[str]) -> list[str]:
 
 
 def _group(name: str) -> str:
-    """What stands before the first dot, with it; the name if there is none."""
+    """Return the part up to the first dot, with the dot; the name if there is none."""
     return "".join(name.partition(".")[:2])

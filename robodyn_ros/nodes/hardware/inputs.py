@@ -23,13 +23,13 @@ from robodyn_ros.simulation.plant import Plant
 
 
 class CommandInputs:
-    """Hands the messages of all command topics to one :class:`JointCommands`.
+    """Passes the messages of all command topics to one :class:`JointCommands`; each as a whole or not at all.
 
     Args:
         joints: The robot's joints.
-        commands: Where good commands go.
+        commands: Receives good commands.
         has_motor: Which joints take voltages, shape (n,).
-        diagnostics: Where bad commands are reported.
+        diagnostics: Receives reports of bad commands.
     """
 
     def __init__(self, joints: JointOrder, commands: JointCommands, has_motor: NDArray[np.bool_],
@@ -39,7 +39,7 @@ class CommandInputs:
         self._without_motor = {name for name, motor in zip(joints.names, has_motor, strict=True) if not motor}
 
     def serialized_efforts(self, data: bytes) -> int:
-        """Take ``joint_commands`` as it came over the wire.
+        """Take a serialized message of ``joint_commands``.
 
         Returns:
             Its stamp [ns].
@@ -53,7 +53,7 @@ class CommandInputs:
         return read_stamp(message.header.stamp)
 
     def efforts(self, message: JointState) -> None:
-        """Take ``joint_commands``; positions and velocities are not looked at."""
+        """Take ``joint_commands``; positions and velocities are ignored."""
         self._take(message.name, message.effort, "joint_commands: effort", self._commands.effort,
                    self._commands.accept)
 
@@ -68,14 +68,14 @@ class CommandInputs:
 
     def _take(self, names: Sequence[str], values: Sequence[float], what: str, last: Array,
               accept: Callable[..., None], refused: set[str] | frozenset[str] = frozenset()) -> None:
-        """Take a command, or report it and keep the last good one.
+        """Take a command; if it is bad, report it and keep the last good one.
 
         Args:
             names: Joint of each value; empty: all, in the robot's order.
             values: The values.
             what: Topic and field, for errors.
             last: Values of joints that are not named, shape (n,).
-            accept: Takes the values, and the columns that are commanded.
+            accept: Called with the values and the commanded columns.
             refused: Joints that take no such commands.
         """
         joints = self._joints
@@ -84,7 +84,7 @@ class CommandInputs:
                 raise MessageError("no motor", f"{what}: expected joints with motors, received "
                                    f"{', '.join(sorted(map(repr, wrong)))}: see the parameter 'actuators'")
             if names == joints.names:
-                accept(joints.read((), values, what))  # in order, so that names need not be looked at again
+                accept(joints.read((), values, what))  # already in order
             else:
                 columns = joints.columns(names, what.partition(":")[0])
                 accept(joints.read(names, values, what, fill=last), columns)
@@ -94,13 +94,16 @@ class CommandInputs:
 
 
 class ExternalWrenches:
-    """The wrenches in force, each until it is replaced, cleared, or too old.
+    """The active external wrenches; each acts until it is replaced, cleared, or too old.
+
+    A message (geometry_msgs/WrenchStamped) names the link in ``header.frame_id``. Its force and torque are about the
+    origin of the link, in the axes of the link, and turn with it; the plant takes base axes.
 
     Args:
         plant: The simulated robot.
 
     Attributes:
-        plant: The simulated robot; may be replaced by another one with the same links.
+        plant: The simulated robot; can be replaced by another one with the same links.
         timeout: Age at which a wrench ends, in control periods; 0: never.
     """
 
@@ -112,7 +115,7 @@ class ExternalWrenches:
         self._in_force: dict[str, tuple[Array, int]] = {}  # by link: wrench in the link's axes, when it came
 
     def read(self, message: WrenchStamped) -> tuple[str, Array]:
-        """Check a message, and get ready for its link; from any thread.
+        """Check a message, and compile the functions for its link; from any thread.
 
         Returns:
             Link, and (force, torque) about its origin, in its axes, shape (6,) [N, N m].
@@ -126,13 +129,13 @@ class ExternalWrenches:
         except InputError as error:
             raise MessageError("unknown link", f"external_wrench: header.frame_id: {error}") from None
         wrench = read_wrench(message.wrench, f"external_wrench on '{link}'")
-        if wrench.any():  # compiled now, not when the control path needs it
+        if wrench.any():  # compiles here, not on the control path
             self._dynamics.jacobian(self.plant.initial_position, link)
             self._base_axes(self.plant.initial_position, link, wrench)
         return link, wrench
 
     def put_in_force(self, link: str, wrench: Array) -> None:
-        """Let a wrench push a link from now on, instead of the one that may push it now; zeros: let go.
+        """Apply a wrench to a link from now on, instead of any present wrench; zeros: remove it.
 
         Args:
             link: Name of the link.
@@ -144,7 +147,7 @@ class ExternalWrenches:
             self.plant.set_wrench(link, np.zeros(6))
 
     def advance(self) -> None:
-        """Give the plant the wrenches for the next control period."""
+        """Set the wrenches of the plant for the next control period."""
         self._now += 1
         for link, (wrench, since) in list(self._in_force.items()):
             if self.timeout and self._now - since > self.timeout:
@@ -153,7 +156,7 @@ class ExternalWrenches:
                 self.plant.set_wrench(link, self._base_axes(self.plant.q, link, wrench))
 
     def __len__(self) -> int:
-        """Return the number of links that are pushed."""
+        """Return the number of links with a wrench."""
         return len(self._in_force)
 
     def _base_axes(self, q: Array, link: str, wrench: Array) -> Array:

@@ -42,10 +42,10 @@ _STALL_SECONDS = 2.0
 
 
 class HardwareNode(RobodynNode):
-    """Parameters, services and topics around a :class:`PlantLoop`.
+    """Parameters, services and topics of a :class:`PlantLoop`.
 
     Raises:
-        RobodynError: A parameter or the robot's description cannot be used.
+        RobodynError: A parameter or the robot description is not valid.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class HardwareNode(RobodynNode):
                                f"{steps} steps of {plant.step} s each")
 
     def _initial_position(self, robot: Robot) -> Array:
-        """Positions at the start, from one parameter per joint, shape (n,)."""
+        """Declare and read one initial position per joint, shape (n,) [rad or m]."""
         names = [f"initial_position.{name}" for name in robot.joint_names]
         self.parameters.declare(
             Parameter(name, float(value), "Position at the start and after ~/reset [rad or m].", read_only=True,
@@ -89,7 +89,7 @@ class HardwareNode(RobodynNode):
         return np.array([self.parameters[name] for name in names])
 
     def _sensors(self, value: Callable[[str], Any]) -> Sensors | None:
-        """What is seen of the joints; arguments as for :func:`live_settings`."""
+        """Make the sensors, None for exact ones; arguments as for :func:`live_settings`."""
         how = sensing(value)
         sensors = Sensors(how, len(self._joints), to_seconds(self._period_ns), self._random)
         return None if how.exact else sensors
@@ -136,7 +136,7 @@ class HardwareNode(RobodynNode):
         return response
 
     def _step(self, periods: int) -> None:
-        """Do control periods of a paused simulation; returns when they are done."""
+        """Run control periods of a paused simulation; return when they are done."""
         loop = self._loop
         if periods == 0:
             raise InputError("step: expected at least 1 control period, received 0")
@@ -155,7 +155,7 @@ class HardwareNode(RobodynNode):
                                "answer each")
 
     def _answer(self, response: Any, action: Callable[[], Any], success: str) -> Any:
-        """Fill in success and message of a response from doing something."""
+        """Run an action, and write its success and message into a response."""
         try:
             action()
             response.success, response.message = True, success

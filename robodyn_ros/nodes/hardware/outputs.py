@@ -1,4 +1,4 @@
-"""What the hardware node publishes while it runs: joint states, /clock, actuator states, all with the same stamp."""
+"""Publishers of the hardware node: joint states, /clock and actuator states, all with the same stamp."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 REPEAT_SECONDS = 0.1
-"""How often the last state is published again while it stands still: paused, or waiting in lockstep."""
+"""Period with which a paused or waiting simulation repeats its last state [s]."""
 
 
 class StateOutputs:
@@ -31,7 +31,7 @@ class StateOutputs:
         clock_rate: Messages on /clock per simulated second [Hz], at most one per control period; 0: no /clock.
 
     Attributes:
-        plant: The simulated robot; may be replaced by another one with the same joints.
+        plant: The simulated robot; can be replaced by another one with the same joints.
     """
 
     def __init__(self, node: Node, plant: Plant, period_ns: int, clock_rate: float) -> None:
@@ -48,7 +48,7 @@ class StateOutputs:
         self._state = b""  # the last one published
 
     def set_actuator_state_rate(self, rate: float) -> None:
-        """Change how often actuator states are published, per simulated second [Hz]; 0: never."""
+        """Set the rate of actuator states, per simulated second [Hz]; 0: none."""
         self._actuator_periods = NANOSECONDS_PER_SECOND / rate / self._period_ns if rate > 0.0 else inf
         self._next_actuators = 0.0 if rate > 0.0 else inf
 
@@ -58,7 +58,7 @@ class StateOutputs:
         Args:
             tick: Simulated time [control periods].
             stamp: Stamp of the state [ns].
-            position: Joint positions as the sensors see them, shape (n,) [rad or m].
+            position: Measured joint positions, shape (n,) [rad or m].
             velocity: Joint velocities likewise, shape (n,) [rad/s or m/s].
         """
         set_stamp(self._now.clock, stamp)
@@ -68,13 +68,13 @@ class StateOutputs:
             self._next_clock = tick + self._clock_periods
             self._clock.publish(self._now)
         if tick >= self._next_actuators:
-            # Keeps to the rate on average where it is no whole number of periods.
+            # Keeps the rate on average, also where its period is no whole number of control periods.
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
             self._publish_actuators()
         self._repeat_at = time.monotonic() + REPEAT_SECONDS
 
     def repeat(self) -> bool:
-        """Publish the last state once more, with the same stamp, if it has been a while: for who came late.
+        """Publish the last state again after ``REPEAT_SECONDS``, with the same stamp, for late subscribers.
 
         Returns:
             Whether it was published.

@@ -1,4 +1,4 @@
-"""Parameters of the node ``hardware``, and what is made of them."""
+"""Parameters of the node ``hardware``, and the settings and the plant that they describe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, NANOSECONDS_PER_SEC
 
 
 class TimeMode(StrEnum):
-    """What decides when the next control period begins; see docs/hardware.md."""
+    """The trigger of the next control period; see docs/hardware.md."""
 
     REAL_TIME = "real_time"
     SCALED = "scaled"
@@ -38,13 +38,13 @@ class LiveSettings:
 
     Attributes:
         command_timeout: Age at which a command is too old, in simulated time [s]; 0: never.
-        safe_behaviour: What joints with too old a command do.
+        safe_behaviour: Behaviour of joints with too old a command.
         safe_time_constant: Time constant of the damping behaviour [s].
         real_time_factor: Simulated time per steady clock time, for ``scaled``.
         lockstep_speed_limit: Most simulated time per steady clock time, for ``lockstep``; 0: none.
         wrench_timeout: Age at which an external wrench ends, in simulated time [s]; 0: never.
         actuator_state_rate: Actuator states per simulated second [Hz]; 0: none.
-        sensors: What is seen of the joints, used by nobody else; None: everything as it is.
+        sensors: The sensors of the joints, for the loop alone; None: exact measurements.
     """
 
     command_timeout: float
@@ -65,29 +65,30 @@ PARAMETERS = (
               minimum=1e-6, maximum=0.1),
     Parameter("update_rate", round(1.0 / DEFAULT_PERIOD), "Control periods, and so joint states, per simulated "
               "second [Hz]; a period is a whole number of steps.", read_only=True, minimum=1, maximum=10000),
-    Parameter("integrator", str(Integrator.SEMI_IMPLICIT_EULER), "How the equations of motion become steps; see "
-              "docs/hardware.md.", read_only=True, choices=tuple(map(str, Integrator))),
+    Parameter("integrator", str(Integrator.SEMI_IMPLICIT_EULER), "Method of integration; see docs/hardware.md.",
+              read_only=True, choices=tuple(map(str, Integrator))),
     Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
               "empty: ideal sources of effort, and the friction of the robot's description.", read_only=True),
     Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2]."),
     Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", minimum=0.0),
-    Parameter("payload.center_of_mass", [0.0, 0.0, 0.0], "Where the payload's mass is, in the tip link's frame [m]."),
-    Parameter("model_error.mass", 0.0, "How much heavier the simulated links are than the robot's description says, "
-              "their inertias in proportion [%].", minimum=-99.0, maximum=1e4),
-    Parameter("model_error.friction", 0.0, "How much more the simulated joints rub than described [%].",
+    Parameter("payload.center_of_mass", [0.0, 0.0, 0.0],
+              "Position of the payload mass in the frame of the tip link [m]."),
+    Parameter("model_error.mass", 0.0, "Excess of the simulated masses and inertias over the robot "
+              "description [%].", minimum=-99.0, maximum=1e4),
+    Parameter("model_error.friction", 0.0, "Excess of the simulated friction over the robot description [%].",
               minimum=-100.0, maximum=1e4),
     Parameter("time_mode", "real_time", "real_time: paced by the steady clock, stamped with system time; scaled: "
               "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
               "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
     Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period; 0: "
-              "another node keeps the time.", read_only=True, minimum=0),
+              "none, because another node publishes /clock.", read_only=True, minimum=0),
     Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
               maximum=1e3),
     Parameter("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not exceed; 0: "
               "as fast as the machine goes.", minimum=0.0, maximum=1e3),
     Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
               minimum=0.0),
-    Parameter("safe_behaviour", "damping", "What a joint does whose command is too old. damping: passive viscous "
+    Parameter("safe_behaviour", "damping", "Behaviour of a joint with too old a command. damping: passive viscous "
               "damping; hold: brake, as strong as the effort limit; zero: no effort.",
               choices=tuple(map(str, SafeBehaviour))),
     Parameter("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
@@ -107,19 +108,19 @@ PARAMETERS = (
               "measured positions.", choices=tuple(map(str, VelocitySource))),
     Parameter("sensing.velocity_filter", 0.0, "Time constant of the low-pass filter on velocities [s]; 0: none.",
               minimum=0.0),
-    Parameter("sensing.delay", 0, "Control periods by which joints are seen late.", minimum=0, maximum=1000),
+    Parameter("sensing.delay", 0, "Delay of the measurements [control periods].", minimum=0, maximum=1000),
 )
 
 
 WORLD = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.friction")
-"""Parameters whose change makes another plant."""
+"""Parameters whose change needs a new plant."""
 
 
 def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveSettings:
-    """Settings that may change while the node runs.
+    """Read the settings that may change while the node runs.
 
     Args:
-        value: Gives the value of a parameter.
+        value: Returns the value of a parameter.
         sensors: See :class:`LiveSettings`.
     """
     return LiveSettings(
@@ -135,7 +136,7 @@ def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveS
 
 
 def sensing(value: Callable[[str], Any]) -> Sensing:
-    """How the joints are seen; arguments as for :func:`live_settings`."""
+    """Read the settings of the sensors; arguments as for :func:`live_settings`."""
     return Sensing(
         position_resolution=np.array(value("sensing.position_resolution")),
         position_noise=np.array(value("sensing.position_noise")),
@@ -147,15 +148,15 @@ def sensing(value: Callable[[str], Any]) -> Sensing:
 
 
 def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Plant:
-    """The simulated robot.
+    """Make the simulated robot.
 
     Args:
-        robot: As it is described.
-        value: Gives the value of a parameter.
+        robot: The robot as described.
+        value: Returns the value of a parameter.
         position: Positions at the start, shape (n,) [rad or m].
 
     Raises:
-        InputError: A file or a value cannot be used.
+        InputError: A file or a value is not valid.
     """
     model = with_gravity(with_mass_error(robot.model, value("model_error.mass")), value("gravity"))
     if value("payload.mass"):
@@ -169,12 +170,12 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Pl
         integrator=value("integrator"),
     )
     plant.prepare()
-    _ = plant.joint_inertia(), plant.energy  # compiled now, not when the control path or the diagnostics need them
+    _ = plant.joint_inertia(), plant.energy  # compiles here, not on the control path or in the diagnostics
     return plant
 
 
 def control_period(update_rate: int, step: float) -> tuple[int, int]:
-    """The control period and the steps in it.
+    """Return the control period and the number of steps in it.
 
     Args:
         update_rate: Control periods per second [Hz].

@@ -1,6 +1,6 @@
 """The control path of the hardware node: commands in, control periods of the plant, joint states out.
 
-Everything here runs in the control path's thread, but for the attributes named as handed over.
+All of this runs on the thread of the control path, except for attributes marked "handed over".
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class PlantLoop:
         time_mode: The mode.
         period_ns: Control period [ns].
         settings: Settings at the start.
-        outputs: Where states go.
+        outputs: Publishes the states.
         diagnostics: The node's diagnostics.
 
     Attributes:
-        settings: Handed over: replaced by others at any time, taken over at the next period.
-        periods: Control periods done; handed over for reading.
-        budget: Control periods to do before the pause; None: no pause in sight.
+        settings: Handed over; can be replaced at any time, and are applied at the next period.
+        periods: Number of finished control periods; handed over for reading.
+        budget: Control periods left until the pause; None: no pause requested.
         stamp: Stamp of the last state published [ns].
-        timing: When periods begin, and the stamps of their ends.
-        wrenches: What pushes the links.
-        commands: What the joints are told.
+        timing: Beginnings of periods, and stamps of their ends.
+        wrenches: External wrenches on the links.
+        commands: Commands of the joints.
     """
 
     def __init__(self, plant: Plant, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
@@ -83,17 +83,17 @@ class PlantLoop:
                 self._configure(self.settings)
             cycle(path)
 
-    # Requests: run in the path's thread with ControlPath.call.
+    # Requests; ControlPath.call runs them on the thread of the path.
 
     def pause(self) -> None:
-        """Stand still after the current period."""
+        """Pause after the current period."""
         self.budget = 0
 
     def resume(self) -> None:
-        """Go on.
+        """Continue after a pause.
 
         Raises:
-            SimulationError: The plant has diverged and was not put into another state since.
+            SimulationError: The plant has diverged, and has not got a new state since.
         """
         if self._diverged:
             raise SimulationError("the simulation has diverged: call ~/reset or ~/set_state first")
@@ -102,10 +102,10 @@ class PlantLoop:
             self.timing.restart()
 
     def step(self, periods: int) -> int:
-        """Do some control periods and stand still again.
+        """Run some control periods and pause again.
 
         Args:
-            periods: How many.
+            periods: Number of periods.
 
         Returns:
             The value of ``periods`` at which they are done.
@@ -124,25 +124,25 @@ class PlantLoop:
         return self.periods + self.budget
 
     def reset(self) -> None:
-        """Go back to the initial state; time goes on."""
+        """Return to the initial state; time continues."""
         self.plant.reset()
         self._begin_anew()
 
     def set_state(self, read: Callable[[Array], tuple[Array, Array]]) -> None:
-        """Put the plant into another state; time goes on.
+        """Set the state of the plant; time continues.
 
         Args:
-            read: From the present positions to the new positions and velocities.
+            read: Computes the new positions and velocities from the present positions.
         """
         self.plant.set_state(*read(self.plant.q))
         self._begin_anew()
 
     def replace_plant(self, plant: Plant) -> None:
-        """Go on, in the same state, with a plant that differs in its payload or surroundings only."""
+        """Continue in the same state with a plant that differs only in its payload, masses, friction or gravity."""
         plant.continue_from(self.plant)
         self.plant = self.wrenches.plant = self._outputs.plant = plant
 
-    # One round of each kind of loop.
+    # One cycle of each kind of loop.
 
     def _paced_cycle(self, path: ControlPath) -> None:
         if self.budget == 0:
@@ -156,7 +156,7 @@ class PlantLoop:
             path.sleep(to_seconds(pace.next - now))
             return
         if self.timing.skip_what_was_dropped():
-            self._diagnostics.problem("times given up", "the simulation was held up too long and fell behind by "
+            self._diagnostics.problem("times given up", "the simulation was delayed too long and fell behind by "
                                       f"{to_seconds(pace.dropped):.3f} s in all: lower update_rate, or the load")
         self._take_commands(path)
         self._advance(periods if self.budget is None else min(periods, self.budget))
@@ -167,7 +167,7 @@ class PlantLoop:
             self._inputs.serialized_efforts(message)
 
     def _lockstep_cycle(self, path: ControlPath) -> None:
-        if not self._answered or self.budget == 0:  # an answered state waits for nothing but its time
+        if not self._answered or self.budget == 0:  # an answered state only waits for its time
             message = path.wait(REPEAT_SECONDS)
             if message is not None:
                 self._note_answer(self._inputs.serialized_efforts(message), "joint_commands")
@@ -186,7 +186,7 @@ class PlantLoop:
             self._waiting_since = None
             self._diagnostics.clear_condition("lockstep", "lockstep: commands answer again")
 
-    # Commands on further topics: called by the path.
+    # Commands on further topics; the path calls these methods.
 
     def on_voltages(self, message: VoltageCommands) -> None:
         """Take a message of ``voltage_commands``."""
@@ -194,12 +194,12 @@ class PlantLoop:
         self._note_answer(read_stamp(message.header.stamp), "voltage_commands")
 
     def on_array(self, message: Float64MultiArray) -> None:
-        """Take a message of ``~/commands``; having no stamp, it answers the last state."""
+        """Take a message of ``~/commands``; it has no stamp and answers the last state."""
         self._inputs.array(message)
         self._answered = True
 
     def _note_answer(self, stamp: int, topic: str) -> None:
-        """In lockstep, see which state a command with this stamp answers; one that is rejected is an answer too."""
+        """In lockstep, check which state a command with this stamp answers; a rejected command is an answer too."""
         if stamp == self.stamp:
             self._answered = True
         elif self.time_mode is TimeMode.LOCKSTEP:
@@ -210,7 +210,7 @@ class PlantLoop:
                 self._diagnostics.count("commands that answer an earlier state")
 
     def _advance(self, periods: int) -> None:
-        """Do control periods under the present commands, and publish the state at their end."""
+        """Run control periods under the present commands, and publish the state at their end."""
         plant, commands = self.plant, self.commands
         try:
             for _ in range(periods):
@@ -227,7 +227,7 @@ class PlantLoop:
             return
         self.timing.tick += periods
         self._publish_state()
-        self.periods += periods  # after the stamp, for who waits for a number of periods and then reads the stamp
+        self.periods += periods  # set after the stamp: other threads wait for a count of periods, then read the stamp
         if self.budget is not None:
             self.budget -= periods
         if not commands.fresh() or self._unsafe_text:
@@ -240,7 +240,7 @@ class PlantLoop:
         self._outputs.publish(self.timing.tick, stamp, position, velocity)
 
     def _repeat_state(self) -> None:
-        """Publish the last state once more if it has been a while; in lockstep, say so if it is too long."""
+        """Repeat the last state from time to time; in lockstep, report a missing answer."""
         if not self._outputs.repeat() or self.time_mode is not TimeMode.LOCKSTEP or self.budget == 0:
             return
         now = time.monotonic()
@@ -252,7 +252,7 @@ class PlantLoop:
                 "is a controller running?")
 
     def _report_safety(self) -> None:
-        """Say once which joints are in the safe behaviour, and once that they are not any more."""
+        """Report once which joints enter the safe behaviour, and once that they leave it."""
         stale = self.commands.stale()
         names = [name for name, old in zip(self._joints.names, stale, strict=True) if old]
         text = "" if not names else (
@@ -264,11 +264,11 @@ class PlantLoop:
             self._diagnostics.count("stale commands")
             self._diagnostics.raise_condition("stale", text)
         else:
-            self._diagnostics.clear_condition("stale", "commands are back: safe behaviour left")
+            self._diagnostics.clear_condition("stale", "commands are back: no joint is in the safe behaviour")
         self._unsafe_text = text
 
     def _begin_anew(self) -> None:
-        """After a jump of the state: nobody has commanded this state yet, and it gets a stamp of its own."""
+        """After a jump of the state, forget all commands and publish the state with a new stamp."""
         self._diverged = False
         self._diagnostics.clear_condition("diverged", "the simulation is in a finite state again")
         self.commands.clear()
@@ -294,5 +294,5 @@ class PlantLoop:
         self.timing.configure(settings)
 
     def _in_periods(self, seconds: float) -> int:
-        """A time in control periods, rounded up."""
+        """Convert a time [s] to control periods, rounded up."""
         return int(np.ceil(seconds * NANOSECONDS_PER_SECOND / self._period_ns))

@@ -9,10 +9,10 @@ from robodyn_ros.timing import to_nanoseconds
 
 
 class Pace:
-    """Deadlines of control periods on a steady clock, and what to do about missed ones.
+    """Deadlines of control periods on a steady clock.
 
-    A simulation that was held up owes the periods that became due meanwhile, as a real robot would have moved on; it
-    catches up at most ``longest`` of them, and time beyond that is dropped: it falls behind instead of racing.
+    After a delay, the simulation catches up with the periods that became due, since a real robot would have moved on.
+    It catches up with at most ``longest`` periods; time beyond that is dropped, and the simulation falls behind.
 
     Args:
         period_ns: Control period in simulated time [ns].
@@ -21,9 +21,9 @@ class Pace:
 
     Attributes:
         next: Clock time at which the next period is due [ns].
-        missed: Periods that were not begun before the one after them was due.
-        dropped: Clock time that was given up [ns].
-        worst: Longest time after its deadline that a period was begun [ns].
+        missed: Periods that began after the next one was due.
+        dropped: Dropped clock time [ns].
+        worst: Longest delay of the beginning of a period [ns].
     """
 
     def __init__(self, period_ns: int, factor: float = 1.0, longest: int = 50) -> None:
@@ -35,15 +35,15 @@ class Pace:
         self.worst = 0.0
 
     def restart(self, now: int) -> None:
-        """Let the next period be due one interval from now [ns]; nothing is owed."""
+        """Set the next deadline one interval from now [ns], without periods to catch up with."""
         self.next = now + self.interval
 
     def begin(self, now: int) -> None:
-        """Begin one period now [ns], at or after its deadline; what was missed is not owed."""
+        """Begin one period now [ns], at or after its deadline, without catching up."""
         self.next = max(self.next + self.interval, now)
 
     def due(self, now: int) -> int:
-        """Number of periods that are due; they count as begun.
+        """Return the number of due periods; they count as begun.
 
         Args:
             now: Time on the steady clock [ns].
@@ -63,47 +63,47 @@ class Pace:
 
 
 _LONGEST_CATCH_UP_SECONDS = 0.1
-_CLOCK_STEP_NANOSECONDS = 100_000_000  # a greater difference to system time means that one of the two jumped
+_CLOCK_STEP_NANOSECONDS = 100_000_000  # a greater difference from system time is a jump of one of the clocks
 
 
 class PlantTiming:
-    """Time in one of the time modes: simulated, or such that stamps are system time.
+    """Stamps and deadlines in one of the time modes.
 
     Args:
         mode: The mode.
         period_ns: Control period [ns].
 
     Attributes:
-        tick: Control periods of simulated time that are over.
-        pace: When the next period is due, on the steady clock.
+        tick: Number of finished control periods of simulated time.
+        pace: Deadlines on the steady clock.
     """
 
     def __init__(self, mode: TimeMode, period_ns: int) -> None:
         self._mode, self._period_ns = mode, period_ns
         self.pace = Pace(period_ns, longest=max(1, to_nanoseconds(_LONGEST_CATCH_UP_SECONDS) // period_ns))
-        # Simulated time begins at the first period's end, since ROS takes a stamp of 0 for no stamp at all.
+        # Simulated time begins at the end of the first period, since a stamp of 0 means "no stamp" in ROS.
         self.tick = 1
         self._offset = 0
         self._skipped = 0.0
 
     def configure(self, settings: LiveSettings) -> None:
-        """Take over how fast simulated time may pass."""
+        """Set the speed of simulated time."""
         if self._mode is TimeMode.SCALED:
             self.pace.interval = self._period_ns / settings.real_time_factor
         elif self._mode is TimeMode.LOCKSTEP and settings.lockstep_speed_limit:
             self.pace.interval = self._period_ns / settings.lockstep_speed_limit
 
     def restart(self) -> None:
-        """Let the next period be due one interval from now, and stamps be system time where they should."""
+        """Set the next deadline one interval from now; in real time, align stamps with system time."""
         self.pace.restart(time.monotonic_ns())
         if self._mode is TimeMode.REAL_TIME:
             self._offset = time.time_ns() - self.tick * self._period_ns
 
     def skip_what_was_dropped(self) -> bool:
-        """Let time that the pace gave up show as a gap of the stamps where they are system time.
+        """In real time, skip dropped time in the stamps too.
 
         Returns:
-            Whether any was given up since the last call.
+            Whether any time was dropped since the last call.
         """
         dropped = self.pace.dropped - self._skipped
         if self._mode is TimeMode.REAL_TIME:
@@ -112,10 +112,10 @@ class PlantTiming:
         return dropped > 0.0
 
     def stamp(self, standing_still: bool) -> int:
-        """Stamp of the state at the end of the last period [ns].
+        """Return the stamp of the state at the end of the last period [ns].
 
         Args:
-            standing_still: Whether the simulation is paused, so that no period is owed.
+            standing_still: Whether the simulation is paused, so that no period is due.
         """
         stamp = self.tick * self._period_ns + self._offset
         if self._mode is TimeMode.REAL_TIME:
@@ -126,6 +126,6 @@ class PlantTiming:
         return stamp
 
     def _system_time_due(self, standing_still: bool) -> int:
-        """System time at which the last period was due [ns]; it may be later by now, but then more periods are owed."""
+        """Return the system time at which the last period was due [ns]."""
         late = 0 if standing_still else time.monotonic_ns() - round(self.pace.next - self.pace.interval)
         return time.time_ns() - late

@@ -1,4 +1,4 @@
-"""What the hardware node's diagnostics tell of its plant."""
+"""Values of the plant for the diagnostics of the hardware node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robodyn_ros.timing import to_seconds
 
 
 class PlantValues:
-    """Figures of a plant loop; read on the executor's thread, of one control period or the next.
+    """Reads values of a plant loop on the thread of the executor; they may belong to two consecutive control periods.
 
     Args:
         loop: The loop.
@@ -23,7 +23,7 @@ class PlantValues:
         self._last = time.monotonic(), loop.periods
 
     def __call__(self) -> dict[str, Any]:
-        """The figures by name, with units; rates are since the last call."""
+        """Return the values by name, with units; rates since the last call."""
         loop, plant, pace = self._loop, self._loop.plant, self._loop.timing.pace
         now, periods = time.monotonic(), loop.periods
         since, before = self._last
@@ -40,7 +40,7 @@ class PlantValues:
 
 
 def saturated(names: Sequence[str], state: ActuatorState) -> list[str]:
-    """Joints whose actuator is at a limit, each with the limit's kind.
+    """Return the joints with an actuator at a limit, each with the kind of the limit.
 
     Args:
         names: Joint names, length n.
