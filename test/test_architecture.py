@@ -122,3 +122,11 @@ def test_everything_but_nodes_imports_without_ros():
     """)
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_two_formulations_are_independent():
+    """Neither of dynamics/ and textbook/ imports the other; of the rooms above, robot.py alone offers the textbook."""
+    found = [f"{path.relative_to(PACKAGE)}:{line} imports {name}" for path in MODULES for name, line in imports(path)
+             if (room_of(path), name.split(".")[1:2]) in (("dynamics", ["textbook"]), ("textbook", ["dynamics"]))
+             or name.startswith("robodyn_ros.textbook") and room_of(path) not in ("textbook", "robot")]
+    assert not found, found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.kinematics.rotations import rotation_vector
+from robodyn_ros.kinematics.rotation_vector import rotation_vector
 from robodyn_ros.kinematics.twists import skew
 
 
@@ -45,7 +45,7 @@ def pose_error_jacobian(jacobian: Array, pose: Array, rotation_error: Array) -> 
 
 
 def _rotation_vector(rotation: Array) -> Array:
-    """As :func:`rotations.rotation_vector` at a fraction of its time, which is spent in every step of a search."""
+    """As :func:`rotation_vector.rotation_vector`, in a fraction of its time: a search calls it at every step."""
     r = rotation
     vector = 0.5 * np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
     sine, cosine = np.sqrt(vector @ vector), 0.5 * (r[0, 0] + r[1, 1] + r[2, 2] - 1.0)

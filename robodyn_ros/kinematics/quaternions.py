@@ -1,9 +1,4 @@
-"""Unit quaternions x, y, z, w, as ROS orders them ([Yamamoto] appendix C).
-
-The book's (C.1) to (C.5) and (C.12) to (C.16) put the scalar first, its (C.6) to (C.10) put it last and give the
-transposed matrix, and (C.3) multiplies in the reverse order. Here the scalar is last throughout, the product is
-Hamilton's, and the matrix is the one of appendix B. docs/errata.md has the details.
-"""
+"""Unit quaternions x, y, z, w, as ROS orders them; ``textbook.quaternions`` has the other formulas of the book."""
 
 from __future__ import annotations
 
@@ -11,12 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
-from robodyn_ros.checks import as_array, is_traced
+from robodyn_ros.checks import as_array
 from robodyn_ros.compile import less, maximum, where
-from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_rotation
 from robodyn_ros.kinematics.twists import cross
 
 
@@ -50,99 +42,6 @@ def quaternion_conjugate(quaternion: ArrayLike) -> NDArray[Any]:
         InputError: Not of shape (4,).
     """
     return as_array(quaternion, (4,), "quaternion") * np.array([-1.0, -1.0, -1.0, 1.0])
-
-
-def quaternion_from_axis_angle(axis: ArrayLike, angle: Any) -> NDArray[Any]:
-    """Quaternion x, y, z, w of a rotation about an axis, shape (4,). [Yamamoto] (C.4), (C.14).
-
-    Args:
-        axis: Unit vector k, shape (3,).
-        angle: Angle [rad].
-
-    Raises:
-        InputError: The axis is not of shape (3,).
-    """
-    return np.append(as_array(axis, (3,), "axis") * np.sin(angle / 2.0), np.cos(angle / 2.0))
-
-
-def rotate_by_quaternion(quaternion: ArrayLike, vector: ArrayLike) -> NDArray[Any]:
-    """Rotate a vector: P = A Q B with B the conjugate of A. [Yamamoto] (C.13) to (C.16).
-
-    Args:
-        quaternion: Unit quaternion x, y, z, w, shape (4,).
-        vector: Vector, shape (3,).
-
-    Returns:
-        The rotated vector, shape (3,).
-
-    Raises:
-        InputError: A shape differs.
-    """
-    vector = as_array(vector, (3,), "vector")
-    pure = np.append(vector, 0.0)
-    return quaternion_product(quaternion_product(quaternion, pure), quaternion_conjugate(quaternion))[:3]
-
-
-def rotation_from_quaternion(quaternion: ArrayLike) -> NDArray[Any]:
-    """Rotation matrix of a unit quaternion, shape (3, 3). [Yamamoto] (C.6), corrected and transposed.
-
-    Args:
-        quaternion: Unit quaternion x, y, z, w, shape (4,); floats or traced scalars.
-
-    Raises:
-        InputError: Not of shape (4,) or not of unit length (within 1e-6).
-    """
-    quaternion = as_array(quaternion, (4,), "quaternion")
-    if not is_traced(quaternion) and abs(np.linalg.norm(quaternion) - 1.0) > 1e-6:
-        raise InputError(
-            f"quaternion: expected unit length, received x, y, z, w = {quaternion.tolist()} of length "
-            f"{np.linalg.norm(quaternion):.6g}; divide by it"
-        )
-    x, y, z, w = quaternion
-    return np.array(
-        [
-            [x * x - y * y - z * z + w * w, 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-            [2.0 * (x * y + z * w), -x * x + y * y - z * z + w * w, 2.0 * (y * z - x * w)],
-            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), -x * x - y * y + z * z + w * w],
-        ]
-    )
-
-
-def quaternion_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
-    """Unit quaternion x, y, z, w of a rotation matrix, by SciPy; sound for every rotation.
-
-    Of the two quaternions of a rotation the one with w >= 0 is given.
-
-    Args:
-        rotation: Rotation matrix, shape (3, 3), floats.
-
-    Raises:
-        InputError: Not a rotation matrix.
-    """
-    return Rotation.from_matrix(as_rotation(rotation, "rotation")).as_quat(canonical=True)
-
-
-def quaternion_from_rotation_elements(rotation: ArrayLike) -> NDArray[Any]:
-    """Unit quaternion x, y, z, w by the book's formula, which can be traced. [Yamamoto] (C.7) to (C.10), corrected.
-
-    It divides by w: it loses digits near half a turn and is undefined there. Of the signs of (C.7) it takes w > 0.
-    Use :func:`quaternion_from_rotation` for floats.
-
-    Args:
-        rotation: Rotation matrix, shape (3, 3); floats or traced scalars.
-
-    Raises:
-        InputError: Not of shape (3, 3), or (floats only) half a turn.
-    """
-    r = as_array(rotation, (3, 3), "rotation")
-    trace = r[0, 0] + r[1, 1] + r[2, 2]
-    if not is_traced(r) and 1.0 + trace < 1e-12:
-        raise InputError(
-            f"rotation: half a turn (trace {trace:.6g}) has w = 0 and no quaternion by (C.8) to (C.10); "
-            "use quaternion_from_rotation"
-        )
-    w = 0.5 * np.sqrt(1.0 + trace)
-    return np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1], 4.0 * w * w]) / (4.0 * w)
 
 
 def quaternion_by_largest_element(rotation: ArrayLike) -> NDArray[Any]:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from robodyn_ros.compile import less, where
 from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.arguments import as_rotation
 from robodyn_ros.kinematics.twists import cross, skew
 
 _SMALL = 0.01
@@ -64,6 +67,21 @@ def left_jacobian(phi: Array) -> Array:
     b, c, _, _ = _coefficients(phi @ phi)
     bracket = skew(phi)
     return np.eye(3) + b * bracket + c * (bracket @ bracket)
+
+
+def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
+    """Axis times angle of a rotation matrix, shape (3,) [rad]; the inverse of [Yamamoto] (B.12) by SciPy.
+
+    Args:
+        rotation: Rotation matrix, shape (3, 3), floats.
+
+    Returns:
+        Vector along the axis, as long as the angle, which is between 0 and pi.
+
+    Raises:
+        InputError: Not a rotation matrix.
+    """
+    return Rotation.from_matrix(as_rotation(rotation, "rotation")).as_rotvec()
 
 
 def _coefficients(square: Any) -> tuple[Any, Any, Any, Any]:

@@ -20,7 +20,6 @@ from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
 from robodyn_ros.simulation.joint_constraints import LOWER, STICKING, UPPER, Problem, friction_part
 from robodyn_ros.simulation.motion import STATE_ROWS, SmoothRow, demand, derivative, inertia
 from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, StateRow
-from robodyn_ros.textbook.state_space import runge_kutta_step
 
 
 def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> NDArray[Any]:
@@ -36,13 +35,17 @@ def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -
     """
     asked = demand(plant, command, state[StateRow.VELOCITY])
 
-    def rate(_: float, x: NDArray[Any]) -> NDArray[Any]:
+    def rate(x: NDArray[Any]) -> NDArray[Any]:
         return derivative(plant, x, asked, command)
 
-    x = state[list(STATE_ROWS)]
+    x, step = state[list(STATE_ROWS)], plant.step
+    k1 = rate(x)
     if plant.integrator is Integrator.EXPLICIT_EULER:
-        return x + plant.step * rate(0.0, x)
-    return runge_kutta_step(rate, 0.0, x, plant.step)
+        return x + step * k1
+    k2 = rate(x + 0.5 * step * k1)  # the classical method of order 4, [HairerLubichWanner] II.1
+    k3 = rate(x + 0.5 * step * k2)
+    k4 = rate(x + step * k3)
+    return x + step / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
 
 
 def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.checks import as_array
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import twists
-from robodyn_ros.kinematics.rotations import rotation_about_axis, rotation_x, rotation_y, rotation_z
+from robodyn_ros.textbook.rotations import rotation_about_axis, rotation_x, rotation_y, rotation_z
 
 _ABOUT = {"x": rotation_x, "y": rotation_y, "z": rotation_z}
 

@@ -8,13 +8,6 @@ from robodyn_ros.description.denavit_hartenberg import dh_transform
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
-from robodyn_ros.kinematics.quaternions import (
-    quaternion_from_axis_angle,
-    quaternion_from_rotation_elements,
-    rotate_by_quaternion,
-    rotation_from_quaternion,
-)
-from robodyn_ros.kinematics.rotations import rotate_about_axis, rotation_about_axis, rotation_x, rotation_y, rotation_z
 from robodyn_ros.resources import robot_file
 from robodyn_ros.textbook.analytic_jacobian import analytic_jacobian_derivative
 from robodyn_ros.textbook.angular_velocity import point_velocity
@@ -22,7 +15,14 @@ from robodyn_ros.textbook.differential_kinematics import tip_acceleration
 from robodyn_ros.textbook.euler_angles import ROLL_PITCH_YAW, ZYZ, zyz_from_rotation
 from robodyn_ros.textbook.homogeneous import homogeneous_inverse, transform_point
 from robodyn_ros.textbook.planar_2r_kinematics import planar_2r_position
+from robodyn_ros.textbook.quaternions import (
+    quaternion_from_axis_angle,
+    quaternion_from_rotation_elements,
+    rotate_by_quaternion,
+    rotation_from_quaternion,
+)
 from robodyn_ros.textbook.rigid_body import eulers_moment, inertia_in_outer_axes, inertia_tensor, parallel_axes
+from robodyn_ros.textbook.rotations import rotate_about_axis, rotation_about_axis, rotation_x, rotation_y, rotation_z
 from robodyn_ros.textbook.statics import static_efforts_of_tip_wrench
 
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.rotations import rotation_about_axis
 from robodyn_ros.textbook.angular_velocity import (
     angular_velocity_about_axis,
     angular_velocity_from_point,
     point_velocity,
 )
+from robodyn_ros.textbook.rotations import rotation_about_axis
 
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
 POINT = np.array([0.3, 0.5, -0.2])

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.rotations import rotation_x, rotation_y, rotation_z
 from robodyn_ros.textbook.euler_angles import (
     ROLL_PITCH_YAW,
     ZYZ,
@@ -14,6 +13,7 @@ from robodyn_ros.textbook.euler_angles import (
     rotation_from_zyz,
     zyz_from_rotation,
 )
+from robodyn_ros.textbook.rotations import rotation_x, rotation_y, rotation_z
 
 vectors = st.tuples(*[st.floats(-3.1, 3.1)] * 3).map(np.array)
 conventions = pytest.mark.parametrize("convention", [ZYZ, ROLL_PITCH_YAW], ids=["zyz", "rpy"])

@@ -3,7 +3,6 @@ import pytest
 from scipy.spatial.transform import RigidTransform, Rotation
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.rotations import rotation_x
 from robodyn_ros.textbook.homogeneous import (
     homogeneous,
     homogeneous_inverse,
@@ -11,6 +10,7 @@ from robodyn_ros.textbook.homogeneous import (
     transform_point,
     translation_transform,
 )
+from robodyn_ros.textbook.rotations import rotation_x
 
 
 @pytest.fixture

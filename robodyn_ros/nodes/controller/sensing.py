@@ -12,11 +12,12 @@ from rclpy.qos import qos_profile_sensor_data
 from robodyn_ros.control.control_loop import ControlLoop
 from robodyn_ros.control.controller import UNMEASURED
 from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.public_conventions import other_part_first
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.robot import Robot
-from robodyn_ros.textbook.statics import wrench_transform
 
 TOPIC = "measured_wrench"
 
@@ -53,8 +54,8 @@ class WrenchSensor:
         if last is None:
             return UNMEASURED
         sensor, tip = self._forward_kinematics(last.state.q, link), self._forward_kinematics(last.state.q)
-        at_tip: Array = wrench_transform(sensor[:3, :3], sensor[:3, 3] - tip[:3, 3]) @ wrench
-        return at_tip
+        pose_tip_sensor = homogeneous(sensor[:3, :3], sensor[:3, 3] - tip[:3, 3])  # the tip's origin, base axes
+        return other_part_first(wrench_in_parent(pose_tip_sensor, other_part_first(wrench)))
 
     def _look_for_silence(self) -> None:
         if time.monotonic() - self._last_arrival > self._timeout:

@@ -8,8 +8,8 @@ from robodyn_ros.control import ForceReference, TipReference
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES, JointReferenceSource
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
-from robodyn_ros.kinematics.quaternions import rotation_from_quaternion
 from robodyn_ros.resources import robot_file
+from robodyn_ros.textbook.quaternions import rotation_from_quaternion
 
 
 def move(source, start_time, duration, to):

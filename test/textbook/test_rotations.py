@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.rotations import (
+from robodyn_ros.textbook.rotations import (
     axis_angle_from_rotation,
     rotate_about_axis,
     rotation_about_axis,

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.checks import as_array, is_traced
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.arguments import as_rotation
+from robodyn_ros.kinematics.rotation_vector import rotation_vector
 from robodyn_ros.kinematics.twists import cross
 
 
@@ -93,21 +92,6 @@ def rotate_about_axis(vector: ArrayLike, axis: ArrayLike, angle: Any) -> NDArray
     k = as_array(axis, (3,), "axis")
     cos, sin = np.cos(angle), np.sin(angle)
     return (1.0 - cos) * (p @ k) * k + sin * cross(k, p) + cos * p
-
-
-def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
-    """Axis times angle of a rotation matrix, shape (3,) [rad]; the inverse of [Yamamoto] (B.12) by SciPy.
-
-    Args:
-        rotation: Rotation matrix, shape (3, 3), floats.
-
-    Returns:
-        Vector along the axis, as long as the angle, which is between 0 and pi.
-
-    Raises:
-        InputError: Not a rotation matrix.
-    """
-    return Rotation.from_matrix(as_rotation(rotation, "rotation")).as_rotvec()
 
 
 def axis_angle_from_rotation(rotation: ArrayLike) -> tuple[NDArray[np.float64], float]:
