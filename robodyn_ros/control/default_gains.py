@@ -34,11 +34,11 @@ def viscous_friction(robot: Robot) -> Array:
 
 def largest_inertia(robot: Robot) -> Array:
     """Largest M_ii of each joint over random configurations, shape (n,) [kg m^2 or kg]."""
-    return np.diagonal(_mass_matrices(robot), axis1=1, axis2=2).max(axis=0)
+    return np.diagonal(sampled_mass_matrices(robot), axis1=1, axis2=2).max(axis=0)
 
 
 class TaskGains(NamedTuple):
-    """Gains of a law in the hand's coordinates.
+    """Gains of a law in the task space.
 
     Attributes:
         translation: Stiffness of translations [N/m].
@@ -62,7 +62,7 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     Returns:
         Stiffness [N m/rad or N/m] and damping [N m s/rad or N s/m], each of shape (n,).
     """
-    mass_matrices = _mass_matrices(robot)
+    mass_matrices = sampled_mass_matrices(robot)
     inverses = np.linalg.inv(mass_matrices)
     largest = np.diagonal(mass_matrices, axis1=1, axis2=2).max(axis=0)
     smallest = (1.0 / np.diagonal(inverses, axis1=1, axis2=2)).min(axis=0)
@@ -90,7 +90,7 @@ def damping(robot: Robot) -> Array:
 
 @lru_cache(maxsize=8)
 def task_gains(robot: Robot) -> TaskGains:
-    """Stiffness along and about the hand's axes, and damping at the joints, as high as the robot's inertias allow.
+    """Stiffness along and about the axes of the tip, and damping at the joints, as high as the robot's inertias allow.
 
     A spring k at the tip link makes the lightest motion there, of apparent mass 1 / max eig(J M^-1 J^T), oscillate
     fastest: that at `TASK_FREQUENCY` gives k, half of it for translation and half for rotation, at most what spends a
@@ -98,7 +98,7 @@ def task_gains(robot: Robot) -> TaskGains:
     diagonal of J^T K J, but never beyond what is stable (see `joint_gains`).
     """
     q = sampled_positions(robot)
-    jacobians, mass_matrices = robot.dynamics().batch.jacobian(q), _mass_matrices(robot)
+    jacobians, mass_matrices = robot.dynamics().batch.jacobian(q), sampled_mass_matrices(robot)
     inverses = np.linalg.inv(mass_matrices)
     parts = []
     for part in (jacobians[:, :3], jacobians[:, 3:]):
@@ -120,5 +120,6 @@ def sampled_positions(robot: Robot) -> Array:
     return rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (_SAMPLES, robot.n))
 
 
-def _mass_matrices(robot: Robot) -> Array:
+def sampled_mass_matrices(robot: Robot) -> Array:
+    """M at `sampled_positions`, shape (64, n, n)."""
     return robot.dynamics().batch.mass_matrix(sampled_positions(robot))

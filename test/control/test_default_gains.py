@@ -38,7 +38,7 @@ def test_stable_in_configurations_that_were_not_looked_at(name):
 
 
 @pytest.mark.parametrize("name", shipped_robots())
-def test_springs_at_the_hand_are_stable_in_configurations_that_were_not_looked_at(name):
+def test_springs_at_the_tip_are_stable_in_configurations_that_were_not_looked_at(name):
     """Eigenvalues of one sampled step under J^T K J and damping at the joints, within the unit circle."""
     robot = Robot.from_urdf(robot_file(name))
     gains, n, one = task_gains(robot), robot.n, np.eye(robot.n)

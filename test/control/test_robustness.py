@@ -1,6 +1,6 @@
 """Every law on every shipped robot: noise, a model 20 % wrong, efforts, voltages and currents at their limits.
 
-Laws of the hand run on all robots too: by default they control those axes only along which the robot can move.
+Laws in the task space run on all robots too: by default they control those axes only along which the robot can move.
 """
 
 from functools import lru_cache
@@ -118,7 +118,7 @@ def small_motors(name):
 
 
 def there_and_back(law, name, hurry, turn):
-    """A source that takes the robot away in a time, by `turn` at every joint or the hand towards the base, and back."""
+    """A source that takes the robot away in a time, by `turn` at every joint or the tip towards the base, and back."""
     robot, controller, q = ROBOTS[name], law_of(law, name), np.array(BENT[name])
     source, rest = SOURCES[controller.follows](robot, q), np.zeros(robot.n)
     if controller.follows is JointReference:

@@ -10,10 +10,9 @@ import numpy as np
 from robodyn_ros.compile import clip, equal, where
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.dynamics_like import DynamicsLike
-from robodyn_ros.control.laws.operational_space import OperationalSpaceTerms
+from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters, operational_space_effort
 from robodyn_ros.control.laws.task_space import (
     AXES,
-    AccelerationParameters,
     axis_rows,
     task_axes,
     task_errors,
@@ -33,7 +32,7 @@ def last_translation(robot: Robot) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class ForceParameters(AccelerationParameters):
+class ForceParameters(OperationalSpaceParameters):
     """Gains of `Force`.
 
     Attributes:
@@ -76,7 +75,7 @@ class Force(Law):
     left. Along the others r''* is that of (6.49).
 
     The reference's wrench is what the tip link exerts on the environment: the opposite of `State.wrench_tip`. Without
-    contact the hand moves along the axes of force until it meets something, at a speed f / (Lambda K_fv).
+    contact the tip moves along the axes of force until it meets something, at a speed f / (Lambda K_fv).
 
     The memory is the posture at the activation, shape (n,), and the integrals, shape (m,) [N, N m].
     """
@@ -94,12 +93,12 @@ class Force(Law):
         selected = axis_rows(parameters.force_axes)
         pushes = np.array([1.0 if row in selected else 0.0 for row in rows])
         errors = task_errors(dynamics, rows, state, reference)
-        space = OperationalSpaceTerms.of(dynamics, parameters, state, errors.jacobian, posture)
         moving = tip_acceleration(parameters, errors, reference)
         braking = -parameters.force_d * (errors.jacobian @ state.v)
         wanted = (1.0 - pushes) * moving + pushes * braking
         wrench = reference.wrench[rows]
-        effort = space.effort(space.inertia @ wanted + pushes * (wrench + integral))
+        effort = operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, posture)
+        effort = effort + errors.jacobian.T @ (pushes * (wrench + integral))
         measured = -state.wrench_tip[rows]
         left = where(equal(measured, measured), wrench - measured, 0.0)  # 0 where NaN: not measured
         limit = parameters.force_i_clamp

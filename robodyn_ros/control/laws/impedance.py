@@ -1,4 +1,4 @@
-"""Impedance control: the hand gives way to a push as a spring would, damped at the joints."""
+"""Impedance control: the tip gives way to a push as a spring would, with dampers at the joints."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.gravity_compensation import light_damping
-from robodyn_ros.control.laws.singularity import damped_inverse, damping_near_singularity
+from robodyn_ros.control.laws.singularity import (
+    DEFAULT_SHARE,
+    singularity_damping,
+    singularity_thresholds,
+    solve_damped,
+)
 from robodyn_ros.control.laws.task_space import (
     TaskSpaceParameters,
     by_part,
-    singular_manipulability,
     task_errors,
 )
-from robodyn_ros.control.parameters import DAMPING, per_joint, scalar
+from robodyn_ros.control.parameters import DAMPING, derived, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
@@ -36,7 +40,7 @@ def _soft(part: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ImpedanceParameters(TaskSpaceParameters):
-    """What `Impedance` feels like.
+    """Stiffness and damping of `Impedance`.
 
     Attributes:
         translation: K of translations [N/m].
@@ -44,7 +48,7 @@ class ImpedanceParameters(TaskSpaceParameters):
         damping_ratio: zeta.
         d: Damping that is always there, shape (n,) [N m s/rad or N s/m].
         singularity: As in `AccelerationParameters`.
-        singularity_damping: As in `AccelerationParameters`.
+        thresholds: As in `AccelerationParameters`.
     """
 
     translation: float = scalar(
@@ -60,22 +64,24 @@ class ImpedanceParameters(TaskSpaceParameters):
         light_damping, unit=DAMPING, minimum=0.0, description="Effort per velocity error that is always there"
     )
     singularity: float = scalar(
-        singular_manipulability, minimum=1e-20,
-        description="Manipulability below which the joints' desired velocities are damped",
+        DEFAULT_SHARE, minimum=1e-6,
+        description="Distance from singular positions, over its median, below which the joints' desired velocities are "
+        "damped",
     )
-    singularity_damping: float = scalar(
-        0.3, minimum=0.0, description="Damping of these velocities at a singular position"
+    thresholds: Array = derived(
+        lambda robot, complete: singularity_thresholds(robot, complete.rows, complete.singularity, with_inertia=False)
     )
 
 
 class Impedance(Law):
     """tau = J^T K (r_d - r) + (D + diag(2 zeta sqrt(M_ii (J^T K J)_ii))) (J^+ r'_d - v) + g(q).
 
-    Impedance control [Hogan] without shaping the inertia, so that no force is measured: a slow push f moves the hand by
-    K^-1 f. The damping is at the joints, each damped with the ratio zeta for the stiffness that it feels: a damper
-    between hand and world would have to be weak enough for the hand's lightest motion, and then hardly damps its
-    heaviest. Springs and dampers alone act on the robot, which is therefore stable against any passive environment
-    while the reference rests. The stiffness is along the base's axes, alike for all translations and all rotations.
+    Impedance control [Hogan] without shaping the inertia, so that no force is measured: a slow push f moves the tip by
+    K^-1 f. Dampers act at the joints, each with the damping ratio zeta for the stiffness that its joint feels. A damper
+    at the tip would have to be weak enough for the lightest motion of the tip, and would then hardly damp the heaviest.
+    Only springs and dampers act on the robot while the reference rests, so that it is stable against every passive
+    environment. The stiffness is along the axes of the base, one for translations and one for rotations. Near singular
+    positions J^+ is damped, see `laws.singularity`.
     """
 
     Parameters = ImpedanceParameters
@@ -92,7 +98,8 @@ class Impedance(Law):
         stiffness = by_part(rows, parameters.translation, parameters.rotation)
         felt = stiffness @ jacobian**2
         damping = parameters.d + 2.0 * parameters.damping_ratio * np.sqrt(dynamics.mass_matrix(q).diagonal() * felt)
-        singular = damping_near_singularity(jacobian, parameters.singularity, parameters.singularity_damping)
-        v_d = damped_inverse(jacobian, singular) @ reference.twist[rows]
+        square, thresholds = jacobian @ jacobian.T, parameters.thresholds
+        singular = singularity_damping(square, thresholds)
+        v_d = jacobian.T @ solve_damped(square, thresholds, singular, reference.twist[rows])
         spring = jacobian.T @ (stiffness * errors.pose)
         return spring + damping * (v_d - state.v) + dynamics.gravity(q)

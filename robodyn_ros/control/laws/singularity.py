@@ -1,70 +1,92 @@
-"""Inverses of the Jacobian that bear singular positions: damped there, exact elsewhere."""
+"""Inverses that stay bounded at singular positions, vary smoothly around them and are exact away from them.
+
+A law in the task space solves A x = b. A is J J^T or J M^-1 J^T, which loses its inverse at a singular position. The
+trace of A^-1 grows without bound there, so that its reciprocal is a distance from singular positions that needs no
+eigenvalues. Each part, translations and rotations, has its own unit and its own threshold.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from robodyn_ros.compile import maximum
-from robodyn_ros.control.laws.task_space import by_part
+from robodyn_ros.control.default_gains import sampled_mass_matrices, sampled_positions
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_positive_definite
+from robodyn_ros.robot import Robot
+
+DEFAULT_SHARE = 0.5
+"""Default of the parameter `singularity` of laws that choose an acceleration."""
 
 _SINGULAR = "axes: the robot cannot move its tip link along axis {} (counted from 0) of those given; leave it out"
-_LEVER = 1e-3  # square of a row of the Jacobian below which it is as good as zero
-_TINY = 1e-300
+_REGULAR = 1e-3  # share of the thresholds that is added to A, to find its distance where it is singular
+_NULL = 1e-12  # of the greatest eigenvalue, below which another one is zero but for rounding
 
 
-def damping_near_singularity(jacobian: Array, singular: Any, most: Any) -> Any:
-    """lambda^2 = most^2 (1 - w/w_0)^2 where the manipulability w = sqrt(det(J J^T)) is below w_0, else 0.
+def singularity_damping(matrix: Array, thresholds: Array) -> Any:
+    """Damping mu = max(0, 1 - s)^2 of the distance s = 1 / trace(S A^-1) from singular positions, between 0 and 1.
 
-    [NakamuraHanafusa].
-
-    Args:
-        jacobian: J, shape (m, n).
-        singular: w_0.
-        most: lambda at a singular position.
-    """
-    manipulability = np.sqrt(_determinant(jacobian @ jacobian.T))
-    return (most * maximum(1.0 - manipulability / singular, 0.0)) ** 2
-
-
-def damped_inverse(jacobian: Array, damping: Any) -> Array:
-    """J^T (J J^T + lambda^2)^-1, shape (n, m): the pseudo-inverse, where it is sound, and bounded by 1/(2 lambda).
+    The rule of [NakamuraHanafusa] with the distance s in place of the manipulability: like the least eigenvalue, which
+    [MaciejewskiKlein] damp by, s does not depend on the eigenvalues far from zero. It is at most the least eigenvalue
+    of S^-1/2 A S^-1/2. Both mu and its slope are continuous in the posture.
 
     Args:
-        jacobian: J, shape (m, n).
-        damping: lambda^2.
+        matrix: A, symmetric and positive semi-definite, shape (m, m).
+        thresholds: Diagonal of S, positive, of A's units, shape (m,).
     """
-    m = len(jacobian)
-    square = jacobian @ jacobian.T + damping * np.eye(m)
-    return solve_positive_definite(square, jacobian, _SINGULAR).T
+    rest, inverse, trace = matrix + _REGULAR * np.diag(thresholds), np.eye(len(matrix)), 0.0
+    for threshold in thresholds:  # A = L D L^T, so that trace(S A^-1) sums the squares of L^-1 over D
+        pivot_inverse = 1.0 / maximum(rest[0, 0], _REGULAR * threshold)
+        trace = trace + pivot_inverse * (thresholds @ inverse[0] ** 2)
+        factors = rest[1:, 0] * pivot_inverse
+        inverse = inverse[1:] - np.outer(factors, inverse[0])
+        rest = rest[1:, 1:] - np.outer(factors, rest[0, 1:])
+    return maximum(1.0 - 1.0 / trace, 0.0) ** 2
 
 
-def damped_task_inertia(mobility: Array, jacobian: Array, rows: list[int], damping: Any) -> Array:
-    """Lambda = (J M^-1 J^T)^-1, with lambda^2 added in the scale of each axis's mobility, shape (m, m).
+def solve_damped(matrix: Array, thresholds: Array, damping: Any, right: Array) -> Array:
+    """(A + mu S)^-1 b: A^-1 b away from singular positions; there at most 4/3 S^-1/2 times b's size in S^-1/2.
 
-    An axis along which the joints cannot move the hand at all has no scale; that of its kind stands in.
+    The least eigenvalue of S^-1/2 (A + mu S) S^-1/2 is 3/4 or more, mu being that of `singularity_damping`.
 
     Args:
-        mobility: J M^-1 J^T, shape (m, m).
-        jacobian: J, shape (m, n).
-        rows: Which rows of the whole Jacobian these are, to tell translations from rotations.
-        damping: lambda^2, for J J^T.
+        matrix: A, symmetric and positive semi-definite, shape (m, m).
+        thresholds: Diagonal of S, shape (m,).
+        damping: mu.
+        right: b, shape (m,).
     """
-    parts = by_part(rows, 1.0, 0.0), by_part(rows, 0.0, 1.0)
-    gained, squares = mobility.diagonal(), (jacobian**2).sum(axis=1)
-    mean = by_part(rows, *((part @ gained) / maximum(part @ squares, _TINY) for part in parts))
-    scale = (gained + _LEVER * mean) / (squares + _LEVER)
-    return solve_positive_definite(mobility + damping * np.diag(scale), np.eye(len(jacobian)), _SINGULAR)
+    return solve_positive_definite(matrix + damping * np.diag(thresholds), right, _SINGULAR)
 
 
-def _determinant(matrix: Array) -> Any:
-    """Of a positive semi-definite matrix, by elimination."""
-    rest, product = matrix, 1.0
-    while len(rest):
-        pivot = maximum(rest[0, 0], _TINY)
-        product = product * pivot
-        rest = rest[1:, 1:] - np.outer(rest[1:, 0] / pivot, rest[0, 1:])
-    return product
+def singularity_thresholds(robot: Robot, rows: list[int], share: float, with_inertia: bool) -> Array:
+    """Diagonal of S for which the damping begins at a share of the median distance from singular positions, shape (m,).
+
+    Args:
+        robot: The robot.
+        rows: Rows of the Jacobian.
+        share: Of the median distance over random positions.
+        with_inertia: Whether A is J M^-1 J^T instead of J J^T.
+    """
+    traces = _median_traces(robot, tuple(rows), with_inertia)
+    parts = np.count_nonzero(traces)
+    of_parts = share / np.where(traces > 0.0, parts * traces, share)
+    return of_parts[[int(row >= 3) for row in rows]]
+
+
+@lru_cache(maxsize=32)
+def _median_traces(robot: Robot, rows: tuple[int, ...], with_inertia: bool) -> Array:
+    """Medians over random positions of the trace of A^-1 over translations and over rotations, shape (2,).
+
+    The pseudo-inverse stands in for A^-1 where the robot can never move along one of the rows.
+    """
+    jacobians = robot.dynamics().batch.jacobian(sampled_positions(robot))[:, list(rows)]
+    transposed = np.swapaxes(jacobians, 1, 2)
+    matrices = jacobians @ (np.linalg.solve(sampled_mass_matrices(robot), transposed) if with_inertia else transposed)
+    values, vectors = np.linalg.eigh(matrices)
+    inverses = np.where(values > _NULL * values[:, -1:], 1.0 / np.where(values > 0.0, values, 1.0), 0.0)
+    diagonals = np.einsum("kij,kj->ki", vectors**2, inverses)
+    rotation = np.array(rows) >= 3
+    return np.array([np.median(diagonals[:, part].sum(axis=1)) for part in (~rotation, rotation)])

@@ -1,4 +1,4 @@
-"""What laws in the hand's coordinates share: which axes are controlled, and the errors along them."""
+"""Controlled axes, errors and parameters that the laws in the task space share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from robodyn_ros.compile import less, maximum, minimum, where
 from robodyn_ros.control.controller import State
 from robodyn_ros.control.default_gains import sampled_positions, viscous_friction
-from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint, scalar
+from robodyn_ros.control.laws.singularity import DEFAULT_SHARE, singularity_thresholds
+from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -25,9 +26,7 @@ from robodyn_ros.robot import Robot
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 """Translation along, rotation about the axes of the base, in the order of the Jacobian's rows."""
 
-SINGULARITY_SHARE = 0.3
-"""Of the median manipulability, below which a position counts as close to a singular one."""
-
+_SINGULAR_PULL = 0.3  # share of the pull towards the posture that is left at a singular position
 _INDEPENDENT = 1e-3  # least share that a direction adds to be worth controlling
 _TINY = 1e-300
 
@@ -45,13 +44,6 @@ def task_axes(robot: Robot) -> str:
             if np.median(values[:, -1]) > _INDEPENDENT:
                 chosen.append(row)
     return " ".join(AXES[row] for row in chosen)
-
-
-@lru_cache(maxsize=8)
-def singular_manipulability(robot: Robot) -> float:
-    """Manipulability below which a position is close to a singular one: 0.3 of the median over the workspace."""
-    values = np.linalg.svd(_jacobians(robot)[:, axis_rows(task_axes(robot))], compute_uv=False)
-    return SINGULARITY_SHARE * float(np.median(values.prod(axis=1)))
 
 
 def axis_rows(axes: str) -> list[int]:
@@ -98,7 +90,7 @@ class TaskSpaceParameters(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class AccelerationParameters(TaskSpaceParameters):
-    """Of laws that ask for an acceleration of the tip link and let the model find the efforts.
+    """Parameters of laws that choose the acceleration of the tip link and compute the efforts from the model.
 
     Attributes:
         p: K_p [1/s^2].
@@ -106,9 +98,9 @@ class AccelerationParameters(TaskSpaceParameters):
         error_limit: Greatest pose error that is answered in full, in translation as in rotation [m or rad].
         posture_p: Acceleration per error of the posture, where the axes leave the joints free [1/s^2].
         posture_d: Likewise per velocity [1/s].
-        singularity: Manipulability w_0 below which the inverse is damped; of the axes' units.
-        singularity_damping: lambda at a singular position, of the same units.
+        singularity: Distance from singular positions, over its median, below which the inverse is damped.
         friction: D, shape (n,) [N m s/rad or N s/m].
+        thresholds: Diagonal of S of `singularity_damping` for J J^T, shape (m,).
     """
 
     p: float = scalar(400.0, unit="1/s^2", minimum=0.0, description="Acceleration per pose error, K_p")
@@ -124,18 +116,34 @@ class AccelerationParameters(TaskSpaceParameters):
         40.0, unit="1/s", minimum=0.0, description="Braking acceleration per velocity, where the axes leave joints free"
     )
     singularity: float = scalar(
-        singular_manipulability, minimum=1e-20, description="Manipulability below which the inverse is damped"
-    )
-    singularity_damping: float = scalar(
-        0.3, minimum=0.0, description="Damping of the inverse at a singular position"
+        DEFAULT_SHARE, minimum=1e-6,
+        description="Distance from singular positions, over its median, below which the inverse is damped",
     )
     friction: Array = per_joint(
         viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
+    thresholds: Array = derived(
+        lambda robot, complete: singularity_thresholds(robot, complete.rows, complete.singularity, with_inertia=False)
+    )
+
+    def posture_acceleration(self, state: State, posture: Array, damping: Any) -> Array:
+        """(1 - 0.7 mu) K_pp (q_0 - q) - K_pv v: acceleration of joints that the axes leave free, shape (n,).
+
+        Near a singular position the damped inverse leaves the joints of every robot free. The full pull towards a
+        distant posture would slide the robot along its singular positions instead of letting it pass them. Without any
+        pull a stretched arm might bend to the wrong side.
+
+        Args:
+            state: The measured state.
+            posture: q_0, shape (n,) [rad or m].
+            damping: mu of `singularity_damping`.
+        """
+        pull = 1.0 - (1.0 - _SINGULAR_PULL) * damping
+        return pull * self.posture_p * (posture - state.q) - self.posture_d * state.v
 
 
 class TaskErrors(NamedTuple):
-    """What is left to do along the controlled axes, m of them.
+    """Jacobian and errors along the m controlled axes.
 
     Attributes:
         jacobian: J, shape (m, n).
@@ -179,8 +187,8 @@ def tip_acceleration(
 ) -> Array:
     """r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r), [Yamamoto] (6.49), along the controlled axes, shape (m,).
 
-    A pose error beyond its limit keeps its direction but counts as long as the limit: far from its goal the hand moves
-    there at a bounded speed, K_p / K_v times the limit, and a goal out of reach does not pull without bound.
+    A pose error beyond its limit is shortened to the limit and keeps its direction. Far from its goal the tip therefore
+    moves at a bounded speed, K_p / K_v times the limit, and a goal out of reach does not pull without bound.
     """
     rows = parameters.rows
     error = shortened(errors.pose, rows, parameters.error_limit)

@@ -1,4 +1,4 @@
-"""What controllers that work in the hand's coordinates follow: a pose with its rates, and a wrench besides.
+"""References of controllers in the task space: a pose with its rates, and a wrench.
 
 As at the ROS boundary: all in base axes, linear part first, quaternions x, y, z, w; of the tip link's frame.
 """

@@ -23,7 +23,7 @@ def test_by_default_it_pushes_along_the_last_translation(name, axis):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_hand_accelerates_as_chosen_and_by_the_wrench(name):
+def test_the_tip_accelerates_as_chosen_and_by_the_wrench(name):
     """J a + J' v = r''* + Lambda^-1 S f: the motion's axes by (6.49), those of force by brakes and the wrench."""
     robot = ROBOTS[name]
     controller = Force(robot, ForceParameters(error_limit=1e6))

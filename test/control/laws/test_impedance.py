@@ -17,7 +17,7 @@ ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
 
 
 @pytest.mark.parametrize("name", ["arm6", "arm7"])
-def test_it_is_springs_at_the_hand_and_dampers_at_the_joints(name):
+def test_it_is_springs_at_the_tip_and_dampers_at_the_joints(name):
     robot = ROBOTS[name]
     controller = Impedance(robot)
     parameters, dynamics = controller.parameters, robot.dynamics()
@@ -34,7 +34,7 @@ def test_it_is_springs_at_the_hand_and_dampers_at_the_joints(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_steady_push_moves_the_hand_by_force_over_stiffness(name):
+def test_a_steady_push_moves_the_tip_by_force_over_stiffness(name):
     robot, q = ROBOTS[name], np.array(BENT[name])
     goal = SOURCES[TipReference](robot, q).sample(0.0)
     controller = Impedance(robot)

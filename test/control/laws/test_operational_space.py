@@ -1,4 +1,4 @@
-"""Operational space: the book's terms, postures that the hand does not feel. More in test_resolved_acceleration."""
+"""Operational space: the book's terms, postures that the tip does not feel. More in test_resolved_acceleration."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from plant_motion import BENT
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import State, TipReference
-from robodyn_ros.control.laws.operational_space import OperationalSpace
+from robodyn_ros.control.laws.operational_space import OperationalSpace, OperationalSpaceParameters
 from robodyn_ros.control.laws.resolved_acceleration import ResolvedAcceleration
-from robodyn_ros.control.laws.task_space import AccelerationParameters, axis_rows, pose_error, task_axes
+from robodyn_ros.control.laws.task_space import axis_rows, pose_error, task_axes
 from robodyn_ros.resources import robot_file
 
 ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in BENT}
@@ -25,7 +25,7 @@ def random_case(name):
 def test_it_is_9_97_with_the_libraries_terms(name):
     """J^T (Lambda r''* + eta) and the posture through the dynamically consistent inverse, friction left out."""
     robot, state, reference = random_case(name)
-    controller = OperationalSpace(robot, AccelerationParameters(error_limit=1e6, friction=0.0))
+    controller = OperationalSpace(robot, OperationalSpaceParameters(error_limit=1e6, friction=0.0))
     posture = state.q + 0.2
     controller.activate(state._replace(q=posture))
     effort = controller.update(state, reference)
@@ -43,7 +43,7 @@ def test_it_is_9_97_with_the_libraries_terms(name):
     np.testing.assert_allclose(effort, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
 
 
-def test_another_posture_does_not_accelerate_the_hand():
+def test_another_posture_does_not_accelerate_the_tip():
     robot, state, reference = random_case("arm7")
     accelerations = []
     for posture in (state.q, state.q + 0.5):
@@ -69,4 +69,4 @@ def test_with_as_many_joints_as_axes_it_is_resolved_acceleration(name):
 
 def test_wrong_parameters_are_refused():
     with pytest.raises(InputError, match="posture_d"):
-        OperationalSpace(ROBOTS["scara"], AccelerationParameters(posture_d=-1.0))
+        OperationalSpace(ROBOTS["scara"], OperationalSpaceParameters(posture_d=-1.0))

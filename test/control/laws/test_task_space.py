@@ -14,7 +14,6 @@ from robodyn_ros.control.laws.task_space import (
     axis_rows,
     by_part,
     pose_error,
-    singular_manipulability,
     task_axes,
 )
 from robodyn_ros.resources import robot_file
@@ -38,19 +37,18 @@ def test_each_robot_has_the_axes_along_which_it_can_move(name, axes):
     assert task_axes(robot) == axes and TaskSpaceParameters().for_robot(robot).axes == axes
     jacobian = robot.dynamics().jacobian(np.array(BENT[name]))[axis_rows(axes)]
     assert np.linalg.svd(jacobian, compute_uv=False)[-1] > 0.01
-    assert np.sqrt(np.linalg.det(jacobian @ jacobian.T)) > 3.0 * singular_manipulability(robot)
 
 
 @settings(max_examples=50)
 @given(st.integers(0, 10**6), st.floats(0.0, np.pi - 1e-3))
 def test_the_rotation_error_is_the_slope_of_a_spring(seed, angle):
-    """Of 4 (1 - |w|), by differences as the hand turns; towards the reference by the shorter way."""
+    """Of 4 (1 - |w|), by differences as the tip turns; towards the reference by the shorter way."""
     rng = np.random.default_rng(seed)
-    hand = Rotation.from_rotvec(rng.normal(size=3))
+    tip = Rotation.from_rotvec(rng.normal(size=3))
     axis = rng.normal(size=3)
     turn = Rotation.from_rotvec(angle * axis / np.linalg.norm(axis))
-    reference = TipReference(rng.normal(size=3), (turn * hand).as_quat() * rng.choice([-1, 1]), REST, REST)
-    error = pose_error(pose(hand, [1.0, 2.0, 3.0]), reference)
+    reference = TipReference(rng.normal(size=3), (turn * tip).as_quat() * rng.choice([-1, 1]), REST, REST)
+    error = pose_error(pose(tip, [1.0, 2.0, 3.0]), reference)
     np.testing.assert_allclose(error[:3], reference.position - [1.0, 2.0, 3.0])
     np.testing.assert_allclose(error[3:], 2.0 * np.sin(angle / 2) * axis / np.linalg.norm(axis), atol=1e-9)
 

@@ -18,7 +18,7 @@ SIX = "x y z rx ry rz"
 
 
 def springs(robot, parameters, q, reference):
-    """Energy of springs between hand and reference, along all six axes."""
+    """Energy of springs between tip and reference, along all six axes."""
     pose = robot.dynamics().forward_kinematics(q)
     turn = Rotation.from_quat(reference.quaternion) * Rotation.from_matrix(pose[:3, :3]).inv()
     distance = pose[:3, 3] - reference.position
@@ -27,7 +27,7 @@ def springs(robot, parameters, q, reference):
 
 
 @pytest.mark.parametrize("name", ["arm6", "arm7"])
-def test_it_is_6_47_the_slope_of_springs_at_the_hand(name):
+def test_it_is_6_47_the_slope_of_springs_at_the_tip(name):
     robot = ROBOTS[name]
     controller = TaskSpacePD(robot, TaskSpacePDParameters(translation=300.0, rotation=20.0))
     state = random_state(robot)
