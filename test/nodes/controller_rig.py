@@ -4,12 +4,14 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
-from ros_process import RosProcess
+from ros_process import DEADLINE, RosProcess
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
 
 NAMES = ["joint1", "joint2"]
+START_DEADLINE = 120.0
+"""Nodes compile before they answer, on a machine that may be busy; one that ends is noticed at once [s]."""
 SERVICES = {GetParameters: "get_parameters", SetParametersAtomically: "set_parameters_atomically"}
 
 
@@ -45,8 +47,8 @@ class Rig:
         try:
             for name in self.settings:
                 self.start(name)
-            self.ros.wait_for(self.publisher.get_subscription_count, "the controller's subscription")
-            self.next()
+            self.ros.wait_for(self._subscribed, "the controller's subscription", START_DEADLINE)
+            self.next(timeout=START_DEADLINE)
         except BaseException:  # leave no process behind
             self.__exit__()
             raise
@@ -79,10 +81,15 @@ class Rig:
     def start(self, name):
         self.nodes[name] = RosProcess(name, self.settings[name], self.namespace)
 
-    def next(self, what="a controller state", condition=lambda state: True):
+    def _subscribed(self):
+        for name, node in self.nodes.items():
+            assert node.running(), f"{name} ended:\n{node.output()}"
+        return self.publisher.get_subscription_count()
+
+    def next(self, what="a controller state", condition=lambda state: True, timeout=DEADLINE):
         """The next state that is published and fits."""
         seen = len(self.states)
-        return self.ros.wait_for(lambda: next(filter(condition, self.states[seen:]), None), what)
+        return self.ros.wait_for(lambda: next(filter(condition, self.states[seen:]), None), what, timeout)
 
     def hold_at(self, controller, q):
         """Put a controller in force and let it bring the robot to rest somewhere."""

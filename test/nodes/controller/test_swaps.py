@@ -1,5 +1,7 @@
 """Every controller swapped for every other one while the arm moves, over DDS, in lockstep: no cycle is missed."""
 
+import time
+
 import numpy as np
 import pytest
 from controller_rig import Rig, trajectory
@@ -10,7 +12,6 @@ from sensor_msgs.msg import JointState
 from robodyn_ros import Robot
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import controller_names, load_controller
-from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_pose
 from robodyn_ros.resources import robot_file
@@ -20,6 +21,7 @@ FOLLOWS = {name: load_controller(name).follows for name in controller_names()}
 TURNING_POINTS = np.array([[0.9, -1.6], [0.3, -0.9]])
 TURNING_POSES = ROBOT.dynamics().batch.forward_kinematics(TURNING_POINTS)
 FASTEST = 20.0  # [rad/s]
+LONGEST_MOTION = 3.0  # of a motion, while nothing else keeps the machine busy [s]
 
 
 def farthest(points, here):
@@ -47,10 +49,39 @@ def test_the_tour_has_every_ordered_pair_once():
 
 @pytest.fixture
 def rig():
-    # No faster than this process can follow: a motion that is over before it is seen has been no swap in motion.
     settings = {"hardware": {"lockstep_speed_limit": 3.0}, "controller": {"state_publish_rate": 500.0}}
     with RosTest() as ros, Rig(ros, "planar_2r", "/swaps", **settings) as rig:
+        rig.poses = ros.publisher(PoseStamped, "/swaps/controller/pose")
         yield rig
+
+
+def send_away(rig, follows):
+    """Send the arm to the turning point that is farthest."""
+    here = np.array(rig.next().feedback.positions)
+    if follows is JointReference:
+        rig.publisher.publish(trajectory([1.5], [TURNING_POINTS[farthest(TURNING_POINTS, here)]]))
+    elif follows is not None:
+        # Where the tip is not: the arm may have come to a place with its elbow on the other side.
+        tip = ROBOT.dynamics().forward_kinematics(here)
+        pose = PoseStamped(pose=to_pose(TURNING_POSES[farthest(TURNING_POSES[:, :3, 3], tip[:3, 3])]))
+        pose.header.frame_id = ROBOT.model.base_link
+        rig.poses.publish(pose)
+
+
+def set_in_motion(rig, before):
+    """Return while the arm moves; a motion that was over before this process saw it is followed by another one."""
+    def moves():
+        nonlocal seen, again
+        new = rig.states[seen:]
+        seen += len(new)
+        if time.monotonic() > again:
+            send_away(rig, FOLLOWS[before])
+            again = time.monotonic() + LONGEST_MOTION
+        return any(np.abs(state.feedback.velocities).max() > 0.02 for state in new)
+
+    send_away(rig, FOLLOWS[before])
+    seen, again = len(rig.states), time.monotonic() + LONGEST_MOTION
+    rig.ros.wait_for(moves, f"motion of {before}")
 
 
 def test_every_ordered_pair_of_controllers_is_swapped_in_motion(rig):
@@ -58,21 +89,11 @@ def test_every_ordered_pair_of_controllers_is_swapped_in_motion(rig):
     missed = "periods without a new command"
     missed_before = rig.status(lambda *_: True, "hardware")[1][missed]
     commands = ros.record(JointState, "/swaps/joint_commands", 5000)
-    poses = ros.publisher(PoseStamped, "/swaps/controller/pose")
     tour = every_ordered_pair(list(FOLLOWS))
     rig.set(controller=tour[0])
     for before, after in zip(tour, tour[1:], strict=False):
-        here = np.array(rig.next().feedback.positions)
-        if FOLLOWS[before] is JointReference:
-            rig.publisher.publish(trajectory([0.5], [TURNING_POINTS[farthest(TURNING_POINTS, here)]]))
-        elif FOLLOWS[before] in (TipReference, ForceReference):
-            # Where the tip is not: the arm may have come to a place with its elbow on the other side.
-            tip = ROBOT.dynamics().forward_kinematics(here)
-            pose = PoseStamped(pose=to_pose(TURNING_POSES[farthest(TURNING_POSES[:, :3, 3], tip[:3, 3])]))
-            pose.header.frame_id = ROBOT.model.base_link
-            poses.publish(pose)
         if FOLLOWS[before] is not None:
-            rig.next(f"motion of {before}", lambda s: np.abs(s.feedback.velocities).max() > 0.02)
+            set_in_motion(rig, before)
         rig.set(controller=after)
         swapped = rig.next(f"{before} to {after}", lambda s, name=after: s.controller == name)
         assert np.abs(swapped.feedback.velocities).max() < FASTEST, (before, after)
