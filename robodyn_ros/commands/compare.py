@@ -154,7 +154,7 @@ def plot(performances: Sequence[Performance], path: str | Path, title: str) -> N
 
     Args:
         performances: Results of the controllers.
-        path: Where the picture goes; its folder must exist.
+        path: Path of the picture; its folder must exist.
         title: Heading of the picture.
     """
     from matplotlib import colormaps

@@ -1,4 +1,4 @@
-"""Search for gains: thousands of rollouts with other gains, by differential evolution."""
+"""Search for gains by differential evolution: thousands of rollouts, each with other gains."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
 
 GAINS = ("p", "d", "i", "translation", "rotation")
-"""Fields that are searched if nobody says otherwise, where a law has them."""
+"""Fields that are searched by default, as far as the parameters have them."""
 
-_NO_COST = 1e12  # of a robot that diverged: more than any other, and finite, as the search needs it
+_NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
 
 
 class Generation(NamedTuple):
-    """How far a search is.
+    """Progress of a search.
 
     Attributes:
-        number: Generations so far.
+        number: Number of generations so far.
         best: Lowest cost so far.
     """
 
@@ -37,16 +37,16 @@ class Generation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         fields: Fields of the parameters that were searched.
         before: Parameters that the search began with.
-        after: The best found, to four digits.
-        cost_before: Cost of the first, see `tune`.
-        cost_after: Cost of the best.
+        after: The best parameters found, to four digits.
+        cost_before: Cost of `before`, see `tune`.
+        cost_after: Cost of `after`.
         costs: Lowest cost so far after each generation.
-        rollouts: How many robots were simulated.
+        rollouts: Number of simulated robots.
     """
 
     fields: tuple[str, ...]
@@ -66,27 +66,27 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
     ``smoothness`` times that of the efforts' RMS changes from one tick to the next, as shares of the effort limits.
     Each number is searched between its value divided by ``span`` and its value times ``span``, on a logarithmic scale,
-    within its declared range. The parameters that the law has are in the first generation, so that what is found is
-    never worse.
+    within its declared range. The first generation contains the parameters that the controller has, so that the result
+    is never worse.
 
     Args:
-        loop: Law and robot.
-        scenario: What the robot is to do; one with noise of the velocities keeps gains from growing without limit.
-        fields: Fields of the parameters to search; None: those of `GAINS` that the law has, or else every field with a
-            positive number for each joint that is no effort.
-        span: Factor by which numbers are varied either way.
-        smoothness: Tracking error that is worth efforts that change by their limits [rad or m].
-        population: Robots in a generation.
-        generations: How many.
-        seed: Of the search.
-        threads: Threads that share the rollouts.
+        loop: Controller and robot.
+        scenario: The task; noise of the velocities keeps the gains from growing without limit.
+        fields: Fields of the parameters to search; None: those of `GAINS` that the controller has, or else every
+            positive field with one number per joint that is no effort.
+        span: Factor by which numbers may grow or shrink.
+        smoothness: Tracking error that costs as much as efforts that change by their limits at each tick [rad or m].
+        population: Number of robots in a generation.
+        generations: Number of generations.
+        seed: Seed of the search.
+        threads: Number of threads that share the rollouts.
         on_generation: Called after each generation.
 
     Returns:
-        The best parameters and how they were found. The same arguments give the same result.
+        The best parameters and the course of the search. The same arguments give the same result.
 
     Raises:
-        InputError: A field is not one of the law's, or not positive; a number is out of range.
+        InputError: The controller has no such field, or it is not positive; a number is out of range.
     """
     for name, value, least in (("population", population, 5), ("generations", generations, 1), ("threads", threads, 1),
                                ("seed", seed, 0), ("smoothness", smoothness, 0.0)):
@@ -110,18 +110,18 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     rng = np.random.default_rng(seed)
     first = rng.uniform(-space.reach, space.reach, (population, space.size))
     first[0] = 0.0
-    # One call evaluates the first generation, and one each of those after it.
+    # Each generation is evaluated by one call.
     found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
                                    maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
     before, after = loop.controller.parameters, space.rounded(found.x)
     cost_before, cost_after = _cost(loop.scores(scenario, [before, after]), scale, smoothness).tolist()
-    if cost_after > cost_before:  # by the digits that were cut off
+    if cost_after > cost_before:  # because of the digits that were cut off
         after, cost_after = before, cost_before
     return Tuning(space.fields, before, after, cost_before, cost_after, tuple(costs), population * len(costs))
 
 
 def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The fields to search; arguments as for `tune`.
+    """The names of the fields to search; arguments as for `tune`.
 
     Raises:
         InputError: A field is not one of the parameters', or not a positive number.
@@ -147,7 +147,7 @@ def _suits(parameters: Parameters, name: str, declaration: Declaration) -> bool:
 
 
 class _Space:
-    """The numbers that are searched: logarithms of the factors on those of some fields, one field after the other."""
+    """The search space: logarithms of factors on the numbers of some fields, one field after the other."""
 
     def __init__(self, own: Parameters, fields: tuple[str, ...], reach: float) -> None:
         self.fields, self.reach = fields, reach
@@ -170,12 +170,12 @@ class _Space:
         return dataclasses.replace(self._own, **changed)
 
     def rounded(self, exponents: Array) -> Parameters:
-        """The same, to four digits."""
+        """Parameters by logarithms of factors, to four digits."""
         return self.parameters(exponents, digits=4)
 
 
 def _cost(scores: Score, effort_scale: Array, smoothness: float) -> Array:
-    """Of N robots, shape (N,)."""
+    """Costs of N robots, shape (N,)."""
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.sqrt(np.mean(scores.rms_error**2, axis=1))
         change = np.sqrt(np.mean((scores.rms_effort_change / effort_scale) ** 2, axis=1))

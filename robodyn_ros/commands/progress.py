@@ -1,4 +1,4 @@
-"""How far something is: a bar that is redrawn on a terminal, and a line every two seconds elsewhere."""
+"""A progress bar: redrawn on a terminal, one line every two seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 
 
 class Progress:
-    """A bar.
+    """A progress bar.
 
     Args:
-        total: What is done at the end.
-        unit: What is counted.
-        decimals: Of the count.
+        total: The count at the end.
+        unit: Name of the counted things.
+        decimals: Decimals of the count.
     """
 
     def __init__(self, total: float, unit: str, decimals: int = 0) -> None:
@@ -23,11 +23,11 @@ class Progress:
         self._complete = False
 
     def show(self, done: float, note: str) -> None:
-        """Show how far it is.
+        """Show the progress.
 
         Args:
-            done: Of the total.
-            note: What else there is to say.
+            done: The count so far.
+            note: Text behind the bar.
         """
         now = time.monotonic()
         completes = done >= self._total and not self._complete

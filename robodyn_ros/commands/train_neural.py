@@ -1,15 +1,15 @@
-"""Trains the network of the controller ``neural``: ``python -m robodyn_ros.commands.train_neural``.
+"""Train the network of the controller ``neural``: ``python -m robodyn_ros.commands.train_neural``.
 
-What is simulated are single joints in units of their own: the effort limit is 1, so is K_p, and so the natural
-frequency at the largest inertia. A goal jumps; the joint has its share of the largest inertia, some friction, some
-gravity that the model does not know, and is damped more or less. Each one's cost is
+The training simulates single joints in normalised units: effort limit, K_p and the natural frequency at the largest
+inertia are 1. The goal jumps by e_0. Joints differ in inertia, damping, friction, and in a gravity torque that the
+model does not contain. The cost of a joint is
 
     integral of |e| dt / (e_0 (1 + sqrt(e_0))) + 5 overshoot / e_0 + 0.01 mean |change of effort| / dt,
 
-the first denominator being about what the fastest motion of limited effort needs. The loss is the mean over joints.
+where the first denominator is about the integral for the fastest motion with limited effort. The loss is the mean cost.
 
-Evolution: Gaussian steps around the weights, in pairs of opposite sign, ranked by their loss; the weighted mean of the
-better half is the next one. No gradient goes through the limit of the effort.
+The search is an evolution strategy: Gaussian steps around the weights, in pairs of opposite sign, are ranked by their
+loss, and the weighted mean of the better half is the next centre. It needs no gradient through the effort limit.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from robodyn_ros.control.laws.neural import SIZE, gain_shares
 from robodyn_ros.description.model import Array
 
 STEP, STEPS = 0.05, 500
-"""Period of the controller and length of a simulation, over 1 / natural frequency."""
+"""Control period in units of 1 / natural frequency, and number of periods in a simulation."""
 
 Shares = Callable[[Array, Array, Array], tuple[Array, Array]]
 """Shares of K_p and K_v by error, rate and inertia as `gain_shares` has them, each of shape (..., joints)."""
 
 
 class Joints(NamedTuple):
-    """Joints and what happens to them, each of shape (joints,).
+    """Joints and their tasks, each array of shape (joints,).
 
     Attributes:
-        jump: Of the goal, e_0.
-        inertia: Over the joint's largest.
+        jump: Jump of the goal, e_0.
+        inertia: Inertia over the largest inertia of the joint.
         damping: K_v.
-        friction: Viscous.
-        gravity: That the model does not know.
+        friction: Viscous friction.
+        gravity: Gravity torque that the model does not contain.
     """
 
     jump: Array
@@ -92,7 +92,7 @@ def fixed_loss(joints: Joints, p: float = 1.0, d: float = 1.0) -> float:
 
 
 def train(generations: int, seed: int, population: int = 32, count: int = 48) -> tuple[Array, list[float]]:
-    """Weights from nothing, and the loss on joints of their own before the first and after each generation."""
+    """Train weights from zero; return them and the held-out loss before the first and after each generation."""
     rng, weights, spread = np.random.default_rng(seed), np.zeros(SIZE), 0.3
     held_out = Joints.random(128, seed + 1)
     losses = [float(loss(weights, held_out))]
@@ -110,7 +110,7 @@ def train(generations: int, seed: int, population: int = 32, count: int = 48) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train, print what comes of it, and write the weights into the package."""
+    """Train, print the losses, and write the weights into the package."""
     parser = argparse.ArgumentParser(description="Train the network of the controller 'neural'.")
     parser.add_argument("--generations", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)

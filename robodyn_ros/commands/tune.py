@@ -87,7 +87,7 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
 
 
 def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:
-    """Every parameter that was searched, before and after, by its flat name."""
+    """Flat parameters that were searched, before and after."""
     rows = zip(tuning.before.flat(robot), tuning.after.flat(robot), strict=True)
     return [(before, after) for before, after in rows if before.field in tuning.fields]
 
@@ -103,7 +103,7 @@ def gains_table(tuning: Tuning, robot: Robot) -> str:
 
 
 def tracking_before_and_after(before: Rollout, after: Rollout) -> TrackingRecord:
-    """Both rollouts one after the other, for their table and their picture."""
+    """Both rollouts one after the other, as one record for the table and the picture."""
     first, second = before.tracking(), after.tracking()
     gap = first.time[-1] + (first.time[1] - first.time[0] if len(first.time) > 1 else 0.0)
     return replace(first, time=np.concatenate([first.time, second.time + gap]),
@@ -116,10 +116,10 @@ def plot_search(tuning: Tuning, before: Rollout, after: Rollout, path: str | Pat
     """Draw the cost by generation and the joints' RMS errors before and after into a PNG file.
 
     Args:
-        tuning: What was found.
+        tuning: Result of the search.
         before: Rollout with the parameters before.
-        after: Rollout with those after.
-        path: Where the picture goes; its folder must exist.
+        after: Rollout with the parameters after.
+        path: Path of the picture; its folder must exist.
         title: Heading of the picture.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -148,10 +148,10 @@ def parameter_file(tuning: Tuning, robot: Robot, controller: str, comment: str) 
     """A YAML file of ROS parameters that puts the controller and the gains found in force.
 
     Args:
-        tuning: What was found.
+        tuning: Result of the search.
         robot: The robot.
         controller: Name of the controller.
-        comment: What stands above, one or more lines.
+        comment: Comment at the top, one or more lines.
     """
     parameters: dict[str, Any] = {"controller": controller}
     for _, after in searched(tuning, robot):

@@ -1,4 +1,4 @@
-"""Control laws, the contract that they keep, the registry that finds them, and the references they follow."""
+"""Control laws, their contract, the registry that finds them by name, and the references that they follow."""
 
 from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.dynamics_like import DynamicsLike

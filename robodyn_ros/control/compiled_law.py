@@ -20,7 +20,7 @@ from robodyn_ros.robot import Robot
 
 
 class PureLaw(Protocol):
-    """What is needed of a `Law` to compile it."""
+    """The part of a `Law` that is needed to compile it."""
 
     robot: Robot
 
@@ -37,7 +37,7 @@ class PureLaw(Protocol):
 
 
 class PackedParameters:
-    """Parameters as one vector of numbers, beside what a kernel has built in.
+    """Parameters as a vector of the numbers that may change, and the rest, which a kernel has built in.
 
     Args:
         parameters: Complete for a robot.

@@ -1,4 +1,4 @@
-"""The control loop without its surroundings: one controller, its reference, its fallback, one tick at a time."""
+"""The control loop without ROS: one controller, its reference and its fallback, one tick at a time."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 JUMP = 0.05
-"""Distance that a joint must have moved beyond what its velocities explain to have been put elsewhere [rad or m]."""
+"""A position change that exceeds the one explained by the velocities by more than this is a jump [rad or m]."""
 
 LATEST_START = 3600.0
-"""Furthest start of a trajectory from now [s]; further ones have their stamp from another clock."""
+"""Latest accepted start of a trajectory from now [s]; a later stamp comes from another clock."""
 
 
 _Trajectory = TypeVar("_Trajectory", bound=Trajectory)
 
 
 class Plugin(NamedTuple):
-    """A controller and the name under which it was asked for."""
+    """A controller and its name, as it was given."""
 
     name: str
     controller: Controller
 
 
 class Tick(NamedTuple):
-    """What happened at one tick.
+    """Input and result of one tick.
 
     Attributes:
-        state: What the robot did.
-        reference: What it should have done, of the class that the controller follows; None without a reference.
-        effort: What its joints were told to exert, within their limits, shape (n,) [N m or N].
-        saturated: Whether the controller asked for more than the limits allow.
+        state: The measured state.
+        reference: The reference, of the class that the controller follows; None if it follows none.
+        effort: The commanded efforts, within the limits of the joints, shape (n,) [N m or N].
+        saturated: Whether the controller returned efforts beyond the limits.
     """
 
     state: State
@@ -53,11 +53,12 @@ class Tick(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """Where and when a trajectory begins.
+    """Time and reference at which a trajectory begins.
 
     Attributes:
-        start_time: When, since the start [s].
-        origin: From when its points' times count, since the start [s]; before `start_time` if it should have begun.
+        start_time: Time since the start [s].
+        origin: Zero of the points' times, since the start [s]; earlier than `start_time` if the trajectory arrived
+            late.
         reference: The reference at `start_time`.
     """
 
@@ -72,9 +73,9 @@ class ControlLoop:
     - The first setpoint is the current state: at the first tick, after a `start`, and at a `swap` while nothing moves.
     - A swap while a trajectory is followed leaves the trajectory alone if the new controller follows the same class of
       references; otherwise the new one holds the current state.
-    - A controller that raises or returns nonsense is dropped for the safe one at the same tick, and the trajectory with
-      it. Should the safe one fail as well, the effort is zero.
-    - Efforts are cut to the limits of the joints, as a real drive would.
+    - If a controller raises or returns something else than finite efforts, the safe one replaces it at the same tick,
+      and its trajectory is dropped. If the safe one fails as well, the effort is zero.
+    - Efforts are cut to the limits of the joints, as a drive does.
 
     Args:
         robot: The robot.
@@ -88,7 +89,7 @@ class ControlLoop:
     Attributes:
         active: The controller in force.
         last: The last tick; None before the first.
-        wrench_tip: What the next states have as `State.wrench_tip`; any thread may replace it.
+        wrench_tip: `State.wrench_tip` of the next states; any thread may replace it.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class ControlLoop:
         """Answer a state.
 
         Args:
-            stamp: Time of the state on the robot's clock [ns]. A state that is seen again gets the same answer.
+            stamp: Time of the state on the robot's clock [ns]. A repeated stamp returns the same tick.
             q: Joint positions, shape (n,) [rad or m]; finite.
             v: Joint velocities, shape (n,) [rad/s or m/s]; finite.
         """
@@ -140,7 +141,7 @@ class ControlLoop:
         return self._answer(state)
 
     def _discontinuity(self, last: State, period: float, q: Array, v: Array) -> str:
-        """Why this state cannot come from the last one by motion; empty if it can."""
+        """Why no motion leads from the last state to this one; empty if one does."""
         if period < 0.0 or period > self.longest_gap:
             return f"time went {'back' if period < 0.0 else 'on'} by {abs(period):.6g} s between two joint states"
         change = q - last.q
@@ -193,10 +194,10 @@ class ControlLoop:
                 plugin.controller.parameters = parameters
 
     def beginning(self, stamp: int | None, kind: type = JointReference) -> Beginning:
-        """Where and when a trajectory that arrives now begins.
+        """Time and reference at which a trajectory that arrives now begins.
 
         Args:
-            stamp: When it was to start, on the robot's clock [ns]; None: now.
+            stamp: Requested start, on the robot's clock [ns]; None: now.
             kind: Class of the trajectory's references.
 
         Raises:
@@ -214,15 +215,14 @@ class ControlLoop:
         return Beginning(start_time, origin, self._source.peek(start_time))
 
     def follow(self, trajectory: _Trajectory, on_arrival: bool) -> _Trajectory:
-        """Follow a trajectory, whose times are since the start, from where the reference will be when it begins.
+        """Follow a trajectory, beginning at the reference in force at its start.
 
         Args:
-            trajectory: The motion, prepared from a `beginning`.
-            on_arrival: Whether all of it is put off by the time that preparing it took; otherwise its points keep
-                their times.
+            trajectory: The motion, prepared from a `beginning`; its times count since the start.
+            on_arrival: Delay all of it by the time that its preparation took; otherwise its points keep their times.
 
         Returns:
-            The trajectory as it is in force.
+            The trajectory that is followed, with its final times.
 
         Raises:
             InputError: The controller in force follows none of this kind, or all points have passed.
@@ -236,7 +236,7 @@ class ControlLoop:
         return trajectory
 
     def exert(self, wrench: Array) -> None:
-        """Let the tip link push with a wrench from the next tick on, until another, a stop or a new start.
+        """Exert a wrench with the tip link from the next tick on, until another wrench, a stop or a new start.
 
         Args:
             wrench: (force, torque) exerted on the environment, about the tip link's origin in base axes, shape (6,)
@@ -294,7 +294,7 @@ class ControlLoop:
             self._activate(self._safe, state)
 
     def _source_for(self, controller: Controller, q: Array) -> ReferenceSource:
-        """The source that a controller needs, one for each class of references; the present one if it needs none."""
+        """The source of references for a controller, one for each class; the present one if it follows none."""
         kind = controller.follows
         if kind is None:
             return self._source if self._sources else self._sources.setdefault(

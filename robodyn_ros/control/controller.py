@@ -1,10 +1,11 @@
-"""The contract between a control law and whatever runs it: the node, a textbook run, a compiled rollout.
+"""The contract between a controller and its callers: the controller node, the control loop, rollouts.
 
 There are two ways to write a controller:
 
-- `Controller`: any object that answers a state and a reference with efforts. Free to keep what it likes.
-- `Law`: a pure function of (state, reference, parameters, memory). Written like this, one source serves the node,
-  runs in plain Python and can be traced and compiled, memory and gains included. All built-in controllers are laws.
+- `Law`: a pure function of (state, reference, parameters, memory). The same source runs as plain Python, is compiled
+  with the dynamics for the node, and with the whole simulated robot for rollouts. All built-in controllers are laws.
+- `Controller`: any object that answers a state and a reference with efforts. It may keep state of its own, and runs as
+  plain Python.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ __all__ = ["UNMEASURED", "Controller", "JointReference", "Law", "State"]
 class Controller(ABC):
     """Answers each measured state with the efforts that the joints shall exert.
 
-    One instance serves one robot. Whoever runs it calls `activate` once and then `update` at every tick, always
-    from the same thread; between two ticks it may replace `parameters` by others of the same class.
+    One instance serves one robot. The caller calls `activate` once and then `update` at every tick, always from the
+    same thread; between two ticks it may replace `parameters` by others of the same class.
 
     Attributes:
         Parameters: Class of the parameters.

@@ -1,4 +1,4 @@
-"""Gains for joints that nobody has tuned, from the robot's own mass matrix; stable up to the default period."""
+"""Default gains from the mass matrix of the robot; stable up to the default control period."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.timing import DEFAULT_PERIOD
 
 NATURAL_FREQUENCY = 60.0
-"""Of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""
+"""Natural frequency of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""
 
 SATURATION_ERROR = 0.1
-"""Position error at which a joint of limited effort exerts all of it [rad or m]."""
+"""Position error at which the stiffness asks for the effort limit of a joint [rad or m]."""
 
 LEAST_DAMPING_RATIO = 0.4
-"""Of a joint at its largest inertia, if its smallest one forbids more damping."""
+"""Damping ratio of a joint at its largest inertia, if its smallest inertia forbids more damping."""
 
 TASK_FREQUENCY = 150.0
-"""Of the lightest motion of the tip link under springs there [rad/s]."""
+"""Natural frequency of the lightest motion of the tip link under task-space springs [rad/s]."""
 
 _SAMPLES = 64
-_MARGIN = 0.4  # share of the stability limit, T lambda_max(M^-1 D) = 2, that is used
+_MARGIN = 0.4  # used share of the stability limit, T lambda_max(M^-1 D) = 2
 
 
 def viscous_friction(robot: Robot) -> Array:
@@ -38,7 +38,7 @@ def largest_inertia(robot: Robot) -> Array:
 
 
 class TaskGains(NamedTuple):
-    """Gains of a law in the task space.
+    """Gains of a law in task space.
 
     Attributes:
         translation: Stiffness of translations [N/m].
@@ -53,11 +53,11 @@ class TaskGains(NamedTuple):
 
 @lru_cache(maxsize=8)
 def joint_gains(robot: Robot) -> tuple[Array, Array]:
-    """Stiffness and damping for each joint on its own, as high as the robot's inertias allow.
+    """Stiffness and damping of independent joints, as high as the robot's inertias allow.
 
-    A joint's inertia changes with the configuration. The largest one, M_ii with the other joints held, decides how
-    well its motion is damped; the smallest one, 1 / (M^-1)_ii with the other joints free, how much damping a sampled
-    controller can give before it is unstable. Both are taken over random configurations within the limits.
+    The inertia of a joint changes with the configuration. The largest inertia, M_ii with the other joints held,
+    determines the damping ratio. The smallest inertia, 1 / (M^-1)_ii with the other joints free, limits the damping
+    that keeps a sampled controller stable. Both are extremes over random configurations within the limits.
 
     Returns:
         Stiffness [N m/rad or N/m] and damping [N m s/rad or N s/m], each of shape (n,).
@@ -90,12 +90,12 @@ def damping(robot: Robot) -> Array:
 
 @lru_cache(maxsize=8)
 def task_gains(robot: Robot) -> TaskGains:
-    """Stiffness along and about the axes of the tip, and damping at the joints, as high as the robot's inertias allow.
+    """Task-space stiffness, and damping at the joints, as high as the robot's inertias allow.
 
     A spring k at the tip link makes the lightest motion there, of apparent mass 1 / max eig(J M^-1 J^T), oscillate
-    fastest: that at `TASK_FREQUENCY` gives k, half of it for translation and half for rotation, at most what spends a
-    joint's effort limit on an error of 0.1 m (rad). Each joint is damped critically for the stiffness it feels, the
-    diagonal of J^T K J, but never beyond what is stable (see `joint_gains`).
+    fastest. The stiffness gives this motion `TASK_FREQUENCY`, half of it by translation and half by rotation; an error
+    of 0.1 m (rad) asks for at most the effort limit of any joint. Each joint is damped critically for the diagonal of
+    J^T K J, which is the stiffness that it feels, and at most as in `joint_gains`, for stability.
     """
     q = sampled_positions(robot)
     jacobians, mass_matrices = robot.dynamics().batch.jacobian(q), sampled_mass_matrices(robot)
@@ -113,7 +113,7 @@ def task_gains(robot: Robot) -> TaskGains:
 
 
 def sampled_positions(robot: Robot) -> Array:
-    """Random joint positions within the limits, always the same, shape (64, n) [rad or m]."""
+    """Random joint positions within the limits, the same at every call, shape (64, n) [rad or m]."""
     model = robot.model
     lower, upper = np.maximum(model.position_lower, -np.pi), np.minimum(model.position_upper, np.pi)
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""What a controller must return, and a tick run beforehand to see whether it does."""
+"""Checks of the efforts that a controller returns, and one trial tick before it is put in force."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from robodyn_ros.errors import InputError, PluginError
 
 
 def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
-    """Run one tick that holds a state, so that a fault shows (and what is compiled on first use is) beforehand.
+    """Run one tick that holds a state, so that errors show, and code is compiled, before the controller is in force.
 
     Args:
         name: Name for messages.
-        controller: Activated and updated once; to be activated again before it is used.
+        controller: The controller; it is activated and updated once, and must be activated again before it is used.
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
 
     Raises:
-        PluginError: It raised, or its answer cannot be used.
+        PluginError: The controller raised, or returned something else than finite efforts.
     """
     state = State(0.0, 0.0, q.copy(), v.copy())
     kind = controller.follows

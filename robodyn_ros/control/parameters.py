@@ -7,8 +7,8 @@ from there::
     class Gains(Parameters):
         p: Array = per_joint(50.0, unit=STIFFNESS, minimum=0.0, description="Stiffness")
 
-A flat name is what a parameter is called outside of Python: ``gains.<joint>.<field>`` for one joint's part of a
-per-joint field, ``<field>`` for a field of the whole controller.
+Outside of Python a parameter has a flat name: ``gains.<joint>.<field>`` for one joint's element of a per-joint field,
+``<field>`` for a field of the whole controller.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ VELOCITY = Unit("rad/s", "m/s")
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is declared about one field of a parameter class.
+    """Declaration of one field of a parameter class.
 
     Attributes:
         default: A value, or a function of the robot that gives one (per joint: of shape (n,)).
         unit: Unit of the value; empty where it has none.
         minimum: Lowest value allowed.
         maximum: Highest value allowed.
-        description: What the parameter does, in one sentence without a full stop.
+        description: Meaning of the parameter, one sentence without a full stop.
         per_joint: Whether there is one value for every joint.
         structural: Whether the parameter is fixed once the controller exists.
         choices: The values allowed; empty where every value within the range is.
@@ -91,7 +91,7 @@ class FlatParameter:
         unit: Unit of the value for this joint's kind; empty where it has none.
         minimum: Lowest value allowed.
         maximum: Highest value allowed.
-        description: What the parameter does, in one sentence without a full stop.
+        description: Meaning of the parameter, one sentence without a full stop.
         structural: Whether the parameter is fixed once the controller exists.
         choices: The values allowed; empty where every value within the range is.
     """
@@ -121,7 +121,7 @@ def per_joint(
 
     Args:
         default: The same number for all joints, or a function of the robot that returns shape (n,).
-        description: What the parameter does, in one sentence without a full stop.
+        description: Meaning of the parameter, one sentence without a full stop.
         unit: A unit, or a `Unit` where it depends on the kind of the joint.
         minimum: Lowest value allowed.
         maximum: Highest value allowed.
@@ -145,7 +145,7 @@ def scalar(
 
     Args:
         default: The value, or a function of the robot that returns it.
-        description: What the parameter does, in one sentence without a full stop.
+        description: Meaning of the parameter, one sentence without a full stop.
         unit: Unit of the value.
         minimum: Lowest value allowed; numbers only.
         maximum: Highest value allowed; numbers only.
@@ -177,13 +177,12 @@ def derived(function: Callable[[Robot, Any], Any]) -> Any:
 class Parameters:
     """Base of all parameter classes; on its own, no parameters at all.
 
-    A plain instance holds whatever it was given: numbers, arrays, traced scalars. `for_robot` is what makes it
-    complete and checked.
+    An instance may hold any numbers, arrays or traced scalars. `for_robot` completes and checks it.
     """
 
     @classmethod
     def declarations(cls) -> dict[str, Declaration]:
-        """What is declared about every field but the `derived` ones, by its name.
+        """The declarations of all fields but the `derived` ones, by name.
 
         Raises:
             InputError: A field was not declared with `per_joint`, `scalar` or `derived`.

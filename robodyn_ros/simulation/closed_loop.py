@@ -1,7 +1,7 @@
-"""A control law and the robot that it controls as one program: what is compiled for rollouts.
+"""A control law and the robot that it controls as one program, to be compiled for rollouts.
 
-At each tick of the controller, the law sees the joints as they are measured, answers with efforts, and the plant goes
-on by some steps under these, as in the loop of the nodes in lockstep.
+At each tick, the law receives the measured joint state and returns efforts; then the plant takes some steps under these
+efforts, as in the loop of the nodes in lockstep.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 
 SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square")
-"""Over the ticks, sums of squares or largest magnitudes: of the tracking error, the effort, and its changes."""
+"""Sums of squares, or largest magnitudes, over the ticks: of tracking error, effort, and change of effort."""
 
 RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort"}
-"""Variables that are recorded at every tick, and the names of their records; and ``error``, if it is not q_d - q."""
+"""Variables that are recorded at every tick, and the names of their records; also ``error``, unless it is q_d - q."""
 
 
 def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
@@ -44,11 +44,11 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         packed: Its parameters; only those that are ``fixed`` are built in.
         plant: The robot.
         steps: Steps of the plant in a control period.
-        recorded: Whether what `RECORDS` names is recorded.
-        noisy: Whether there is noise in what the law measures.
+        recorded: Whether the variables of `RECORDS` are recorded.
+        noisy: Whether the law's measurements have noise.
 
     Raises:
-        CompileError: The law does what cannot be compiled, such as to branch on a value.
+        CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
     """
     n = plant.n
     answer, shapes = traceable(law, packed)
@@ -88,14 +88,14 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
 
 
 def tracking_error_function(model: RobotModel, follows: Any) -> Callable[..., Any]:
-    """What a rollout takes for the tracking error, as a function of q and the fields of the reference.
+    """The tracking error of a rollout as a function of q and the fields of the reference.
 
     Args:
         model: The robot.
         follows: Class of the references of the law; None if it follows none.
 
     Returns:
-        q_d - q, shape (n,) [rad or m]; for poses of the tip link `workspace.pose_error`, shape (6,) [m, rad]; nothing,
+        q_d - q, shape (n,) [rad or m]; for poses of the tip link `task_space.pose_error`, shape (6,) [m, rad]; nothing,
         shape (0,), for a law that follows no reference.
     """
     if follows is None:

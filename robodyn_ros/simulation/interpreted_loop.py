@@ -24,7 +24,7 @@ from robodyn_ros.simulation.scenario import Scenario
 
 
 class InterpretedLoop:
-    """Does what `closed_loop_procedure` does, with one call of `Controller.update` per tick.
+    """Runs the loop of `closed_loop_procedure`, with one call of `Controller.update` per tick.
 
     Args:
         controller: The controller.
@@ -59,7 +59,7 @@ class InterpretedLoop:
         """Simulate one robot.
 
         Args:
-            scenario: What the robot is to do.
+            scenario: The task of the robot.
             parameters: Parameters of the controller, complete for the robot.
 
         Returns:
@@ -94,7 +94,7 @@ class InterpretedLoop:
         """Run ticks until the end, or until the motion or the efforts become infinite.
 
         Args:
-            scenario: What the robot is to do.
+            scenario: The task of the robot.
             rows: Receives position, velocity and effort of each tick, shape (ticks, 3, n).
             errors: Receives the pose error of each tick, shape (ticks, 6), if the controller follows poses.
 

@@ -72,10 +72,10 @@ class ClosedLoop:
 
     def scenario(self, trajectories: Sequence[Trajectory] = (), duration: float | None = None,
                  **options: Any) -> Scenario:
-        """Sample what the robot is to do.
+        """Sample a scenario.
 
         Args:
-            trajectories: What to follow; the start is held before, the last point after.
+            trajectories: Trajectories to follow; the start is held before, the last point after.
             duration: How long [s]; None: until the last trajectory ends.
             **options: As for `Scenario.sample`: ``q``, ``v``, noise, ``seed``.
 
@@ -88,7 +88,7 @@ class ClosedLoop:
         """Simulate one robot.
 
         Args:
-            scenario: What it is to do.
+            scenario: The task of the robot.
             parameters: Parameters of the controller; None: those that it has.
             compiled: False: run law and plant in plain Python with the textbook's dynamics, to be compared with the
                 compiled program.
@@ -125,7 +125,7 @@ class ClosedLoop:
         """Simulate many robots at once; one that diverges has NaN or infinity in its score.
 
         Args:
-            scenario: What all of them are to do.
+            scenario: The task of all robots.
             parameters: Parameters of the controller, one set for each robot, or their numbers as of `packed`, shape
                 (N, p); None: those that the controller has, for all.
             q: Joint positions at the start, shape (N, n) [rad or m]; None: the scenario's, for all.
@@ -242,7 +242,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
     Args:
         robot: The robot.
         controller: Name of an installed controller, ``package.module:Class``, or a controller.
-        trajectory: What to follow; None: hold the start.
+        trajectory: Trajectory to follow; None: hold the start.
         duration: How long [s]; None: until the trajectory ends.
         parameters: Parameters of the controller; None: the defaults, or those that the controller has.
         period: Control period, a multiple of the step [s].

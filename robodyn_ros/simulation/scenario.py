@@ -1,4 +1,4 @@
-"""What a robot is to do in a rollout: start, reference and noise of the measurement, sampled at every tick."""
+"""The task of a rollout: start, references and measurement noise, sampled at every tick."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """What a robot is to do, sampled at K ticks.
+    """The task of a rollout, sampled at K ticks.
 
     Attributes:
         clocks: Time and period of each tick, shape (K, 2) [s].
@@ -53,13 +53,12 @@ class Scenario:
             robot: The robot.
             follows: Class of the references that its controller follows; None if it follows none.
             period_ns: Control period [ns].
-            trajectories: What to follow; the start is held before, the last point after.
+            trajectories: Trajectories to follow; the start is held before, the last point after.
             duration: How long [s]; None: until the last trajectory ends.
             q: Joint positions at the start, shape (n,) [rad or m]; None: where the first trajectory begins, or
                 else `default_position`.
             v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
-            position_noise: Standard deviation of what is added to measured positions, a number or shape (n,) [rad or
-                m].
+            position_noise: Standard deviation of the noise in measured positions, a number or shape (n,) [rad or m].
             velocity_noise: Likewise for velocities [rad/s or m/s].
             seed: Of the noise.
 

@@ -1,4 +1,4 @@
-"""What rollouts give: how well robots did, and all that one of them did."""
+"""Results of rollouts: errors and efforts of many robots, and the whole motion of one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from robodyn_ros.simulation.tracking import TrackingRecord
 
 
 class Score(NamedTuple):
-    """How well robots did, each array for one of them, or with an axis of N robots before its own.
+    """Errors and efforts of a rollout, each array for one robot, or with an axis of N robots before its own.
 
-    The tracking error has one element for each joint [rad or m]; or, where the law follows poses, six for translation
-    and rotation of the tip link in base axes [m, rad]. See `closed_loop.tracking_error_function`.
+    The tracking error has one element for each joint [rad or m]; if the controller follows poses, it has six, for
+    translation and rotation of the tip link in base axes [m, rad]. See `closed_loop.tracking_error_function`.
 
     Attributes:
         rms_error: Root of the mean square of the tracking error over the ticks, shape (e,).
@@ -38,19 +38,19 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """What one robot did at each of K ticks.
+    """The motion of one robot at K ticks.
 
     Attributes:
         joint_names: Names of the joints.
         units: ``rad`` or ``m`` for each joint.
         tip_link: Name of the tip link.
-        controller: Name of the law's class.
+        controller: Name of the controller's class.
         time: Shape (K,) [s].
         q: Joint positions, shape (K, n) [rad or m].
         v: Joint velocities, shape (K, n) [rad/s or m/s].
-        effort: What the joints were told to exert, within their limits, shape (K, n) [N m or N].
-        reference: What the robot should have done: of the class that the law follows, each array with an axis of K
-            ticks before its own; None if the law follows none.
+        effort: Commanded efforts, within the limits of the joints, shape (K, n) [N m or N].
+        reference: The references, of the class that the controller follows, each array with an axis of K ticks before
+            its own; None if the controller follows none.
         error: Tracking error, shape (K, e), see `Score`.
         score: Errors and efforts over all ticks, and the state after the last control period.
         note: Why the controller ran as Python code, and how long a tick took; empty if it was compiled.
@@ -70,10 +70,10 @@ class Rollout:
     note: str = ""
 
     def tracking(self) -> TrackingRecord:
-        """The same for a table and a plot: of the joints, or of the tip's position where the law follows poses.
+        """A record to tabulate and plot: of the joints, or of the tip's position if the controller follows poses.
 
         Raises:
-            InputError: The law follows no reference.
+            InputError: The controller follows no reference.
         """
         if self.reference is None:
             raise InputError(f"tracking of {self.controller}: expected a law that follows a reference")

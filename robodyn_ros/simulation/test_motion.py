@@ -1,4 +1,4 @@
-"""A motion that shows how well a robot is controlled, for any robot, and a start beside it."""
+"""A motion within the limits of any robot, to test controllers with, and a start that is offset from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORTEST = 0.3  # [s]
 
 
 def excursion(robot: Robot) -> JointTrajectory:
-    """From the default position to one side, to the other, and back, all joints at once, neighbours against each other.
+    """From the default position to one side, to the other, and back; neighbouring joints move in opposite directions.
 
     Joints go 0.5 rad (0.1 m) to either side, but no further than 0.4 of their range, about the default position or as
     near to it as the limits allow; as fast as 0.4 of the velocity limits allows, in 0.3 s or more for each third.
@@ -59,7 +59,7 @@ def offset_start(robot: Robot, q: Array) -> Array:
 
 
 def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> TipReference:
-    """What the tip link does in a motion of the joints: a reference for laws that follow poses, which can be followed.
+    """Tip references by forward kinematics of a joint motion, hence reachable.
 
     Args:
         robot: The robot.
@@ -78,5 +78,5 @@ def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> TipRe
     return TipReference(poses[:, :3, 3], quaternions, twist, acceleration)
 
 
-def _by_kind(robot: Robot, turning: float, sliding: float) -> Array:
-    return np.array([sliding if joint.kind == "prismatic" else turning for joint in robot.model.leaders])
+def _by_kind(robot: Robot, revolute: float, prismatic: float) -> Array:
+    return np.array([prismatic if joint.kind == "prismatic" else revolute for joint in robot.model.leaders])

@@ -1,4 +1,4 @@
-"""How well a controller tracked its reference: errors per joint, a table and a plot."""
+"""Tracking errors of a controller for each joint, as a table and as a plot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robodyn_ros.errors import InputError
 
 @dataclass(frozen=True)
 class TrackingRecord:
-    """Desired and measured joint positions over time, and who was in control.
+    """Desired and measured joint positions over time, and the controller at each sample.
 
     Attributes:
         joint_names: Names of the n joints.
@@ -34,7 +34,7 @@ class TrackingRecord:
     controllers: Sequence[str]
 
     def __post_init__(self) -> None:
-        """Hold the shapes together.
+        """Check the shapes.
 
         Raises:
             InputError: The lengths do not fit.
@@ -56,7 +56,7 @@ class TrackingRecord:
         return self.desired - self.measured
 
     def phases(self) -> dict[str, NDArray[np.bool_]]:
-        """For each controller, in order of appearance, which samples were its own, shape (N,)."""
+        """Mask of each controller's samples, shape (N,), in order of appearance."""
         names = np.asarray(self.controllers)
         return {name: names == name for name in dict.fromkeys(self.controllers)}
 

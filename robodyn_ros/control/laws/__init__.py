@@ -1,1 +1,1 @@
-"""The control laws, one class in each file, and what several of them share."""
+"""The control laws, one class in each file, and the functions that several of them share."""

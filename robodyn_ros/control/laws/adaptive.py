@@ -1,4 +1,4 @@
-"""Adaptive control: the robot's inertial parameters are estimated while it moves."""
+"""Adaptive control: estimates the robot's inertial parameters while it moves."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from robodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 from robodyn_ros.robot import Robot
 
 FRICTION_SHARE = 0.1
-"""Least scale of viscous friction, over the damping of `PD`."""
+"""Least scale of viscous friction, as a share of the damping of `PD`."""
 
 
 def parameter_names(robot: Robot) -> tuple[str, ...]:
-    """What is estimated: ``<link>.<parameter>`` as `regressor.PARAMETERS` has them, then ``<joint>.friction``."""
+    """Names of the estimates: ``<link>.<parameter>`` as `regressor.PARAMETERS` has them, then ``<joint>.friction``."""
     inertial = [f"{joint.link}.{parameter}" for joint in robot.model.joints for parameter in PARAMETERS]
     return (*inertial, *(f"{joint}.friction" for joint in robot.joint_names))
 
@@ -33,10 +33,10 @@ def nominal_parameters(robot: Robot) -> Array:
 
 
 def parameter_scales(robot: Robot) -> Array:
-    """What is much for each parameter, shape (10 links + n,).
+    """Typical magnitude of each parameter, shape (10 links + n,).
 
     For a link of mass m and r^2 = (sum of m r^2) / m about its frame's origin: m, m r for first moments, m r^2 for the
-    rotational inertia; they bound the absolute values of what the link has.
+    rotational inertia. They bound the absolute values of the link's own parameters.
     """
     scales = []
     for joint in robot.model.joints:
@@ -54,8 +54,8 @@ class AdaptiveParameters(Parameters):
     Attributes:
         rate: Lambda, shape (n,) [1/s].
         d: K_D, shape (n,) [N m s/rad or N s/m].
-        adaptation: How fast estimates change: Gamma over the squares of `scale` [1/J].
-        bound: How far estimates may go from the description's, over `scale`.
+        adaptation: Gamma over the squares of `scale` [1/J].
+        bound: Greatest distance of the estimates from the description's values, over `scale`.
         nominal: The description's parameters, shape (10 links + n,).
         scale: See `parameter_scales`, shape (10 links + n,).
     """
@@ -82,9 +82,9 @@ class Adaptive(Law):
 
     [SlotineLi]. Y pi = M(q) a_r + C(q, v) v_r + g(q) + D v_r with C of Christoffel symbols, for the estimates pi of the
     links' inertial parameters and of the joints' viscous friction. With pi~ = pi - pi_true the function
-    (s^T M s + pi~^T Gamma^-1 pi~) / 2 falls by s^T (K_D + D) s: s, and with it the error, goes to 0 whatever the true
-    parameters are. The estimates need not come to the true ones: that takes a motion which excites them all. They
-    stay within a box about the description's (a projection, along which the function falls still further).
+    (s^T M s + pi~^T Gamma^-1 pi~) / 2 falls by s^T (K_D + D) s: s, and with it the error, goes to 0 for any true
+    parameters. The estimates converge to the true ones only if the motion excites all of them. A projection keeps
+    them within a box about the description's values, which lets the function fall still further.
 
     The memory is the estimate pi, shape (10 links + n,), named by `parameter_names`.
     """
@@ -119,9 +119,9 @@ class Adaptive(Law):
 def slotine_li_regressor(dynamics: Any, q: Array, v: Array, v_r: Array, a_r: Array) -> Array:
     """Y(q, v, v_r, a_r) with Y pi = M(q) a_r + C(q, v) v_r + g(q), C of Christoffel symbols, shape (n, 10 links).
 
-    Christoffel symbols are symmetric: C(q, v) v_r = C(q, v_r) v. So it is the polar form of the quadratic c(q, v) =
-    C(q, v) v, C(q, v) v_r = (c(q, v + v_r) - c(q, v - v_r)) / 4, and follows from the regressor of inverse dynamics, in
-    the difference of which gravity drops out.
+    Christoffel symbols are symmetric: C(q, v) v_r = C(q, v_r) v. Hence C(q, v) v_r is the polar form of the quadratic
+    c(q, v) = C(q, v) v, (c(q, v + v_r) - c(q, v - v_r)) / 4. It follows from two regressors of inverse dynamics;
+    gravity cancels in their difference.
 
     Args:
         dynamics: The robot's dynamics.

@@ -1,4 +1,4 @@
-"""Computed torque: the model cancels the robot's dynamics, PD shapes what is left."""
+"""Computed torque: the model cancels the robot's dynamics, and PD feedback shapes the error."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ class ComputedTorque(Law):
         dynamics: DynamicsLike, parameters: ComputedTorqueParameters, state: State,
         reference: JointReference, memory: Array
     ) -> Array:
-        """As in `Law`; needs no memory."""
+        """As in `Law`; uses no memory."""
         a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)
         return dynamics.inverse_dynamics(state.q, state.v, a) + parameters.friction * state.v

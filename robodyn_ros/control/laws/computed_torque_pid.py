@@ -1,4 +1,4 @@
-"""Computed torque with an integral: what the model has wrong leaves no offset."""
+"""Computed torque with an integral: model errors leave no offset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robodyn_ros.description.model import Array
 
 @dataclass(frozen=True, eq=False)
 class ComputedTorquePIDParameters(ComputedTorqueParameters):
-    """Gains of `ComputedTorquePID`; by default poles at -20/s twice, as of `ComputedTorque`, and -5/s.
+    """Gains of `ComputedTorquePID`; by default a double pole at -20/s, as of `ComputedTorque`, and one at -5/s.
 
     Attributes:
         i: K_i, shape (n,) [1/s^3].
@@ -44,12 +44,13 @@ class ComputedTorquePID(Law):
 
     [Yamamoto] 6.7 calls computed torque "a PD (PID) controller with robot dynamics compensation"; this is (6.41) and
     (6.42) with the integral of (6.28). With an exact model e''' + K_v e'' + K_p e' + K_i e = 0, stable if
-    K_i < K_p K_v; with a wrong one no constant disturbance leaves an offset.
+    K_i < K_p K_v; with a wrong one, constant disturbances leave no offset.
 
     Anti-windup by conditional integration: while a joint's effort is beyond its limit, speeding up or braking, its
     integral does not grow.
 
-    The memory is the acceleration of the integral, shape (n,) [rad/s^2 or m/s^2], so that a new K_i makes no step.
+    The memory is the acceleration of the integral, shape (n,) [rad/s^2 or m/s^2], so that a change of K_i causes no
+    step.
     """
 
     Parameters = ComputedTorquePIDParameters

@@ -1,4 +1,4 @@
-"""Damping: the safe controller, which only takes energy out of the robot."""
+"""Damping: the safe controller; it only takes energy out of the robot."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class DampingParameters(Parameters):
 
 
 class Damping(Law):
-    """tau = -D v: the joints sink slowly under gravity, whatever the model, the reference and the past.
+    """tau = -D v: the joints sink slowly under gravity.
 
-    It can do no work on the robot (tau . v <= 0), needs no model, has no memory, follows no reference and cannot
-    fail: that makes it the controller to fall back to.
+    It does no work on the robot (tau . v <= 0) and uses no model, no memory and no reference. So it cannot fail, and is
+    the default safe controller.
     """
 
     Parameters = DampingParameters
@@ -38,5 +38,5 @@ class Damping(Law):
     def law(
         dynamics: DynamicsLike, parameters: DampingParameters, state: State, reference: None, memory: Array
     ) -> Array:
-        """As in `Law`; needs neither dynamics nor reference nor memory."""
+        """As in `Law`; uses neither dynamics nor reference nor memory."""
         return -parameters.d * state.v

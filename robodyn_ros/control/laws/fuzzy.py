@@ -1,4 +1,4 @@
-"""Fuzzy gain scheduling: a few rules say how stiff and how damped a joint is, by how far it is from its goal."""
+"""Fuzzy gain scheduling: three rules choose stiffness and damping of a joint by its distance from the goal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robodyn_ros.control.parameters import EFFORT, per_joint, scalar
 from robodyn_ros.description.model import Array
 
 CENTERS = (0.0, 2.0, 8.0)
-"""Where small, medium and large are: position feedback K_p |e| over the effort limit."""
+"""Centres of small, medium and large: position feedback K_p |e| over the effort limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class FuzzyParameters(PDParameters):
     """Rules of `Fuzzy`: of an error that is small, medium or large, as shares of p and d; p and d as of `PD`.
 
     Attributes:
-        effort_limit: What errors are measured by, shape (n,) [N m or N].
+        effort_limit: Unit of the errors, shape (n,) [N m or N].
         p_small: Share of K_p at small errors.
         p_medium: Share of K_p at medium errors.
         p_large: Share of K_p at large errors.
@@ -44,16 +44,16 @@ class FuzzyParameters(PDParameters):
 
 
 class Fuzzy(Law):
-    """tau = sum over the rules of w_r(z) (K_p,r e + K_v,r e') + g(q), each joint on its own, e = q_d - q.
+    """tau = sum over the rules of w_r(z) (K_p,r e + K_v,r e') + g(q), independent joints, e = q_d - q.
 
     Rules of Takagi and Sugeno [TakagiSugeno]: "if z is small (medium, large), then PD with these gains", for
-    z = K_p |e| / effort limit, how much of the limit the position alone asks for. The memberships w_r are triangles at
-    `CENTERS` that add up to 1, so the gains are interpolated between the rules.
+    z = K_p |e| / effort limit, the share of the limit that position feedback asks for. The memberships w_r are
+    triangles at `CENTERS` that add up to 1, so the gains are interpolated between the rules.
 
-    Why these rules: near its goal a joint is twice as stiff and damped sqrt(2) times as much, which is the same damping
-    ratio. Far from it that would brake too late: with all of its effort, a = limit / M, a joint can brake to rest from
-    sqrt(2 a e), while PD lets it be as fast as e K_p / K_v. So the stiffness falls back to that of `PD` where the error
-    is large, and the damping stays.
+    Near its goal, a joint has twice the stiffness and sqrt(2) times the damping of `PD`, hence the same damping ratio.
+    Far from the goal, these gains would brake too late: with its effort limit, a = limit / M, a joint can brake to rest
+    from the speed sqrt(2 a e), but PD lets it move at e K_p / K_v. So at large errors the stiffness is that of `PD`,
+    and the damping stays high.
     """
 
     Parameters = FuzzyParameters
@@ -62,7 +62,7 @@ class Fuzzy(Law):
     def law(
         dynamics: DynamicsLike, parameters: FuzzyParameters, state: State, reference: JointReference, memory: Array
     ) -> Array:
-        """As in `Law`; needs no memory."""
+        """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v
         small, medium, large = memberships(parameters.p * abs(e) / parameters.effort_limit)
         p = small * parameters.p_small + medium * parameters.p_medium + large * parameters.p_large
@@ -71,7 +71,7 @@ class Fuzzy(Law):
 
 
 def memberships(z: Array) -> tuple[Array, Array, Array]:
-    """How small, medium and large z is: from 0 to 1, adding up to 1; each of shape (n,)."""
+    """Memberships of z in small, medium and large: from 0 to 1, with sum 1; each of shape (n,)."""
     to_medium = clip((z - CENTERS[0]) / (CENTERS[1] - CENTERS[0]), 0.0, 1.0)
     to_large = clip((z - CENTERS[1]) / (CENTERS[2] - CENTERS[1]), 0.0, 1.0)
     return np.asarray(1.0 - to_medium), to_medium - to_large, to_large

@@ -1,4 +1,4 @@
-"""Gravity compensation: the robot floats, to be guided by hand."""
+"""Gravity compensation: the robot floats and can be guided by hand."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
 SHARE = 0.02
-"""Default damping over that of `PD`."""
+"""Default damping as a share of that of `PD`."""
 
 
 def light_damping(robot: Robot) -> Array:
-    """2 % of the damping of `PD`, shape (n,) [N m s/rad or N s/m]: felt as little, but the robot comes to rest."""
+    """2 % of the damping of `PD`, shape (n,) [N m s/rad or N s/m]: hardly felt, but the robot comes to rest."""
     return SHARE * default_gains.damping(robot)
 
 
@@ -32,10 +32,10 @@ class GravityCompensationParameters(Parameters):
 
 
 class GravityCompensation(Law):
-    """tau = g(q) - D v: what (6.34) of [Yamamoto] leaves without a goal.
+    """tau = g(q) - D v: [Yamamoto] (6.34) without the position feedback.
 
-    The robot stays where it is put, and gives way to whoever pushes it. With an exact model its kinetic energy changes
-    by -v^T D v and the work of the hand alone.
+    The robot stays where it is put and yields to a push. With an exact model, its kinetic energy changes only by
+    -v^T D v and by the work of the push.
     """
 
     Parameters = GravityCompensationParameters
@@ -45,5 +45,5 @@ class GravityCompensation(Law):
     def law(
         dynamics: DynamicsLike, parameters: GravityCompensationParameters, state: State, reference: None, memory: Array
     ) -> Array:
-        """As in `Law`; needs neither reference nor memory."""
+        """As in `Law`; uses neither reference nor memory."""
         return dynamics.gravity(state.q) - parameters.d * state.v

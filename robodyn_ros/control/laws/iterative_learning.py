@@ -1,4 +1,4 @@
-"""Iterative learning: a motion that is repeated is followed better each time, without a model of what went wrong."""
+"""Iterative learning: the tracking of a repeated motion improves at each repeat, without a model of the errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class IterativeLearningParameters(PDParameters):
     """Gains of `IterativeLearning`; p and d as of `PD`.
 
     Attributes:
-        duration: Time of the motion that is repeated, or a little less [s].
-        knots: Knots of the table over this time.
+        duration: Time of the repeated motion, or a little less [s].
+        knots: Number of knots of the table over this time.
         learning_p: Share of K_p e that is learned at each repeat.
         learning_d: Share of K_v e' that is learned at each repeat.
         forgetting: Share of the table that is forgotten at each repeat.
@@ -40,14 +40,14 @@ class IterativeLearningParameters(PDParameters):
 
 
 class _LearningMemory:
-    """The memory's parts, of an array of shape (m,).
+    """The parts of the memory, an array of shape (m,).
 
     Attributes:
         clock: Time since the repeat began [s].
         repeats: 1 during a repeat, else 0.
         table: Effort at each knot, shape (knots, n).
-        learned: What this repeat adds at each knot, times `weight`, shape (knots, n).
-        weight: How long the repeat was near each knot, shape (knots,).
+        learned: Sum of the present repeat's corrections, weighted by closeness to each knot, shape (knots, n).
+        weight: Sum of these weights, shape (knots,).
     """
 
     def __init__(self, memory: Array, knots: int) -> None:
@@ -61,15 +61,15 @@ class _LearningMemory:
 class IterativeLearning(Law):
     """tau = K_p e + K_v e' + g(q) + u_j(t), u_j+1(t) = (1 - f) u_j(t) + l_p K_p e_j(t) + l_d K_v e_j'(t), e = q_d - q.
 
-    A learning law of P and D type [Arimoto] on PD control with gravity compensation: what the feedback had to add at
-    repeat j the table adds beforehand at repeat j + 1. A repeat begins when the reference leaves rest, and is over when
-    its duration has passed and the reference rests, so the same trajectory sent again is the next repeat; between
-    repeats the end of the table goes on. The motion should end where it begins (there and back as one trajectory).
-    Forgetting keeps what does not repeat, and what a wrong gain builds up, bounded; it leaves a small error.
+    A learning law of P and D type [Arimoto] on PD control with gravity compensation. A table of efforts over time adds
+    at repeat j + 1 a share of the feedback of repeat j. A repeat begins when the reference leaves rest. It ends when
+    its duration has passed and the reference rests, so that the same trajectory, sent again, is the next repeat.
+    Between repeats the last entry of the table stays in force. The motion should end where it begins. Forgetting bounds
+    the effects of noise and of gains that are too high; it leaves a small error.
 
-    The table is linear between its knots, which smooths what is learned over the time between two of them.
+    The table is linear between its knots, which smooths the learned efforts over the time between two knots.
 
-    The memory holds clock and phase of the repeat, the table, and what the present repeat adds: see
+    The memory holds clock and phase of the repeat, the table, and the sums of the present repeat: see
     `_LearningMemory`.
     """
 
@@ -102,6 +102,6 @@ class IterativeLearning(Law):
         return effort, np.concatenate([[clock, repeats], table.ravel(), learned.ravel(), weight])
 
     def initial_memory(self, state: State) -> Array:
-        """Nothing learned yet."""
+        """An empty table."""
         knots = self.parameters.knots
         return np.zeros(2 + knots * (2 * len(state.q) + 1))

@@ -1,4 +1,4 @@
-"""Joint impedance: the robot gives way to a push as springs and dampers at its joints would."""
+"""Joint impedance: the robot yields to a push like springs and dampers at its joints."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from robodyn_ros.robot import Robot
 
 
 def soft_stiffness(robot: Robot) -> Array:
-    """A quarter of that of `PD`, shape (n,) [N m/rad or N/m]."""
+    """A quarter of the stiffness of `PD`, shape (n,) [N m/rad or N/m]."""
     return 0.25 * default_gains.stiffness(robot)
 
 
 def soft_damping(robot: Robot) -> Array:
-    """Half of that of `PD`, which with `soft_stiffness` is the same damping ratio, shape (n,) [N m s/rad or N s/m]."""
+    """Half of the damping of `PD`, for the same damping ratio, shape (n,) [N m s/rad or N s/m]."""
     return 0.5 * default_gains.damping(robot)
 
 
 @dataclass(frozen=True, eq=False)
 class JointImpedanceParameters(Parameters):
-    """What `JointImpedance` feels like; by default half as quick as `PD`, damped like it.
+    """Stiffness and damping of `JointImpedance`; by default half the natural frequency of `PD`, same damping ratio.
 
     Attributes:
         stiffness: K, shape (n,) [N m/rad or N/m].
@@ -55,7 +55,7 @@ class JointImpedance(Law):
         dynamics: DynamicsLike, parameters: JointImpedanceParameters, state: State,
         reference: JointReference, memory: Array
     ) -> Array:
-        """As in `Law`; needs no memory."""
+        """As in `Law`; uses no memory."""
         q, v = state.q, state.v
         motion = dynamics.mass_matrix(q) @ reference.a + dynamics.coriolis_matrix(q, v) @ reference.v
         spring = parameters.stiffness * (reference.q - q) + parameters.damping * (reference.v - v)

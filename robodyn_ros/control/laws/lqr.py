@@ -1,4 +1,4 @@
-"""Linear-quadratic regulator: the feedback that is optimal for the robot linearised at one state."""
+"""Linear-quadratic regulator: the optimal feedback for the robot linearised at one state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def default_effort_weight(robot: Robot) -> Array:
 
 
 def operating_point(robot: Robot) -> Array:
-    """Zero as far as the limits allow it, shape (n,) [rad or m]."""
+    """The positions within the limits that are closest to zero, shape (n,) [rad or m]."""
     return np.clip(np.zeros(robot.n), robot.model.position_lower, robot.model.position_upper)
 
 
@@ -48,7 +48,7 @@ def gain_matrix(robot: Robot, parameters: LQRParameters) -> Array:
 
 @lru_cache(maxsize=8)
 def _gain_matrix(robot: Robot, period: float, numbers: bytes) -> Array:
-    """As `gain_matrix`; kept, since parameters are completed several times while a plugin is set up."""
+    """As `gain_matrix`; cached, since parameters are completed several times while a plugin is set up."""
     n, dynamics, rest = robot.n, robot.dynamics(), np.zeros(robot.n)
     q, q_tolerance, v_tolerance, effort_tolerance, friction = np.frombuffer(numbers).reshape(5, n)
     state, effort = dynamics.linearization(q, rest, dynamics.gravity(q))
@@ -62,20 +62,20 @@ def _gain_matrix(robot: Robot, period: float, numbers: bytes) -> Array:
     try:
         cost = solve_discrete_are(a, b, weights, effort_weights)
     except (LinAlgError, ValueError) as error:
-        raise InputError(f"lqr: no gain for these tolerances and this period: {error}; bring the tolerances closer to "
-                         f"what the robot can do") from error
+        raise InputError(f"lqr: no gain for these tolerances and this period: {error}; choose tolerances closer to "
+                         f"the robot's errors and efforts") from error
     return read_only(np.asarray(np.linalg.solve(effort_weights + b.T @ cost @ b, b.T @ cost @ a)))
 
 
 @dataclass(frozen=True, eq=False)
 class LQRParameters(Parameters):
-    """What `LQR` minimises, and where: errors and efforts count by their share of a tolerance.
+    """Weights and operating point of `LQR`: each error and effort is divided by its tolerance.
 
     Attributes:
         q0: Positions at which the robot is linearised, shape (n,) [rad or m].
-        q_tolerance: Position error that costs as much as the tolerances below, shape (n,) [rad or m].
-        v_tolerance: Likewise of velocities, shape (n,) [rad/s or m/s].
-        effort_tolerance: Likewise of efforts, shape (n,) [N m or N].
+        q_tolerance: Position error that costs 1, shape (n,) [rad or m].
+        v_tolerance: Velocity error that costs 1, shape (n,) [rad/s or m/s].
+        effort_tolerance: Effort that costs 1, shape (n,) [N m or N].
         friction: D, viscous friction of the model, shape (n,) [N m s/rad or N s/m].
         period: Control period that the gain is for [s].
         gain: K = [K_q, K_v], shape (n, 2n).
@@ -108,7 +108,7 @@ class LQR(Law):
 
     At rest in q_0 the feedback minimises the sum over all ticks of x^T Q x + u^T R u for the linearised, sampled robot,
     x and u being the differences from state and effort of the reference (see `gain_matrix`). It couples the joints, and
-    is stable near q_0 by construction; elsewhere the same gain is used, without that guarantee. Built from the
+    is stable near q_0 by construction; the same gain is used elsewhere, without that guarantee. Built from the
     linearisation of [LynchPark] (9.89) by ``dynamics.linearization``.
     """
 
@@ -118,7 +118,7 @@ class LQR(Law):
     def law(
         dynamics: DynamicsLike, parameters: LQRParameters, state: State, reference: JointReference, memory: Array
     ) -> Array:
-        """As in `Law`; needs no memory."""
+        """As in `Law`; uses no memory."""
         error = np.concatenate([reference.q - state.q, reference.v - state.v])
         feedforward = dynamics.inverse_dynamics(*reference) + parameters.friction * reference.v
         return feedforward + parameters.gain @ error

@@ -1,4 +1,4 @@
-"""Neural gain scheduling: a small network, trained in simulation, says how stiff and how damped a joint is."""
+"""Neural gain scheduling: a small network, trained in simulation, chooses stiffness and damping of each joint."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from robodyn_ros.control.parameters import EFFORT, derived, per_joint
 from robodyn_ros.description.model import Array
 
 FEATURES, HIDDEN, SHARES = 3, 8, 2
-"""Sizes of the network's layers."""
+"""Numbers of inputs, hidden units and outputs of the network."""
 
 SIZE = HIDDEN * (FEATURES + 1) + SHARES * (HIDDEN + 1)
 """Number of weights."""
 
 RANGE = 2.0
-"""Largest share of a gain, and one over the smallest."""
+"""Largest share of a gain, and the reciprocal of the smallest."""
 
 
 def gain_shares(weights: Array, error: Array, rate: Array, inertia: Array) -> tuple[Array, Array]:
@@ -51,11 +51,11 @@ def gain_shares(weights: Array, error: Array, rate: Array, inertia: Array) -> tu
 
 @dataclass(frozen=True, eq=False)
 class NeuralParameters(PDParameters):
-    """Gains of `Neural`, which the network changes; p and d as of `PD`.
+    """Gains of `Neural`, to be scaled by the network; p and d as of `PD`.
 
     Attributes:
-        effort_limit: What errors are measured by, shape (n,) [N m or N].
-        largest_inertia: What inertias are measured by, shape (n,) [kg m^2 or kg].
+        effort_limit: Unit of the errors, shape (n,) [N m or N].
+        largest_inertia: Unit of the inertias, shape (n,) [kg m^2 or kg].
     """
 
     effort_limit: Array = per_joint(
@@ -67,10 +67,10 @@ class NeuralParameters(PDParameters):
 class Neural(Law):
     """tau = a K_p e + b K_v e' + g(q), (a, b) = network(K_p |e| / limit, K_v e' / limit, M_ii(q) / max), e = q_d - q.
 
-    The same network for every joint of every robot, since what it sees is measured by the joint's own effort limit and
-    inertia: `gain_shares`. It was trained on steps of single joints with limited effort, so that they reach their goals
-    soonest without overshooting: see ``robodyn_ros.commands.train_neural``, which also states what was minimised.
-    For goals that jump; on smooth references errors are small, and the gains hardly change.
+    One network serves every joint of every robot, since its inputs are divided by the joint's own effort limit and
+    inertia: `gain_shares`. It was trained on steps of single joints with limited effort, to reach the goal early
+    without overshoot: see ``robodyn_ros.commands.train_neural`` for the cost. It suits goals that jump; on smooth
+    references errors are small, and the gains hardly change.
     """
 
     Parameters = NeuralParameters
@@ -79,9 +79,9 @@ class Neural(Law):
     def law(
         dynamics: DynamicsLike, parameters: NeuralParameters, state: State, reference: JointReference, memory: Array
     ) -> Array:
-        """As in `Law`; needs no memory."""
+        """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v
-        size = np.sqrt(e * e + _TINY)  # |e|, whose sign is known even at 0
+        size = np.sqrt(e * e + _TINY)  # |e|, but never 0, as it is a divisor
         limit = parameters.effort_limit
         inertia = dynamics.mass_matrix(state.q).diagonal() / parameters.largest_inertia
         p, d = gain_shares(np.array(WEIGHTS), parameters.p * size / limit, parameters.d * e_dot * e / (size * limit),

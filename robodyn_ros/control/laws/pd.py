@@ -1,4 +1,4 @@
-"""PD control of each joint on its own."""
+"""PD control of independent joints."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class PDParameters(Parameters):
 
 
 class PD(Law):
-    """tau = K_p (q_d - q) + K_v (v_d - v), each joint on its own, without a model of the robot.
+    """tau = K_p (q_d - q) + K_v (v_d - v), independent joints, no model of the robot.
 
     [Yamamoto] (6.18), misprinted there with q - q_d (see docs/errata.md), as a torque. The book regulates to a
     resting q_d, so that its -K_v v is K_v (v_d - v) with v_d = 0; on a moving reference the latter does not brake
-    the motion asked for. Gravity leaves an offset, (6.27): here e = K_p^-1 g(q).
+    the desired motion. Gravity leaves an offset, (6.27): here e = K_p^-1 g(q).
     """
 
     Parameters = PDParameters
@@ -42,5 +42,5 @@ class PD(Law):
     def law(
         dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference, memory: Array
     ) -> Array:
-        """As in `Law`; needs no dynamics and no memory."""
+        """As in `Law`; uses neither dynamics nor memory."""
         return parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v)

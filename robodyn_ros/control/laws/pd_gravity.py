@@ -1,4 +1,4 @@
-"""PD control of each joint with compensation of gravity."""
+"""PD control of independent joints with gravity compensation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class PDGravity(Law):
     """tau = K_p (q_d - q) + K_v (v_d - v) + g(q).
 
     [Yamamoto] (6.34), as a torque. With an exact model there is no offset, and towards a resting q_d the robot is
-    stable from everywhere, however weak the gains: ``robodyn_ros.textbook.lyapunov`` has the function that shows it.
+    stable from any state, for any positive gains: ``robodyn_ros.textbook.lyapunov`` has the Lyapunov function.
     """
 
     Parameters = PDParameters
@@ -21,5 +21,5 @@ class PDGravity(Law):
     def law(
         dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference, memory: Array
     ) -> Array:
-        """As in `Law`; needs no memory."""
+        """As in `Law`; uses no memory."""
         return PD.law(dynamics, parameters, state, reference, memory) + dynamics.gravity(state.q)

@@ -1,4 +1,4 @@
-"""PID control of each joint on its own, with anti-windup."""
+"""PID control of independent joints, with anti-windup."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 
 INTEGRAL_SHARE = 0.1
-"""Default K_i over K_p^2 / K_v."""
+"""Default K_i as a share of K_p^2 / K_v."""
 
 UNLIMITED = 1e9
-"""Stands for the effort limit of a joint that has none [N m or N]."""
+"""Effort limit of a joint that has none, as a parameter must be finite [N m or N]."""
 
 
 def default_integral(robot: Robot) -> Array:
-    """K_i = 0.1 K_p^2 / K_v for joints that nobody has tuned, shape (n,) [N m/(rad s) or N/(m s)].
+    """Default K_i = 0.1 K_p^2 / K_v, shape (n,) [N m/(rad s) or N/(m s)].
 
-    A joint of inertia M alone is stable if M K_i < K_p K_v. With this K_i it is if its damping ratio,
-    K_v / (2 sqrt(M K_p)), is above 0.16; at the default gains that is 0.4 or more, which leaves room for coupling
-    between joints and for a heavier robot.
+    An independent joint of inertia M is stable if M K_i < K_p K_v. With this K_i, that requires a damping ratio
+    K_v / (2 sqrt(M K_p)) above 0.16. The default gains give 0.4 or more, which leaves a margin for coupling between
+    joints and for a heavier robot.
     """
     p, d = joint_gains(robot)
     return np.divide(INTEGRAL_SHARE * p**2, d, out=np.zeros(robot.n), where=d > 0.0)
@@ -62,16 +62,17 @@ class PIDParameters(PDParameters):
 
 
 class PID(Law):
-    """tau = K_p e + K_v e' + K_i (integral of e), e = q_d - q, each joint on its own, without a model of the robot.
+    """tau = K_p e + K_v e' + K_i (integral of e), e = q_d - q, independent joints, no model of the robot.
 
-    [Yamamoto] (6.28) as a torque, and with K_v acting on e' as in `PD`. The book has q - q_d for q_d - q there and
-    before (6.29), and has lost K_i in (6.32): see docs/errata.md, which also says what (6.27) to (6.33) presume. Stable
-    gains leave no offset under gravity, (6.33); `steady_state.closed_loop_poles` tells whether they are stable.
+    [Yamamoto] (6.28) as a torque, and with K_v acting on e' as in `PD`. The book prints q - q_d for q_d - q there and
+    before (6.29), and omits K_i in (6.32): see docs/errata.md, which also states the assumptions of (6.27) to (6.33).
+    Stable gains leave no offset under gravity, (6.33); `steady_state.closed_loop_poles` computes whether they are
+    stable.
 
-    Anti-windup by conditional integration: the integral grows in a direction only as far as the whole effort stays
-    within the limit there. It shrinks freely, and is never reset.
+    Anti-windup by conditional integration: the integral grows only as far as the whole effort stays within the limit.
+    It shrinks freely, and is never reset.
 
-    The memory is the effort of the integral, shape (n,) [N m or N], so that a new K_i makes no step.
+    The memory is the effort of the integral, shape (n,) [N m or N], so that a change of K_i causes no step.
     """
 
     Parameters = PIDParameters
@@ -80,7 +81,7 @@ class PID(Law):
     def law(
         dynamics: DynamicsLike, parameters: PIDParameters, state: State, reference: JointReference, memory: Array
     ) -> tuple[Array, Array]:
-        """As in `Law`; needs no dynamics."""
+        """As in `Law`; uses no dynamics."""
         pd, integral = PD.law(dynamics, parameters, state, reference, memory), memory
         change = parameters.i * (reference.q - state.q) * state.period
         upwards = maximum(parameters.effort_limit - (pd + integral), 0.0)
