@@ -1,11 +1,11 @@
-"""The exceptions of robodyn_ros: one small family with a common root.
+"""The exceptions of robodyn_ros, with a common base class.
 
-Every message says what was wrong, where, what was expected and what was received, and what to do about it.
+Every message says what is wrong and where, what was expected and received, and how to correct it.
 """
 
 
 class RobodynError(Exception):
-    """Root of every exception that robodyn_ros raises on purpose."""
+    """Base class of every exception that robodyn_ros raises on purpose."""
 
 
 class DescriptionError(RobodynError):
@@ -25,8 +25,8 @@ class CompileError(RobodynError):
 
 
 class SimulationError(RobodynError):
-    """The simulated robot cannot go on; its last good state is kept."""
+    """The simulation cannot continue; the robot keeps its last good state."""
 
 
 class DescriptionWarning(UserWarning):
-    """A robot description is physically odd but computable; an error with ``strict=True``."""
+    """A robot description is physically implausible but can be computed; an error with ``strict=True``."""

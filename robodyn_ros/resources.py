@@ -1,7 +1,7 @@
-"""Where the robots (urdf/), parameters (config/) and launch files (launch/) that come with the package are found.
+"""The location of the robots (urdf/), parameters (config/) and launch files (launch/) of the package.
 
-In a source tree they lie beside the package; installed by colcon they lie under ``share/robodyn_ros`` of an ament
-prefix, which the environment variable AMENT_PREFIX_PATH lists. Neither needs ROS to be there.
+In a source tree they are beside the package. colcon installs them under ``share/robodyn_ros`` of an ament prefix, which
+the environment variable AMENT_PREFIX_PATH lists. Neither needs ROS.
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ _MARKER = Path("share", "ament_index", "resource_index", "packages", PACKAGE)
 
 
 def share_directory() -> Path:
-    """The directory that holds urdf/, config/ and launch/.
+    """Return the directory with urdf/, config/ and launch/.
 
-    The source tree that this module was imported from comes first, then the prefix that it is installed in, then the
-    prefixes of AMENT_PREFIX_PATH.
-
-    Returns:
-        The directory.
+    The function searches the source tree of this module, the prefix of its installation, then the prefixes of
+    AMENT_PREFIX_PATH.
 
     Raises:
-        InputError: There is none; the message lists where it was looked for.
+        InputError: There is none; the message lists the searched places.
     """
     here = Path(__file__).resolve()
     source_tree = here.parents[1]
@@ -47,12 +44,12 @@ def share_directory() -> Path:
 
 
 def shipped_robots() -> tuple[str, ...]:
-    """Names of the robots that come with the package, sorted."""
+    """Return the sorted names of the robots of the package."""
     return tuple(sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf")))
 
 
 def robot_file(name_or_path: str | Path) -> Path:
-    """The URDF file of a robot.
+    """Return the URDF file of a robot.
 
     Args:
         name_or_path: Name of a robot that comes with the package (no directory, no ending), or the path of a file.
@@ -61,7 +58,7 @@ def robot_file(name_or_path: str | Path) -> Path:
         The file's path.
 
     Raises:
-        InputError: There is neither such a robot nor such a file; the message lists the robots there are.
+        InputError: There is neither such a robot nor such a file; the message lists the robots of the package.
     """
     path = Path(name_or_path).expanduser()
     if path.is_file():
@@ -77,7 +74,7 @@ def robot_file(name_or_path: str | Path) -> Path:
 
 
 def actuators_file(name_or_path: str | Path) -> Path:
-    """A YAML file of actuators and friction.
+    """Return a YAML file of actuators and friction.
 
     Args:
         name_or_path: Name of a file in config/ (no directory, no ending), or the path of a file.
@@ -98,7 +95,7 @@ def actuators_file(name_or_path: str | Path) -> Path:
 
 
 def config_file(name: str) -> Path:
-    """A file of config/, such as ``robodyn.rviz``.
+    """Return a file of config/, such as ``robodyn.rviz``.
 
     Args:
         name: Name of the file.
@@ -107,13 +104,13 @@ def config_file(name: str) -> Path:
         The file's path.
 
     Raises:
-        InputError: There is no such file; the message lists those there are.
+        InputError: There is no such file; the message lists the files in the folder.
     """
     return _file("config", name)
 
 
 def launch_file(name: str) -> Path:
-    """A file of launch/; as ``config_file``."""
+    """Return a file of launch/; see ``config_file``."""
     return _file("launch", name)
 
 

@@ -1,7 +1,7 @@
 """The robot with its motors and gears: from motor voltage to motion, [Yamamoto] (6.16), (6.17).
 
-D is the viscous friction of the description. Its Coulomb friction is not in here, as it is not in the book: what
-holds a joint still is the business of ``robodyn_ros.simulation``.
+D is the viscous friction of the description. Coulomb friction is left out, as in the book; ``robodyn_ros.simulation``
+has it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def forward_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array
 
 
 def inverse_dynamics(model: RobotModel, actuators: Actuators, q: Array, v: Array, a: Array) -> Array:
-    """The voltages v_M that a motion needs, (6.17) solved for them.
+    """Return the voltages v_M of a motion: (6.17) solved for them.
 
     Args:
         model: The robot.

@@ -21,8 +21,8 @@ class Actuators:
 
         tau = K v_M - Gamma^T K_M R_M^-1 K_e Gamma dq/dt - Gamma^T J_M Gamma d^2q/dt^2        (6.15)
 
-    The matrices are diagonal, and kept as their diagonals. The rotors turn about their own axes only: gyroscopic
-    torques of fast rotors on moving links are left out, as in the book; the mass of a motor belongs to its link.
+    The matrices are diagonal and stored as their diagonals. Gyroscopic torques of the rotors on moving links are left
+    out, as in the book; the mass of a motor belongs to its link.
 
     Attributes:
         motor: The motors.
@@ -54,12 +54,12 @@ class Actuators:
 
     @cached_property
     def reflected_inertia(self) -> Array:
-        """Gamma^T J_M Gamma, what the rotors add to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
+        """Gamma^T J_M Gamma, the contribution of the rotors to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
         return self.gear.reflected(self.motor.rotor_inertia)
 
     @cached_property
     def damping(self) -> Array:
-        """Gamma^T K_M R_M^-1 K_e Gamma, by which back-EMF slows the joints, (6.17), shape (n,) [N m s/rad or N s/m]."""
+        """Gamma^T K_M R_M^-1 K_e Gamma, the joint damping by back-EMF, (6.17), shape (n,) [N m s/rad, N s/m]."""
         motor = self.motor
         return self.gear.reflected(motor.torque_constant / motor.resistance * motor.back_emf_constant)
 
@@ -69,7 +69,7 @@ class Actuators:
         return self.gear.joint_effort(self.motor.torque_constant / self.motor.resistance)
 
     def effort_gain(self, gain: ArrayLike) -> Array:
-        """What a feedback gain in volts, of (6.18) or (6.28), is worth in joint efforts: K times the gain.
+        """Convert a feedback gain in volts, of (6.18) or (6.28), to joint efforts: K times the gain.
 
         Args:
             gain: Diagonal of K_p, K_v or K_i, shape (n,) [V per unit of the joint's error].
@@ -95,7 +95,7 @@ class Actuators:
         return self.motor.torque(self.motor.steady_current(voltage, self.gear.motor_motion(v)))
 
     def joint_effort(self, voltage: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
-        """tau = Gamma^T (tau_0 - J_M Gamma d^2q/dt^2), what the joints get: (6.14), (6.15).
+        """tau = Gamma^T (tau_0 - J_M Gamma d^2q/dt^2), the joint efforts: (6.14), (6.15).
 
         Args:
             voltage: v_M, shape (n,) [V].
@@ -112,7 +112,7 @@ class Actuators:
         return self.gear.joint_effort(self.generated_torque(voltage, v) - inertial)
 
     def voltage(self, effort: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
-        """v_M by which the joints get an effort in a motion: (6.12) with (6.14).
+        """Return the voltages v_M of joint efforts in a motion: (6.12) with (6.14).
 
         Args:
             effort: tau, shape (n,) [N m or N].

@@ -25,16 +25,16 @@ class ActuatorSettings:
     """A motor with gear and amplifier.
 
     Attributes:
-        motor: Name in the catalogue, path of a file, or the figures themselves, as a mapping.
+        motor: Name in the catalogue, path of a file, or the data of the motor as a mapping.
         gear_ratio: Motor turns per joint turn (or per metre, times 2 pi), negative where the motor turns the other
             way; None for the transmission of the robot's description [- or rad/m].
         gear_efficiency: In (0, 1].
         motor_damping: Viscous friction at the motor's shaft [N m s/rad].
-        inductance: Whether the motor's inductance counts.
+        inductance: Whether the inductance of the motor is modelled.
         voltage_limit: Of the amplifier; None for the motor's nominal voltage [V].
         current_limit: Of the amplifier; None for no limit [A].
         torque_limit: Of the motor's shaft; None for no limit [N m].
-        thermal: Whether the winding warms up, where the motor's figures tell how.
+        thermal: Whether the winding warms up, if the data of the motor include a thermal model.
         ambient_temperature: [degrees Celsius].
     """
 
@@ -52,7 +52,7 @@ class ActuatorSettings:
 
 @dataclass(frozen=True)
 class FrictionSettings:
-    """Friction of a joint; None for what the robot's description has.
+    """Friction of a joint; None for the value of the robot description.
 
     Attributes:
         viscous: [N m s/rad or N s/m].
@@ -80,7 +80,7 @@ class HardwareSettings:
     Attributes:
         actuators: By name of a joint.
         friction: By name of a joint.
-        where: Where the settings are from, for messages.
+        where: Source of the settings, for messages.
     """
 
     actuators: Mapping[str, ActuatorSettings] = field(default_factory=dict)
@@ -89,26 +89,26 @@ class HardwareSettings:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """The settings in a file.
+        """Read the settings in a file.
 
         Args:
             path: Of a YAML file with the key ``joints``, a mapping of joint names to ``actuator`` and ``friction``.
 
         Raises:
-            InputError: The file cannot be read or used.
+            InputError: The file cannot be read, or its content is not valid.
         """
         return cls.from_mapping(read_yaml(Path(path).expanduser()), str(path))
 
     @classmethod
     def from_mapping(cls, content: Any, where: str = "hardware") -> Self:
-        """The settings in what a YAML file holds.
+        """Read the settings in the content of a YAML file.
 
         Args:
             content: The mapping.
-            where: Where it is from, for messages.
+            where: Source of the mapping, for messages.
 
         Raises:
-            InputError: It cannot be used.
+            InputError: The content is not valid.
         """
         if not isinstance(content, Mapping) or set(content) != {"joints"} or not isinstance(content["joints"], Mapping):
             raise InputError(f"{where}: expected the key 'joints' with a section for each joint, received {content!r}")
@@ -168,7 +168,7 @@ class HardwareSettings:
                 raise InputError(f"{self.where}: {error}") from None
 
     def _row(self, model: RobotModel, joint: str, reduction: float) -> dict[str, Any]:
-        """The figures of one joint's actuator."""
+        """Return the values of the actuator of one joint."""
         found = self.actuators.get(joint)
         if found is None:
             return _IDEAL
@@ -204,4 +204,4 @@ _IDEAL: dict[str, Any] = {
     "current_limit": np.inf, "torque_limit": np.inf, "thermal_resistance": 0.0, "thermal_time_constant": 1.0,
     "ambient_temperature": AMBIENT_TEMPERATURE,
 }
-"""An ideal source of effort; of a motor's figures it has some that harm nothing."""
+"""An ideal source of effort, with harmless values for its unused motor."""

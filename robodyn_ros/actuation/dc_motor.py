@@ -14,7 +14,7 @@ from robodyn_ros.errors import InputError
 
 
 class CurrentShares(NamedTuple):
-    """Of e^(-t / T), T = L_M / R_M, over a step h; all 0 without inductance.
+    """The decay e^(-t / T), T = L_M / R_M, over a step h; all 0 without inductance.
 
     Attributes:
         end: e^(-h / T), shape (n,).
@@ -37,23 +37,23 @@ class DCMotor:
 
         v_M = R_M i_M + K_e w + L_M di_M/dt,    tau_0 = K_M i_M = J_M dw/dt + tau_M
 
-    Each figure is a number, the same for all motors, or has shape (n,); in the instance all have shape (n,).
-    Voltages, currents, speeds and torques have shape (n,), too, and may be traced.
+    Each value is one number for all motors, or has shape (n,); in the instance all have shape (n,). Voltages, currents,
+    speeds and torques have shape (n,), too, and may be traced.
 
-    Without inductance the current follows voltage and speed at once, (6.2): good for motions much slower than the
-    electrical time constant L_M / R_M. The model has no friction in the motor (reckon that to the joint, times the
-    square of the gear ratio), no iron losses, and constant figures, whatever the temperature.
+    Without inductance the current follows voltage and speed at once, (6.2), which suits motions much slower than the
+    electrical time constant L_M / R_M. The model has no friction in the motor (add it to the joint, times the square of
+    the gear ratio), no iron losses, and parameters that do not depend on the temperature.
 
     Attributes:
         resistance: R_M, of the armature [ohm].
-        torque_constant: K_M [N m/A]; the book's "kgm/A" is short of a 1/s^2.
+        torque_constant: K_M [N m/A]; the "kgm/A" of the book lacks a 1/s^2.
         rotor_inertia: J_M, of rotor and pinion about the motor's axis [kg m^2].
         inductance: L_M, of the armature [H]; 0 to neglect it.
-        back_emf_constant: K_e [V s/rad]; None for K_M, to which it is equal in these units: what K_e w takes from the
-            circuit, K_M i_M w gives to the shaft.
+        back_emf_constant: K_e [V s/rad]; None for K_M, to which it is equal in these units, since the shaft receives
+            the power K_e w i_M of the circuit.
 
     Raises:
-        InputError: A figure is not finite, negative (or zero, for resistance and torque constant), or their lengths
+        InputError: A value is not finite, negative (or zero, for resistance and torque constant), or the lengths
             differ.
     """
 
@@ -64,7 +64,7 @@ class DCMotor:
     back_emf_constant: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Check the figures and give all of them one shape."""
+        """Check the values and give all of them one shape."""
         values = dict(vars(self))
         if self.back_emf_constant is None:
             values["back_emf_constant"] = self.torque_constant
@@ -101,7 +101,7 @@ class DCMotor:
             current_rate, "current_rate")
 
     def steady_current(self, voltage: ArrayLike, speed: ArrayLike) -> NDArray[Any]:
-        """i_M = (v_M - K_e w) / R_M, (6.2): where the current settles, or is at once without inductance.
+        """i_M = (v_M - K_e w) / R_M, (6.2): the settled current, reached at once without inductance.
 
         Args:
             voltage: v_M, shape (n,) [V].
@@ -143,7 +143,7 @@ class DCMotor:
         return self.torque_constant * self._array(current, "current")
 
     def output_torque(self, current: ArrayLike, acceleration: ArrayLike) -> NDArray[Any]:
-        """tau_M = tau_0 - J_M dw/dt, (6.3), (6.4): what the shaft gives to the gear, shape (n,) [N m].
+        """tau_M = tau_0 - J_M dw/dt, (6.3), (6.4): the torque of the shaft on the gear, shape (n,) [N m].
 
         Args:
             current: i_M, shape (n,) [A].
@@ -181,7 +181,7 @@ class DCMotor:
         return settled + shares.end * excess, settled + shares.mean * excess
 
     def current_shares(self, step: float) -> CurrentShares:
-        """How much of a current's distance from where it settles is left at the end of a step, and on average.
+        """Return the share of the distance from the settled current at the end of a step, and on average.
 
         Args:
             step: Duration [s].
@@ -197,7 +197,7 @@ class DCMotor:
                              0.5 * time_constants * -np.expm1(-2.0 * rates))
 
     def require_inductance(self) -> None:
-        """Check that the current of every motor is a state of its own.
+        """Check that every motor has an inductance, so that its current is a state.
 
         Raises:
             InputError: A motor has no inductance.

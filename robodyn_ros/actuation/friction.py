@@ -17,13 +17,13 @@ _RANGES = {"viscous": NOT_NEGATIVE, "coulomb": NOT_NEGATIVE, "static": NOT_NEGAT
 
 @dataclass(frozen=True, eq=False)
 class Friction:
-    """Friction of every joint: the viscous part D dq/dt, and a level that dry friction does not exceed.
+    """Friction of every joint: the viscous part D dq/dt, and the greatest dry friction.
 
         level(v) = F_c + (F_s - F_c) exp(-(v / v_s)^2)
 
-    the Coulomb friction F_c with Stribeck's rise to the breakaway friction F_s at rest [Armstrong]. A sliding joint
-    feels the level against its motion; one at rest feels whatever holds it still, up to the level. Each figure is a
-    number, the same for all joints, or has shape (n,); in the instance all have shape (n,).
+    the Coulomb friction F_c with Stribeck's rise to the breakaway friction F_s at rest [Armstrong]. The dry friction of
+    a sliding joint is the level, against its motion; that of a resting joint is whatever holds the joint, up to the
+    level. Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,).
 
     Attributes:
         viscous: D [N m s/rad or N s/m].
@@ -32,7 +32,7 @@ class Friction:
         stribeck_velocity: v_s, at which the rise has fallen to 1/e [rad/s or m/s].
 
     Raises:
-        InputError: A figure is negative (or zero, for v_s), not finite, F_s is below F_c, or the lengths differ.
+        InputError: A value is negative (or zero, for v_s), not finite, F_s is below F_c, or the lengths differ.
     """
 
     viscous: Array
@@ -41,7 +41,7 @@ class Friction:
     stribeck_velocity: Array = 0.01  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Check the figures and give all of them one shape."""
+        """Check the values and give all of them one shape."""
         values = dict(vars(self))
         if self.static is None:
             values["static"] = self.coulomb
@@ -53,7 +53,7 @@ class Friction:
 
     @classmethod
     def from_model(cls, model: RobotModel) -> Self:
-        """The friction of the description: viscous and Coulomb."""
+        """Return the viscous and Coulomb friction of a robot description."""
         return cls(model.damping, model.friction)
 
     @property
@@ -62,7 +62,7 @@ class Friction:
         return len(self.viscous)
 
     def level(self, v: NDArray[Any]) -> NDArray[Any]:
-        """What dry friction does not exceed, shape (n,) [N m or N].
+        """Return the greatest dry friction, shape (n,) [N m or N].
 
         Args:
             v: Joint velocities, shape (n,), may be traced [rad/s or m/s].
@@ -72,7 +72,7 @@ class Friction:
         return np.where(rises, self.coulomb + rise, self.coulomb)
 
     def scaled(self, factor: ArrayLike) -> Friction:
-        """All friction times a factor: a joint that rubs more, or less, than a model says.
+        """Return all friction times a factor.
 
         Args:
             factor: A number, or one for each joint, shape (n,).

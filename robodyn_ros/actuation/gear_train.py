@@ -38,7 +38,7 @@ class GearTrain:
 
     @classmethod
     def from_model(cls, model: RobotModel) -> Self:
-        """The gears that the description's transmissions tell of; 1 where there is none."""
+        """Return the gears of the transmissions in a robot description; ratio 1 where there is none."""
         return cls(model.reduction)
 
     @property
@@ -66,7 +66,7 @@ class GearTrain:
         return self.ratio * as_array(joint_motion, (self.n,), "GearTrain: joint_motion")
 
     def joint_effort(self, motor_torque: ArrayLike) -> NDArray[Any]:
-        """tau = Gamma^T tau_M: what the joints get from the torques of the motors' shafts, (6.10).
+        """tau = Gamma^T tau_M: the joint efforts of the shaft torques of the motors, (6.10).
 
         Args:
             motor_torque: tau_M, shape (n,) [N m].
@@ -80,7 +80,7 @@ class GearTrain:
         return self.ratio * as_array(motor_torque, (self.n,), "GearTrain: motor_torque")
 
     def motor_torque(self, joint_effort: ArrayLike) -> NDArray[Any]:
-        """tau_M = Gamma^-T tau, (6.10) the other way.
+        """tau_M = Gamma^-T tau, the inverse of (6.10).
 
         Args:
             joint_effort: tau, shape (n,) [N m or N].
@@ -94,7 +94,7 @@ class GearTrain:
         return as_array(joint_effort, (self.n,), "GearTrain: joint_effort") / self.ratio
 
     def reflected(self, motor_side: ArrayLike) -> NDArray[np.float64]:
-        """Gamma^T X Gamma: an inertia or a viscous friction of the motor's shaft, as the joint feels it, (6.17).
+        """Gamma^T X Gamma: an inertia or viscous friction of the motor shaft, reflected to the joint, (6.17).
 
         Args:
             motor_side: The diagonal of X, shape (n,) [kg m^2 or N m s/rad].

@@ -1,11 +1,11 @@
-"""The actuator of every joint, as the simulation sees it: ideal sources of effort and DC motors, with their limits.
+"""The actuators of the joints in simulation: ideal sources of effort, and DC motors with limits.
 
 With the velocity v' of a joint held over a step h, the current is the exact solution of [Yamamoto] (6.1), and its mean
 
     i = (1 - phi) (v_M - K_e gamma v') / R_M + phi i_0,    phi = (1 - e^(-h R_M / L_M)) L_M / (h R_M)
 
-falls with v' on a straight line: a constant effort and a viscous damping gamma^2 K_M K_e / R_M (1 - phi), which an
-integrator can take implicitly, so that no electrical time constant is too short for the step. For L_M = 0 it is (6.17).
+is linear in v'. It gives a constant effort and a viscous damping gamma^2 K_M K_e / R_M (1 - phi), which an integrator
+can take implicitly; hence no electrical time constant is too short for the step. For L_M = 0 this is (6.17).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
 AMBIENT_TEMPERATURE = 25.0
-"""At which data sheets rate motors [degrees Celsius]."""
+"""Temperature at which data sheets rate motors [degrees Celsius]."""
 
 
 _LIMIT = Range(0.0, above=True, or_infinite=True)
@@ -48,7 +48,7 @@ class EffortLine(NamedTuple):
 
 
 class Electrical(NamedTuple):
-    """What happened in the windings in a step.
+    """Currents, heat and work of the windings in a step.
 
     Attributes:
         current: At the end, shape (n,) [A].
@@ -67,11 +67,11 @@ class Electrical(NamedTuple):
 class JointActuators:
     """One actuator for each joint: a DC motor with gear, or an ideal source of effort.
 
-    Figures are a number, the same for all joints, or have shape (n,); in the instance all have shape (n,). Those of
-    motors mean nothing for ideal sources. Limits are infinite where there is none.
+    Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,). Values of motors
+    are ignored for ideal sources. Infinity stands for no limit.
 
     Attributes:
-        motors: Motors and gears; n of them, those of ideal sources whatever they like.
+        motors: n motors and gears; those of ideal sources are ignored.
         is_motor: Which joints have a motor, shape (n,).
         efficiency: Of the gear, in (0, 1]: see :meth:`gear_friction`.
         motor_damping: Viscous friction at the motor's shaft [N m s/rad].
@@ -83,7 +83,7 @@ class JointActuators:
         ambient_temperature: Of the surroundings [degrees Celsius].
 
     Raises:
-        InputError: A figure is out of its range, or the lengths differ.
+        InputError: A value is out of its range, or the lengths differ.
     """
 
     motors: Actuators
@@ -98,9 +98,9 @@ class JointActuators:
     ambient_temperature: Array = AMBIENT_TEMPERATURE  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Check the figures and give all of them one shape."""
+        """Check the values and give all of them one shape."""
         values = {name: value for name, value in vars(self).items() if name != "motors"}
-        every_motor = np.ones(self.motors.n)  # so that there are as many of all figures
+        every_motor = np.ones(self.motors.n)  # so that all values get this length
         arrays = as_joint_arrays("JointActuators", values | {"motors": every_motor}, _RANGES)
         del arrays["motors"]
         for name, array in arrays.items():
@@ -111,7 +111,7 @@ class JointActuators:
 
     @classmethod
     def ideal_sources(cls, n: int) -> Self:
-        """Ideal sources of effort at all joints."""
+        """Return ideal sources of effort at n joints."""
         nothing = Actuators(DCMotor(np.ones(n), np.ones(n), np.zeros(n)), GearTrain(np.ones(n)))
         return cls(nothing, is_motor=np.zeros(n, dtype=bool))
 
@@ -119,7 +119,7 @@ class JointActuators:
         """Check that there is one actuator for each joint of a robot.
 
         Raises:
-            InputError: There is not.
+            InputError: The numbers differ.
         """
         if self.n != model.n:
             raise InputError(f"robot '{model.name}': expected {model.n} actuators, one for each joint, received "
@@ -132,27 +132,27 @@ class JointActuators:
 
     @cached_property
     def has_inductance(self) -> NDArray[np.bool_]:
-        """Which joints have a motor whose current is a state of its own, shape (n,)."""
+        """Whether a joint has a motor whose current is a state, shape (n,)."""
         return self.is_motor & (self.motors.motor.inductance > 0.0)
 
     @cached_property
     def has_gear_friction(self) -> NDArray[np.bool_]:
-        """Which joints have a gear that loses power, shape (n,)."""
+        """Whether a joint has a gear with losses, shape (n,)."""
         return self.is_motor & (self.efficiency < 1.0)
 
     @cached_property
     def has_heat(self) -> NDArray[np.bool_]:
-        """Which joints have a motor whose temperature changes, shape (n,)."""
+        """Whether a joint has a motor with a thermal model, shape (n,)."""
         return self.is_motor & (self.thermal_resistance > 0.0)
 
     @cached_property
     def reflected_inertia(self) -> Array:
-        """Gamma^T J_M Gamma, what the rotors add to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
+        """Gamma^T J_M Gamma, the contribution of the rotors to the mass matrix, (6.17), shape (n,) [kg m^2 or kg]."""
         return np.where(self.is_motor, self.motors.reflected_inertia, 0.0)
 
     @cached_property
     def reflected_damping(self) -> Array:
-        """Viscous friction of the motors' shafts as the joints feel it, shape (n,) [N m s/rad or N s/m]."""
+        """Viscous friction of the motor shafts, reflected to the joints, shape (n,) [N m s/rad or N s/m]."""
         return np.where(self.is_motor, self.motors.gear.reflected(self.motor_damping), 0.0)
 
     @cached_property
@@ -162,17 +162,17 @@ class JointActuators:
 
     @cached_property
     def greatest_current(self) -> Array:
-        """What the limits of current and torque leave, infinite without, shape (n,) [A]."""
+        """Greatest current within the limits of current and torque, infinite without limits, shape (n,) [A]."""
         limit = np.minimum(self.current_limit, self.torque_limit / self.motors.motor.torque_constant)
         return np.where(self.is_motor, limit, np.inf)
 
     @cached_property
     def effort_limit(self) -> Array:
-        """The greatest effort that the limits of current and torque leave, infinite without, shape (n,) [N m or N]."""
+        """Greatest effort within the limits of current and torque, infinite without limits, shape (n,) [N m or N]."""
         return self.greatest_current * np.abs(self.effort_per_current)
 
     def limited_effort(self, effort: NDArray[Any]) -> NDArray[Any]:
-        """Efforts within what the limits of current and torque leave, shape (n,) [N m or N]."""
+        """Limit efforts by the limits of current and torque, shape (n,) [N m or N]."""
         return within(effort, self.effort_limit)
 
     def back_emf(self, v: NDArray[Any]) -> NDArray[Any]:
@@ -180,9 +180,9 @@ class JointActuators:
         return self.motors.motor.back_emf_constant * self.motors.gear.motor_motion(v)
 
     def wanted_voltage(self, effort: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """The voltages that give joint efforts: v_M = R_M Gamma^-T tau / K_M + K_e Gamma dq/dt, (6.12), (6.13).
+        """Return the voltages of joint efforts: v_M = R_M Gamma^-T tau / K_M + K_e Gamma dq/dt, (6.12), (6.13).
 
-        What the rotors' inertia needs is not in it, nor the inductance.
+        The inertia of the rotors and the inductance are not considered.
 
         Args:
             effort: Joint efforts, shape (n,) [N m or N].
@@ -194,11 +194,11 @@ class JointActuators:
         return self.motors.motor.voltage(effort / self.effort_per_current, self.motors.gear.motor_motion(v))
 
     def limited_voltage(self, voltage: NDArray[Any]) -> NDArray[Any]:
-        """Voltages within the limits of the amplifiers, shape (n,) [V]."""
+        """Limit voltages by the limits of the amplifiers, shape (n,) [V]."""
         return within(voltage, self.voltage_limit)
 
     def effort_line(self, voltage: NDArray[Any], current: NDArray[Any], step: float) -> EffortLine:
-        """The motors' mean effort over a step as a line that falls with the velocity, which is held meanwhile.
+        """Return the mean effort of the motors over a step with constant velocity, as a linear function of it.
 
         Args:
             voltage: v_M, held, shape (n,) [V].
@@ -215,9 +215,9 @@ class JointActuators:
 
     def electrical_step(self, voltage: NDArray[Any], current: NDArray[Any], v: NDArray[Any], saturation: NDArray[Any],
                         step: float) -> Electrical:
-        """Currents, heat and work of a step in which voltage and velocity are held: the exact solution of (6.1).
+        """Return the exact solution of (6.1) for a step with constant voltage and velocity: currents, heat and work.
 
-        Where its mean would exceed the limit, the amplifier regulates the current to the limit instead.
+        Where the mean current would exceed the limit, the amplifier regulates the current to the limit.
 
         Args:
             voltage: v_M, shape (n,) [V].
@@ -246,21 +246,21 @@ class JointActuators:
                             for value in (end, mean, heat, heat + stored + step * back_emf * mean)))
 
     def gear_friction(self, effort: NDArray[Any]) -> NDArray[Any]:
-        """Dry friction of the gears at a load: (1 - eta) |gamma tau_M|.
+        """Return the dry friction of the gears under load: (1 - eta) |gamma tau_M|.
 
-        A motor that drives its load delivers eta gamma tau_M, one that is driven by it holds back (2 - eta) gamma
-        tau_M, and in between the gear sticks.
+        A driving motor delivers eta gamma tau_M, a driven motor resists with (2 - eta) gamma tau_M, and in between the
+        gear sticks.
 
         Args:
             effort: gamma tau_M, of the motors before the gears' losses, shape (n,) [N m or N].
 
         Returns:
-            The level that this friction does not exceed, shape (n,) [N m or N].
+            The greatest friction, shape (n,) [N m or N].
         """
         return np.where(self.has_gear_friction, (1.0 - self.efficiency) * abs(effort), 0.0)
 
     def next_temperature(self, temperature: NDArray[Any], heat: NDArray[Any], step: float) -> NDArray[Any]:
-        """Temperatures of the windings after a step: T_th dT/dt = T_ambient + R_th P - T, solved for constant power.
+        """Return the winding temperatures after a step: T_th dT/dt = T_ambient + R_th P - T at constant power.
 
         Args:
             temperature: At the beginning, shape (n,) [degrees Celsius].
@@ -318,7 +318,7 @@ class JointActuators:
 
 
 def within(value: NDArray[Any], limit: Array) -> NDArray[Any]:
-    """Values cut off at limits of either sign, infinite ones costing nothing, shape (n,)."""
+    """Limit values to a magnitude; infinite limits add no operations, shape (n,)."""
     finite = np.isfinite(limit)
     bound = np.where(finite, limit, 0.0)
     return np.where(finite, clip(value, -bound, bound), value)

@@ -1,4 +1,4 @@
-"""Motors by name: config/motors/ has a file for each, with the figures of its data sheet."""
+"""Motors by name: config/motors/ has one file for each, with the data of its data sheet."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from robodyn_ros.resources import share_directory
 
 @dataclass(frozen=True)
 class MotorFigures:
-    """Figures of a DC motor, or of a brushless one with its commutation seen as one, in SI units.
+    """Data of a DC motor, or of a brushless motor with its commutation as an equivalent DC motor, in SI units.
 
     Attributes:
         name: Manufacturer and type.
-        source: Where the figures are from.
+        source: Source of the data.
         nominal_voltage: [V].
         resistance: R_M, between the terminals [ohm].
         torque_constant: K_M [N m/A].
         rotor_inertia: J_M [kg m^2].
         inductance: L_M, between the terminals [H].
         back_emf_constant: K_e; None for K_M [V s/rad].
-        continuous_current: The greatest that the motor bears for ever [A].
+        continuous_current: Greatest permanent current [A].
         thermal_resistance: From winding to ambient: winding to housing and housing to ambient [K/W].
         thermal_time_constant: Of the winding [s].
         winding_temperature_limit: [degrees Celsius].
@@ -45,18 +45,18 @@ class MotorFigures:
 
 
 def motor_names() -> tuple[str, ...]:
-    """Names of the motors in the catalogue, sorted."""
+    """Return the sorted names of the motors in the catalogue."""
     return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
 
 
 def load_motor(name: str) -> MotorFigures:
-    """The figures of a motor.
+    """Load the data of a motor.
 
     Args:
         name: Name in the catalogue, or path of a file like those in config/motors/.
 
     Raises:
-        InputError: There is no such motor, or its file is not as expected.
+        InputError: There is no such motor, or its file is not valid.
     """
     path = _folder() / f"{name}.yaml" if name in motor_names() else Path(name).expanduser()
     if not path.is_file():

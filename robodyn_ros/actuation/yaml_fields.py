@@ -32,10 +32,10 @@ def number(default: Any = MISSING, *, minimum: float = 0.0, above: bool = False,
 
 
 def read_yaml(path: Path) -> Any:
-    """What a YAML file holds.
+    """Return the content of a YAML file.
 
     Raises:
-        InputError: The file cannot be read, or is no YAML.
+        InputError: The file cannot be read, or is not YAML.
     """
     import yaml  # costs 20 ms, and most robots need none
 
@@ -46,15 +46,15 @@ def read_yaml(path: Path) -> Any:
 
 
 def section(kind: type[T], where: str, values: Any) -> T:
-    """A dataclass from a section of a file.
+    """Make a dataclass from a section of a file.
 
     Args:
         kind: A dataclass.
-        where: Where the section is, for messages.
-        values: What the file has there: a mapping by field name; None for an empty section.
+        where: Place of the section, for messages.
+        values: Content of the section: a mapping by field name; None for an empty section.
 
     Raises:
-        InputError: It is no mapping, a key is unknown or missing, or a value does not fit its field.
+        InputError: The section is no mapping, a key is unknown or missing, or a value does not fit its field.
     """
     if values is None:
         values = {}

@@ -1,4 +1,4 @@
-"""The smooth motion by SciPy's solve_ivp, which chooses its steps: a reference for the other methods."""
+"""The smooth motion by SciPy's solve_ivp with adaptive steps: a reference for the other methods."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.motion import STATE_ROWS, SmoothRow, demand, derivative
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 
-_MOST_EVALUATIONS = 100_000  # in one step: more than any motion that does not diverge
+_MOST_EVALUATIONS = 100_000  # in one step; only diverging motions need more
 
 
 class AdaptiveMotion:
-    """Integrates the smooth motion over a step of the plant, by LSODA, which takes stiff motors as they come.
+    """Integrates the smooth motion over a step of the plant by LSODA, which also suits stiff motors.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         tolerance: Relative and absolute tolerance of the solution.
-        compiled: Compile the derivative for this robot.
+        compiled: Whether to compile the derivative for this robot.
 
     Raises:
         InputError: The tolerance is not between 1e-13 and 1e-2.
@@ -40,7 +40,7 @@ class AdaptiveMotion:
         self._rate = compile_function(function, shapes, "smooth_motion") if compiled else function
 
     def step(self, state: Array, command: Array) -> Array:
-        """The end of the smooth motion.
+        """Return the end of the smooth motion.
 
         Args:
             state: Shape (len(StateRow), n).
@@ -50,7 +50,7 @@ class AdaptiveMotion:
             Shape (len(SmoothRow), n).
 
         Raises:
-            SimulationError: The solver gave up.
+            SimulationError: The solver failed.
         """
         start, v_start = state[list(STATE_ROWS)], state[StateRow.VELOCITY].copy()
 

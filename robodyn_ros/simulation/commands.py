@@ -18,25 +18,25 @@ _NEVER = -1  # a time before all others
 
 
 class SafeBehaviour(StrEnum):
-    """What a joint does once its command is too old."""
+    """Behaviour of a joint with too old a command."""
 
     DAMPING = "damping"
-    """Passive viscous damping, as of a motor with shorted windings: it slows down, and sinks slowly under load."""
+    """Passive viscous damping, as of a motor with shorted windings: the joint slows down, and sinks under load."""
     HOLD = "hold"
     """The brake: dry friction as strong as the effort limit."""
     ZERO = "zero"
-    """No effort at all."""
+    """No effort."""
 
 
 class Drive(NamedTuple):
-    """What the drives do to the joints during the next control period.
+    """Commands to the drives for the next control period.
 
     Attributes:
-        effort: Effort asked for, shape (n,) [N m or N].
+        effort: Commanded effort, shape (n,) [N m or N].
         damping: Damping by the drives, shape (n,) [N m s/rad or N s/m].
         brake: Dry friction of the brakes, infinite for one that always holds, shape (n,) [N m or N].
-        voltage: Voltage asked for, shape (n,) [V]; None: all joints are driven by effort.
-        by_voltage: 1 where the voltage counts, 0 where the effort does, shape (n,); None: all 0.
+        voltage: Commanded voltage, shape (n,) [V]; None: all joints are driven by effort.
+        by_voltage: 1 where the voltage is the command, 0 where the effort is, shape (n,); None: all 0.
     """
 
     effort: Array
@@ -49,8 +49,8 @@ class Drive(NamedTuple):
 class JointCommands:
     """The last good command of each joint, an effort or a voltage.
 
-    A joint without any command since the start or the last :meth:`clear` is held by its brake, as on a real arm that
-    nobody has enabled. A joint whose command is older than the timeout goes to the safe behaviour until the next one.
+    The brake holds a joint without any command since the start or the last :meth:`clear`, as on a real arm before it is
+    enabled. A joint whose command is older than the timeout follows the safe behaviour until the next command.
 
     Args:
         n: Number of joints.
@@ -77,7 +77,7 @@ class JointCommands:
 
         Args:
             timeout: Age at which a command is too old, in control periods; 0: never.
-            behaviour: What joints with too old a command do.
+            behaviour: Behaviour of joints with too old a command.
             time_constant: Time in which damping slows a joint, moving alone and without load, to 1/e of its speed [s].
         """
         self._timeout, self._behaviour, self._time_constant = timeout, behaviour, time_constant
@@ -109,7 +109,7 @@ class JointCommands:
         self._note(columns, self._all)
 
     def _note(self, columns: Sequence[int] | None, by_voltage: Array) -> None:
-        """Remember when joints were commanded, and by which quantity."""
+        """Note when joints were commanded, and by which quantity."""
         self._newest = self._now
         if columns is None:
             self.by_voltage = by_voltage
@@ -123,30 +123,30 @@ class JointCommands:
         self._oldest = min(self._times)
 
     def advance(self, periods: int = 1) -> None:
-        """Let the commands grow older by some control periods."""
+        """Increase the age of the commands by some control periods."""
         if self._newest != _NEVER:
             self.missed += periods - (self._newest == self._now)
         self._now += periods
 
     def stale(self) -> NDArray[np.bool_]:
-        """Which joints have a command, but too old a one, shape (n,)."""
+        """Return which joints have too old a command, shape (n,)."""
         times = np.array(self._times)
         return (times != _NEVER) & (self._timeout != 0) & (self._now - times >= self._timeout)
 
     def waiting(self) -> NDArray[np.bool_]:
-        """Which joints have no command yet, shape (n,)."""
+        """Return which joints have no command yet, shape (n,)."""
         return np.array(self._times) == _NEVER
 
     def fresh(self) -> bool:
-        """Whether every joint has a command that is not too old."""
+        """Return whether every joint has a command that is not too old."""
         return self._oldest != _NEVER and (self._timeout == 0 or self._now - self._oldest < self._timeout)
 
     def drive(self, joint_inertia: Callable[[], Array]) -> Drive:
-        """What the drives do now.
+        """Return the present commands to the drives.
 
         Args:
-            joint_inertia: Gives the inertia that each joint feels when it moves alone, shape (n,) [kg m^2 or kg];
-                asked only for damping.
+            joint_inertia: Returns the inertia of each joint moving alone, shape (n,) [kg m^2 or kg]; called only
+                for damping.
         """
         if self.fresh():
             return Drive(self.effort, self._none, self._none, self.voltage, self.by_voltage)

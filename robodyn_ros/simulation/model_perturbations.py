@@ -1,4 +1,4 @@
-"""What the simulated robot has that its controllers may not know of: a payload, other masses, another gravity."""
+"""Changes of the simulated robot that its controllers may not know: a payload, other masses, another gravity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robodyn_ros.errors import InputError
 
 def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), rotational: ArrayLike | None = None,
                  link: str | None = None) -> RobotModel:
-    """The robot with a rigid body welded to a link.
+    """Return the robot with a rigid body welded to a link.
 
     Args:
         model: The robot.
@@ -44,11 +44,11 @@ def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0
 
 
 def with_mass_error(model: RobotModel, percent: float | Mapping[str, float]) -> RobotModel:
-    """The robot with links that are heavier or lighter than its description says, their inertias in proportion.
+    """Return the robot with other masses than its description says, and inertias in proportion.
 
     Args:
         model: The robot.
-        percent: How much heavier, for all links; or by name of the joint that moves the link [%].
+        percent: Excess mass of all links, or by name of the joint that moves the link [%].
 
     Raises:
         InputError: No joint has that name, or an error is not above -100 %.
@@ -67,7 +67,7 @@ def with_mass_error(model: RobotModel, percent: float | Mapping[str, float]) -> 
 
 
 def with_gravity(model: RobotModel, gravity: Sequence[float] | ArrayLike) -> RobotModel:
-    """The robot elsewhere, or mounted otherwise.
+    """Return the robot under another gravity: in another place, or in another mounting position.
 
     Args:
         model: The robot.
@@ -82,4 +82,4 @@ def with_gravity(model: RobotModel, gravity: Sequence[float] | ArrayLike) -> Rob
 def _with_inertias(model: RobotModel, inertias: Mapping[int, Inertia]) -> RobotModel:
     joints = tuple(replace(joint, inertia=inertias.get(index, joint.inertia))
                    for index, joint in enumerate(model.joints))
-    return replace(model, joints=joints, description="")  # the URDF does not tell of this robot any more
+    return replace(model, joints=joints, description="")  # the URDF does not describe this robot any more

@@ -35,11 +35,11 @@ class SmoothRow(IntEnum):
 STATE_ROWS = (StateRow.POSITION, StateRow.VELOCITY, StateRow.CURRENT, StateRow.DRIVE_WORK, StateRow.EXTERNAL_WORK,
               StateRow.VISCOUS_LOSS,
               StateRow.WINDING_HEAT)
-"""Where the rows of x are in the plant's state."""
+"""Rows of the state of the plant that x consists of."""
 
 
 class Demand(NamedTuple):
-    """What is asked of the actuators in a step, after the limits.
+    """Demands on the actuators in a step, within their limits.
 
     Attributes:
         effort: Of ideal sources; 0 for motors, shape (n,) [N m or N].
@@ -51,10 +51,10 @@ class Demand(NamedTuple):
 
 
 def demand(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> Demand:
-    """Commands within limits; those of effort become voltages where there is a motor, (6.12), (6.13).
+    """Limit the commands, and convert efforts to voltages where there is a motor, (6.12), (6.13).
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         command: Shape (len(CommandRow), n).
         v: Joint velocities when the step begins, shape (n,) [rad/s or m/s].
     """
@@ -65,7 +65,7 @@ def demand(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> Demand:
 
 
 def ideal_effort(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
-    """What ideal sources exert, within limits; 0 where there is a motor, shape (n,) [N m or N]."""
+    """Return the limited efforts of ideal sources; 0 where there is a motor, shape (n,) [N m or N]."""
     return np.where(plant.actuators.is_motor, 0.0, within(command[CommandRow.EFFORT], plant.model.effort_limit))
 
 
@@ -83,9 +83,9 @@ def derivative(plant: PlantModel, x: NDArray[Any], asked: Demand, command: NDArr
     """f(x) under constant commands: [Yamamoto] (6.1) and (6.16), with limited currents.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         x: Shape (len(SmoothRow), n).
-        asked: What the actuators do.
+        asked: The demands on the actuators.
         command: Shape (len(CommandRow), n).
 
     Returns:

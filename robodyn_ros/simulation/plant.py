@@ -29,22 +29,22 @@ _POSITION, _VELOCITY = int(StateRow.POSITION), int(StateRow.VELOCITY)  # plain i
 class Plant:
     """Rigid bodies with motors, viscous and dry friction, effort limits and stops at the position limits.
 
-    Stops and dry friction (see :mod:`robodyn_ros.simulation.joint_constraints`) take energy and never give any: a stop
-    is inelastic, a joint below its breakaway effort does not creep.
+    Stops and dry friction (see :mod:`robodyn_ros.simulation.joint_constraints`) only dissipate energy: a stop is
+    inelastic, and a joint below its breakaway effort does not creep.
 
     Args:
         robot: The robot.
         step: Time step [s].
         position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m]; None: see
             :func:`default_position`.
-        compiled: Compile the step for this robot; False: run it as it stands in the book.
+        compiled: Whether to compile the step for this robot; False: interpret it, as the reference for tests.
         actuators: One for each joint; None: ideal sources of effort.
         friction: Of the joints; None: that of the robot's description.
-        integrator: How the equations of motion become steps, one of ``Integrator``.
+        integrator: Method of integration, one of ``Integrator``.
         tolerance: Relative and absolute, of ``Integrator.ADAPTIVE``.
 
     Attributes:
-        model: What is simulated.
+        model: The simulated model.
         q: Joint positions, shape (n,) [rad or m]; never altered, only replaced.
         v: Joint velocities, shape (n,) [rad/s or m/s]; likewise.
         steps: Steps taken since the start.
@@ -87,29 +87,29 @@ class Plant:
 
     @property
     def effort(self) -> Array:
-        """Effort that the drives exert at the end of the last step, shape (n,) [N m or N]."""
+        """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
         return self._report[ReportRow.EFFORT].copy()
 
     @property
     def actuator_state(self) -> ActuatorState:
-        """What the actuators do at the end of the last step."""
+        """State of the actuators at the end of the last step."""
         return actuator_state(self.model, self._state, self._report)
 
     @property
     def energy(self) -> Energy:
-        """Where the energy is, and where it came from and went since the last reset or new state."""
+        """Stored energy, and work and losses since the last reset or new state."""
         return energy(self.model, self._dynamics, self._state)
 
     def joint_inertia(self) -> Array:
-        """Inertia that each joint feels when it moves alone, rotors included, shape (n,) [kg m^2 or kg]."""
+        """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
         return self._dynamics.mass_matrix(self.q).diagonal() + self.model.actuators.reflected_inertia
 
     def reset(self) -> None:
-        """Go back to the initial position, at rest, without current, at ambient temperature; time goes on."""
+        """Return to the initial position at rest, without current, at ambient temperature; time continues."""
         self._begin(self.model.state(self.initial_position, np.zeros(self.robot.n)))
 
     def set_wrench(self, link: str, wrench: ArrayLike) -> None:
-        """Let the environment push a link from now on.
+        """Apply an external wrench to a link from now on.
 
         Args:
             link: Name of any link.
@@ -127,11 +127,11 @@ class Plant:
         self._choose_program()
 
     def set_wrench_tip(self, wrench: ArrayLike) -> None:
-        """As :meth:`set_wrench`, for the tip link."""
+        """Apply an external wrench to the tip link; see :meth:`set_wrench`."""
         self.set_wrench(self.robot.tip_link, wrench)
 
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
-        """Put the robot into a state: without current, and as warm as it is.
+        """Set the state of the robot, without currents and with its present temperatures.
 
         Args:
             q: Joint positions, shape (n,) [rad or m]; None: kept.
@@ -147,9 +147,9 @@ class Plant:
         self._begin(state)
 
     def continue_from(self, other: Plant) -> None:
-        """Take over time and state of a plant with the same joints and motors, whose payload was another until now.
+        """Take over the time and state of a plant with the same joints and motors but another payload.
 
-        Energies begin anew; wrenches are not taken over.
+        Energies start from zero; wrenches are not taken over.
 
         Args:
             other: The plant.
@@ -219,7 +219,7 @@ class Plant:
         self._asked_effort, self._asked_voltage = self._command[CommandRow.EFFORT], self._command[CommandRow.VOLTAGE]
 
     def _prepare_step(self) -> None:
-        """Work out what is not compiled: what wrenches do here, and where the adaptive method goes."""
+        """Compute the parts outside of the compiled step: efforts of wrenches, and the adaptive motion."""
         command = self._command
         command[CommandRow.EXTERNAL] = 0.0
         for link, wrench in self._wrenches.items():
@@ -228,7 +228,7 @@ class Plant:
             self._smooth[:] = self._adaptive.step(self._state, command)
 
     def _run(self, steps: int) -> None:
-        """Take steps, with what pushes the links the same meanwhile."""
+        """Take steps under constant external efforts."""
         if self._bound is None:
             given = {} if self._adaptive is None else {"smooth": self._smooth}
             try:
@@ -247,7 +247,7 @@ class Plant:
         self.steps += steps
 
     def _diverged(self, state: Array) -> None:
-        """Go back to the last good state."""
+        """Restore the last good state, and raise."""
         if self._bound is not None:
             self._bound["state"] = self._state
         raise SimulationError(
@@ -256,7 +256,7 @@ class Plant:
             f"{self._command[CommandRow.EFFORT].tolist()}; use a smaller step (now {self.step} s) or reset")
 
     def _begin(self, state: Array) -> None:
-        """Put the simulation into a state."""
+        """Set the state of the simulation."""
         self._state = state
         self.q, self.v = state[StateRow.POSITION], state[StateRow.VELOCITY]
         if self._bound is not None:
@@ -293,9 +293,9 @@ def start_position(robot: Robot, q: ArrayLike) -> Array:
 
 
 def default_position(robot: Robot) -> Array:
-    """Where a robot stands if nobody says otherwise, shape (n,) [rad or m].
+    """Return the default position of a robot, shape (n,) [rad or m].
 
-    Zero where a joint's limits allow it, else the middle between them, or the only limit there is.
+    Zero where the limits of a joint allow it, else the middle between the limits, or the only limit.
     """
     lower, upper = robot.model.position_lower, robot.model.position_upper
     bounded = np.isfinite(lower) & np.isfinite(upper)

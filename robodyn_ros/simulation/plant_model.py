@@ -1,4 +1,4 @@
-"""What is simulated, as data: bodies, actuators, friction, step, method; and the rows of the simulation's arrays."""
+"""The simulated model as data: bodies, actuators, friction, step and method; the rows of the arrays."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from robodyn_ros.timing import DEFAULT_STEP
 
 
 class Integrator(StrEnum):
-    """How the equations of motion become steps."""
+    """Methods of integration."""
 
     SEMI_IMPLICIT_EULER = "semi_implicit_euler"
     """q' = q + h v', damping and motors implicit: stable, order 1."""
     EXPLICIT_EULER = "explicit_euler"
-    """The books' q' = q + h v, v' = v + h a: order 1, gains energy."""
+    """q' = q + h v, v' = v + h a, as in the books: order 1, gains energy."""
     RUNGE_KUTTA = "runge_kutta"
-    """The classical one, order 4."""
+    """The classical method of order 4."""
     ADAPTIVE = "adaptive"
-    """SciPy's solve_ivp, as exact as is asked for: slow, a reference."""
+    """SciPy's solve_ivp with a given tolerance: a slow reference."""
 
 
 class StateRow(IntEnum):
@@ -50,24 +50,24 @@ class StateRow(IntEnum):
 
 
 class CommandRow(IntEnum):
-    """Rows of what acts on the joints during some steps, an array of shape (len(CommandRow), n)."""
+    """Rows of the commands during some steps, an array of shape (len(CommandRow), n)."""
 
     EFFORT = 0
-    """Asked for [N m or N]."""
+    """Commanded effort [N m or N]."""
     VOLTAGE = 1
-    """Asked for [V]."""
+    """Commanded voltage [V]."""
     BY_VOLTAGE = 2
-    """1: the voltage counts; 0: the effort."""
+    """1: the voltage is the command; 0: the effort."""
     DAMPING = 3
     """Passive, by the drive [N m s/rad or N s/m]."""
     BRAKE = 4
     """Dry friction of the brake, infinite for one that always holds [N m or N]."""
     EXTERNAL = 5
-    """Effort of what pushes the links [N m or N]."""
+    """Effort of external wrenches [N m or N]."""
 
 
 class ReportRow(IntEnum):
-    """Rows of what there is at the end of a step, an array of shape (len(ReportRow), n)."""
+    """Rows of the report at the end of a step, an array of shape (len(ReportRow), n)."""
 
     VOLTAGE = 0
     """At the motor's terminals [V]."""
@@ -86,17 +86,17 @@ class ReportRow(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class PlantModel:
-    """A robot with its actuators and friction, and how it is simulated.
+    """A robot with its actuators and friction, and the method of simulation.
 
     Attributes:
-        model: The rigid bodies and limits; its friction is not looked at.
+        model: The rigid bodies and limits; its friction is ignored.
         actuators: One for each joint.
         friction: Of the joints.
         step: h [s].
         integrator: The method.
 
     Raises:
-        InputError: Actuators or friction are something else, the numbers of joints differ, the step is not positive,
+        InputError: Actuators or friction are of another type, the numbers of joints differ, the step is not positive,
             or a motor is too fast for an explicit method.
     """
 
@@ -107,7 +107,7 @@ class PlantModel:
     integrator: Integrator = Integrator.SEMI_IMPLICIT_EULER
 
     def __post_init__(self) -> None:
-        """Check that everything fits together."""
+        """Check that the parts fit together."""
         as_number(self.step, Range(0.0, unit="s", above=True), "step of the plant")
         for given, kind in ((self.actuators, JointActuators), (self.friction, Friction)):
             if not isinstance(given, kind):
@@ -128,7 +128,7 @@ class PlantModel:
     def from_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
                        friction: Friction | None = None,
                        integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> Self:
-        """A description with what it leaves open.
+        """Make a model from a robot description and defaults for everything else.
 
         Args:
             model: The robot.
@@ -161,17 +161,17 @@ class PlantModel:
 
     @cached_property
     def has_dry_friction(self) -> NDArray[np.bool_]:
-        """Where joint or gear have dry friction, shape (n,)."""
+        """Whether joint or gear have dry friction, shape (n,)."""
         return (self.friction.static > 0.0) | self.actuators.has_gear_friction
 
     @cached_property
     def limits(self) -> ConstraintLimits:
-        """Stops, and the motors' greatest impulse in a step."""
+        """Stops, and the greatest impulse of the motors in a step."""
         drive = self.step * self.actuators.effort_limit
         return ConstraintLimits(self.model.position_lower, self.model.position_upper, drive)
 
     def state(self, q: Array, v: Array) -> Array:
-        """The state at positions and velocities: no current, windings at ambient temperature, energies 0.
+        """Return the state with given positions and velocities, no current, ambient temperature and energies 0.
 
         Args:
             q: Shape (n,) [rad or m].

@@ -1,7 +1,7 @@
-"""One step of the plant, motors, friction, forward dynamics and integration, as statements of a program.
+"""One step of the plant (motors, friction, forward dynamics, integration) as statements of a program.
 
-The statements run as they stand for reading and testing, or compiled as one: alone, in a loop with a control law, or
-for many samples at once; see :mod:`robodyn_ros.compile.procedure`.
+The statements can be interpreted, for reading and testing, or compiled together: alone, in a loop with a control law,
+or for many samples at once; see :mod:`robodyn_ros.compile.procedure`.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ _SOLUTION = ("velocity", "impulse", *_CHOICE)
 
 
 class Scope(NamedTuple):
-    """What of the plant a program needs; the rest is left out of what is compiled.
+    """The parts of the plant that a program needs; the compiled code omits the rest.
 
     Attributes:
-        commands: Rows of ``command`` that are read; the others count as 0, whatever they hold.
-        energies: Whether energies are summed; if not, these rows of ``state`` stay as they are.
+        commands: Rows of ``command`` that the program reads; it takes 0 for the others.
+        energies: Whether energies are summed; if not, their rows of ``state`` do not change.
     """
 
     commands: frozenset[CommandRow] = frozenset(CommandRow)
     energies: bool = True
 
     def given(self, command: NDArray[Any]) -> NDArray[Any]:
-        """The commands that count, shape (len(CommandRow), n)."""
+        """Return the commands with 0 for rows out of scope, shape (len(CommandRow), n)."""
         return np.stack([command[row] if row in self.commands else np.zeros(command.shape[1]) for row in CommandRow])
 
     def slides_freely(self, plant: PlantModel) -> NDArray[np.bool_]:
-        """Which joints have neither dry friction nor a brake, shape (n,)."""
+        """Return which joints have neither dry friction nor a brake, shape (n,)."""
         return ~(plant.has_dry_friction | (CommandRow.BRAKE in self.commands))
 
     def friction(self, plant: PlantModel, friction: NDArray[Any]) -> NDArray[Any]:
-        """Greatest impulse of dry friction, as constant 0 again where there is none, shape (n,)."""
+        """Return the greatest impulse of dry friction, with constant zeros where there is none, shape (n,)."""
         return np.where(self.slides_freely(plant), 0.0, friction)
 
 
@@ -63,19 +63,19 @@ UNDER_EFFORTS = Scope(frozenset({CommandRow.EFFORT}))
 """Without brakes, wrenches and voltages; the motion is that of `MOTION_UNDER_EFFORTS`, bit for bit."""
 
 MOTION_UNDER_EFFORTS = Scope(frozenset({CommandRow.EFFORT}), energies=False)
-"""What a control law needs of its robot."""
+"""The scope of a control law with its robot."""
 
 
 def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
-    """Variables and statements of one step.
+    """Return variables and statements of one step.
 
     Inputs are ``state``, shape (len(StateRow), n), and ``command``, shape (len(CommandRow), n); the output is
     ``state``. ``Integrator.ADAPTIVE`` needs the end of the smooth motion as a further input, ``smooth``, shape
     (len(SmoothRow), n).
 
     Args:
-        plant: What is simulated.
-        scope: What of it is needed.
+        plant: The simulated model.
+        scope: The parts of the plant that the program needs.
 
     Returns:
         Shape of each variable by name, for a program that may have more of its own; and the statements.
@@ -97,7 +97,7 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
                     ("state", "smooth", "friction", "voltage", *_SOLUTION), "state"))
     solved: tuple[Statement, ...] = (
         Compute(partial(_pose, plant, scope), given, (*_PROBLEM, "voltage", *choice)), pivoting)
-    if scope.slides_freely(plant).all():  # seldom does anything hinder it: no problem is posed before something does
+    if scope.slides_freely(plant).all():  # constraints are seldom active: solve without them first
         solved = (Compute(partial(_attempt, plant, scope), given, ("voltage", *_SOLUTION, "moved")),
                   RepeatWhile("moved", 1, solved, at_least=0))
     return variables, (*solved, Compute(partial(_commit, plant, scope), (*given, "friction", "voltage", *_SOLUTION),
@@ -105,9 +105,9 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
 
 
 def report_statement(plant: PlantModel) -> Statement:
-    """What to do after some steps for ``report``, shape (len(ReportRow), n), and ``health``, finite if the state is.
+    """Return the statement for ``report``, shape (len(ReportRow), n), and ``health``, finite if the state is finite.
 
-    The steps are those of a program with energies.
+    It follows the steps of a program with energies.
     """
     return Compute(partial(_report, plant), ("state", "command", "voltage", "friction", "impulse"),
                    ("report", "health"))
@@ -141,7 +141,7 @@ def _posed(problem: Problem, voltage: NDArray[Any], contact_mode: NDArray[Any], 
 
 
 def _problem(plant: PlantModel, scope: Scope, values: tuple[NDArray[Any], ...]) -> Problem:
-    """The problem as it was posed; what is constant for this robot as constants again."""
+    """Unpack the problem; replace values that are constant for this robot by constants."""
     packed = Problem(*values)
     matrix = np.empty((plant.n, plant.n), dtype=packed.matrix.dtype)
     rows, columns = np.tril_indices(plant.n)

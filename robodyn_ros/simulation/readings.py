@@ -1,4 +1,4 @@
-"""What can be read of the simulation after some steps: what the actuators do, and the energies."""
+"""The state of the actuators and the energies after some steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, ReportRow
 
 
 class ActuatorState(NamedTuple):
-    """What the actuators do at the end of a step; every array has shape (n,).
+    """State of the actuators at the end of a step; every array has shape (n,).
 
     Attributes:
         voltage: At the motors' terminals; NaN for an ideal source [V].
@@ -24,9 +24,9 @@ class ActuatorState(NamedTuple):
         joint_effort: Of the drive on the joint [N m or N].
         friction_effort: Of friction in joint and gear, and of a brake, on the joint [N m or N].
         temperature: Of the winding; NaN where it is not modelled [degrees Celsius].
-        voltage_saturated: Whether the amplifier's voltage limit cut something off.
-        current_saturated: Whether the limit of current or torque did.
-        effort_saturated: Whether the joint's effort limit did.
+        voltage_saturated: Whether the voltage limit of the amplifier is active.
+        current_saturated: Whether the limit of current or torque is active.
+        effort_saturated: Whether the effort limit of the joint is active.
     """
 
     voltage: Array
@@ -41,10 +41,10 @@ class ActuatorState(NamedTuple):
 
 
 class Energy(NamedTuple):
-    """Where the energy is, and where it came from and went since the last reset or new state [J].
+    """Stored energy, and work and losses since the last reset or new state [J].
 
     kinetic + potential + magnetic changes by drive_work + external_work - viscous_loss - friction_loss - stop_loss -
-    winding_heat, but for the integrator's error.
+    winding_heat, except for the error of the integrator.
 
     Attributes:
         kinetic: Of links and rotors.
@@ -71,13 +71,13 @@ class Energy(NamedTuple):
 
 def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltage: NDArray[Any],
            friction: NDArray[Any], impulse: NDArray[Any]) -> NDArray[Any]:
-    """What happened at the end of a step, as a function that can be compiled.
+    """Compute the report at the end of a step; can be compiled.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         state: After the step, shape (len(StateRow), n).
         command: Shape (len(CommandRow), n).
-        voltage: That the amplifiers were asked for, within their limits, shape (n,) [V].
+        voltage: Demanded from the amplifiers, within their limits, shape (n,) [V].
         friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
         impulse: Of friction and stops, shape (n,) [N m s or N s].
 
@@ -105,12 +105,12 @@ def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltag
 
 
 def actuator_state(plant: PlantModel, state: Array, reported: Array) -> ActuatorState:
-    """What the actuators do, from what was reported.
+    """Return the state of the actuators from the report.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         state: Shape (len(StateRow), n).
-        reported: Of :func:`report`, shape (len(ReportRow), n).
+        reported: Result of :func:`report`, shape (len(ReportRow), n).
     """
     actuators = plant.actuators
 
@@ -131,10 +131,10 @@ def actuator_state(plant: PlantModel, state: Array, reported: Array) -> Actuator
 
 
 def energy(plant: PlantModel, dynamics: Dynamics, state: Array) -> Energy:
-    """The energies.
+    """Compute the energies.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         dynamics: Of its rigid bodies.
         state: Shape (len(StateRow), n).
     """

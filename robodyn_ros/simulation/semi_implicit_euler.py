@@ -2,9 +2,9 @@
 
     (M(q) + h D) v' = M(q) v + h (tau - b(q, v)) + impulses of motors, friction and stops,    q' = q + h v'
 
-A method of order 1: over a given time the energy of a robot that swings freely is wrong by an error proportional to h.
-For constant M and no damping it is the symplectic Euler method [HairerLubichWanner], whose energy error does not grow
-with time. No damping is too strong for it, nor the back-EMF or the inductance of any motor too stiff.
+The method is of order 1: the energy error of a freely swinging robot over a given time is proportional to h. For
+constant M and no damping it is the symplectic Euler method [HairerLubichWanner], whose energy error does not grow with
+time. It is stable for any damping, back-EMF and inductance.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 
 
 def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tuple[Problem, NDArray[Any]]:
-    """What the velocity after the step has to fulfil: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
+    """Pose the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         state: Shape (len(StateRow), n).
         command: Shape (len(CommandRow), n).
 
@@ -37,7 +37,7 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
     line = actuators.effort_line(asked.voltage, state[StateRow.CURRENT], step)
     at_start = actuators.limited_effort(line.effort - line.damping * v)
     level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[CommandRow.BRAKE]
-    # M v - h b in one recursion: -h times what would bring the bodies to rest within the step.
+    # M v - h b in one recursion: -h times the effort that would stop the bodies within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
     tau = asked.effort + command[CommandRow.EXTERNAL]
     posed = Problem(
@@ -55,13 +55,12 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
 def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],
            velocity: NDArray[Any], impulse: NDArray[Any], contact_mode: NDArray[Any], saturation: NDArray[Any]
            ) -> NDArray[Any]:
-    """The state after the step.
+    """Return the state after the step.
 
-    Energies are products of impulses with the mean of the velocities before and after, which is what an impulse does
-    to a body's kinetic energy.
+    Work is impulse times the mean of the velocities before and after, as the change of kinetic energy by an impulse.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         state: Before the step, shape (len(StateRow), n).
         command: Shape (len(CommandRow), n).
         friction: Of :func:`problem`.

@@ -1,4 +1,4 @@
-"""What a controller sees of the joints: encoders with a resolution, noise, a delay, and velocities made of positions.
+"""Joint sensors: encoders with a resolution, noise, a delay, and velocities from differences of positions.
 
 At the beginning, ``position, velocity = sensors.restart(plant.q, plant.v)``; then, once per control period,
 ``position, velocity = sensors.measure(plant.q, plant.v)``.
@@ -18,26 +18,26 @@ from robodyn_ros.description.model import Array
 
 
 class VelocitySource(StrEnum):
-    """Where velocities come from."""
+    """Sources of velocities."""
 
     SENSOR = "sensor"
-    """A sensor of its own, a tachometer: the velocity itself, with ``velocity_noise``."""
+    """A tachometer: the velocity itself with ``velocity_noise``."""
     POSITION = "position"
-    """Differences of measured positions over one control period: what most drives do."""
+    """Differences of measured positions over one control period, as in most drives."""
 
 
 @dataclass(frozen=True)
 class Sensing:
-    """How the joints are measured. Figures per joint are a number, the same for all joints, or have shape (n,).
+    """Settings of the sensors. A value per joint is one number for all joints, or has shape (n,).
 
     Attributes:
         position_resolution: Step of the encoder, per joint [rad or m]; 0: none.
-        position_noise: Standard deviation of the Gaussian noise that is added before the encoder rounds, per joint
+        position_noise: Standard deviation of the Gaussian noise before the encoder rounds, per joint
             [rad or m].
         velocity_noise: Standard deviation of the noise of a velocity sensor, per joint [rad/s or m/s].
-        velocity_source: Where velocities come from.
+        velocity_source: Source of the velocities.
         velocity_filter: Time constant of a first-order low-pass filter on velocities [s]; 0: none.
-        delay: Control periods by which everything is seen late.
+        delay: Delay of all measurements [control periods].
     """
 
     position_resolution: ArrayLike = 0.0
@@ -49,7 +49,7 @@ class Sensing:
 
     @property
     def exact(self) -> bool:
-        """Whether positions and velocities are seen as they are."""
+        """Whether positions and velocities are measured exactly."""
         return all(not np.any(getattr(self, field.name)) for field in fields(self) if field.name != "velocity_source"
                    ) and self.velocity_source is VelocitySource.SENSOR
 
@@ -57,19 +57,19 @@ class Sensing:
 class Sensors:
     """Measures joints once per control period.
 
-    A position gets its noise, then is rounded to the encoder's steps; a velocity is the sensor's, or the difference of
-    two such positions, then is filtered; then both wait for the delay. The filter is the exact solution of
+    A position gets noise and is rounded to the steps of the encoder. A velocity comes from the sensor, or is the
+    difference of two such positions, and is filtered. Both are delayed. The filter is the exact solution of
     T dy/dt = x - y for an input x that is constant over a period.
 
     Args:
-        sensing: How.
+        sensing: Settings of the sensors.
         n: Number of joints.
         period: Control period [s].
-        seed: Seed of the noise: the same seed and the same motion give the same measurements, to the last bit. Or
-            the generator of the noise itself.
+        seed: Seed of the noise, or its generator. The same seed and the same motion give the same measurements, to
+            the last bit.
 
     Raises:
-        InputError: A figure is negative, not finite, or of a wrong length.
+        InputError: A value is negative, not finite, or of a wrong length.
     """
 
     def __init__(self, sensing: Sensing, n: int, period: float, seed: int | np.random.Generator = 0) -> None:
@@ -87,14 +87,14 @@ class Sensors:
         self.restart(np.zeros(n), np.zeros(n))
 
     def restart(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Measure a state that the joints did not come to by moving; what was seen before is forgotten.
+        """Measure a state after a jump of the joints, without past measurements.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
             v: Joint velocities, shape (n,) [rad/s or m/s].
 
         Returns:
-            Positions and velocities as seen, shape (n,) each. The noise goes on where it was.
+            Measured positions and velocities, shape (n,) each. The sequence of the noise continues.
         """
         self._position, self._velocity = self._encode(q), v
         self._line.clear()
@@ -109,7 +109,7 @@ class Sensors:
             v: Joint velocities, shape (n,) [rad/s or m/s].
 
         Returns:
-            Positions and velocities as seen, shape (n,) each.
+            Measured positions and velocities, shape (n,) each.
         """
         position = self._encode(q)
         if self._differentiates:

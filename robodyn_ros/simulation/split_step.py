@@ -1,12 +1,12 @@
-"""Steps by other methods: the smooth motion by itself, then the impulses by which friction and stops correct it.
+"""Split steps of the other methods: first the smooth motion, then the impulses of friction and stops.
 
-The smooth motion ends at (q', v'). Impulses J of friction and stops make of it
+The smooth motion ends at (q', v'). Impulses J of friction and stops change this to
 
     M(q) (v'' - v') = J,    q'' = q' + c h (v'' - v'),
 
-with c = 1/2 for a method of order 2 or more, as of an impulse spread over the step, and 0 for the explicit Euler
-method, whose positions do not know of the new velocity. Friction is exact within a step, not in between: with friction
-or stops every method is of order 1.
+with c = 1/2 for a method of order 2 or more (an impulse spread over the step), and c = 0 for the explicit Euler method,
+whose positions do not depend on the new velocity. Friction and stops act at the ends of steps only; with them, every
+method is of order 1.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantMode
 
 
 def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> NDArray[Any]:
-    """The smooth motion over a step, by the explicit Euler or the Runge-Kutta method.
+    """Integrate the smooth motion over a step by the explicit Euler or the Runge-Kutta method.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         state: Shape (len(StateRow), n).
         command: Shape (len(CommandRow), n).
 
@@ -50,15 +50,15 @@ def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -
 
 def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any]
             ) -> tuple[Problem, NDArray[Any]]:
-    """What friction and stops make of the velocity that the smooth motion ends with.
+    """Pose the problem of friction and stops after the smooth motion.
 
-    A joint that the smooth motion brings to a stop, or leaves there, does not go on in that direction.
+    A joint at a stop after the smooth motion cannot continue in that direction.
 
     Args:
-        plant: What is simulated.
+        plant: The simulated model.
         state: Shape (len(StateRow), n).
         command: Shape (len(CommandRow), n).
-        x: Where the smooth motion ends, shape (len(SmoothRow), n).
+        x: End of the smooth motion, shape (len(SmoothRow), n).
 
     Returns:
         The problem; and the motors' voltages, shape (n,) [V].
@@ -89,7 +89,7 @@ def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], friction: ND
     actuators, step, v = plant.actuators, plant.step, state[StateRow.VELOCITY]
     share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
     corrected = x[SmoothRow.POSITION] + share * step * (velocity - x[SmoothRow.VELOCITY])
-    # Exactly at the stop, and exactly where it was, whatever the method's error.
+    # A joint at a stop, or at rest, is exactly there in spite of the error of the method.
     lower, upper = plant.limits.lower, plant.limits.upper
     at_stop = where(equal(contact_mode, LOWER), lower, where(equal(contact_mode, UPPER), upper, corrected))
     resting = equal(contact_mode, STICKING) * equal(v, 0.0)
