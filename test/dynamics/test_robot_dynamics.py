@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -315,6 +316,17 @@ def test_both_formulations_have_the_functions_that_the_other_has():
     for name in compiled_formulas.__all__:
         fast, book = getattr(compiled_formulas, name), getattr(textbook_formulas, name)
         assert list(inspect.signature(fast).parameters) == list(inspect.signature(book).parameters), name
+
+
+def test_the_table_in_the_docs_pairs_the_forms_that_run():
+    text = (Path(__file__).parents[2] / "docs" / "dynamics.md").read_text()
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `") and line.count(" | ") == 2]
+    paired = {name: (re.match(r"`(\w+)`", row[1]).group(1), re.match(r"`(\w+)`", row[2]).group(1))
+              for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    names = {"jacobian": "twist_jacobian", "jacobian_derivative": "twist_jacobian_derivative"}
+    for name in FUNCTIONS:
+        forms = [getattr(module, names.get(name, name)) for module in (compiled_formulas, textbook_formulas)]
+        assert paired[name] == tuple(form.__module__.rsplit(".", 1)[1] for form in forms), name
 
 
 def test_many_threads_compile_once(monkeypatch):
