@@ -185,6 +185,7 @@ def plot(performances: Sequence[Performance], path: str | Path, title: str) -> N
         axis.invert_yaxis()
         axis.set_xlabel(label)
     error_bars.set_xscale("log")
+    saturation_bars.set_xlim(left=0.0)
     figure.savefig(path, dpi=100)
 
 

@@ -55,12 +55,12 @@ TOLERANCE_OF_ARM7 = {
     "joint_impedance": (8.0, 250.0, 10.0, 75.0),
     "lqr": (1.5, 260.0, 16.0, 70.0),
     "neural": (22.0, 50.0, 1.5, 10.0),
-    "pd": (np.inf, np.inf, 120.0, 160.0),
+    "pd": (340.0, 470.0, 120.0, 160.0),
     "pd_gravity": (45.0, 100.0, 2.0, 20.0),
-    "pid": (np.inf, np.inf, 20.0, 75.0),
+    "pid": (300.0, 490.0, 20.0, 75.0),
 }
 """Where it differs: default gains of joints are low if they carry a light wrist, see docs/controllers.md. With these pd
-and pid sag too much to follow anything, so that they are only to come back."""
+and pid sag by a third to half of a metre while the arm moves."""
 KINETIC_SHARE = {
     "damping": (0.4, 0.4),
     "gravity_compensation": (0.6, 0.95),  # lightly damped; with 20 % more mass it sinks
@@ -181,8 +181,8 @@ def tolerances(law, name, is_heavier):
 
 
 @pytest.mark.parametrize("is_heavier", HEAVIER)
-@pytest.mark.parametrize(("law", "name"), [(law, name) for law in FOLLOWING for name in ROBOTS
-                                           if np.isfinite(tolerances(law, name, is_heavier=False)[0])])
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("law", FOLLOWING)
 def test_it_follows(law, name, is_heavier):
     source = there_and_back(law, name, hurry=1.5, turn=0.2)
     done = run(law, name, plant_of(name, is_heavier, with_motors=False), 3.5, source)
@@ -220,7 +220,8 @@ def test_laws_that_follow_nothing_slow_down_what_was_thrown(law, name, is_heavie
     assert law != "damping" or (done.voltage_saturated | done.current_saturated).any()
 
 
-def test_no_law_is_left_out():
+def test_no_law_is_left_out_and_no_tolerance_is_infinite():
+    assert np.isfinite([*TOLERANCE.values(), *TOLERANCE_OF_ARM7.values()]).all()
     assert set(TOLERANCE) | set(KINETIC_SHARE) == set(OURS) and TOLERANCE.keys() > TOLERANCE_OF_ARM7.keys()
 
 
