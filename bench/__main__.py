@@ -15,6 +15,7 @@ SECTIONS = {
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
     "cold_start": "bench.cold_start:COLD_START",
     "growth": "bench.growth:GROWTH",
+    "large_robots": "bench.growth:LARGE_ROBOTS",
     "round_trips": "bench.round_trips:ROUND_TRIPS",
     "real_time": "bench.real_time:REAL_TIME",
 }

@@ -27,6 +27,9 @@ EVERY = "every_function"
 FIRST_ANSWER = {6: 0.5, 44: 3.0}
 """Aims by joints [s]."""
 
+ALL_COMPILED = 14.0
+"""Aim for compiling all functions of 44 joints and their batch forms [s of processor time]."""
+
 LARGEST_MEMORY = 500.0
 """Aim for the process that compiles all functions [MB]."""
 
@@ -48,7 +51,7 @@ def answers(names: Sequence[str]) -> dict[str, float]:
     import numpy as np
     import yourdfpy  # noqa: F401  # the parser, with all that it imports
 
-    imported, memory_before = time.perf_counter(), memory()
+    imported, memory_before, processor = time.perf_counter(), memory(), time.process_time()
     from robodyn_ros import Robot
     from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
 
@@ -60,7 +63,7 @@ def answers(names: Sequence[str]) -> dict[str, float]:
         if EVERY in names:
             getattr(dynamics.batch, name)(*[zero[None]] * inputs)
     return {"imports": imported - start, "answer": time.perf_counter() - imported, "memory_before": memory_before,
-            "memory": memory()}
+            "memory": memory(), "processor": time.process_time() - processor}
 
 
 def fresh(urdf: str, names: Sequence[str], cache: str) -> dict[str, float]:
@@ -88,20 +91,25 @@ def rows(repetitions: int = 5) -> Iterator[list[str]]:
             cold = median(urdf, names, "off", 1 if EVERY in names else repetitions)
             fresh(urdf, names, cache)
             warm = median(urdf, names, cache, 1 if EVERY in names else repetitions)
-        aims = {SEVEN[0]: (f"{FIRST_ANSWER[joints]:g} s", cold["answer"] <= FIRST_ANSWER[joints])}
-        aim, met = aims.get(what, (f"{LARGEST_MEMORY:.0f} MB", cold["memory"] <= LARGEST_MEMORY))
-        yield [str(joints), what, f"{cold['imports']:.2f}", f"{cold['answer']:.3f}", f"{warm['answer']:.3f}",
-               f"{cold['memory_before']:.0f}", f"{cold['memory']:.0f}", aim, "met" if met else "**missed**"]
+        fits = cold["memory"] <= LARGEST_MEMORY
+        aim, met = f"{LARGEST_MEMORY:.0f} MB", fits
+        if what == SEVEN[0]:
+            aim, met = f"{FIRST_ANSWER[joints]:g} s", cold["answer"] <= FIRST_ANSWER[joints]
+        elif EVERY in names:
+            aim, met = f"{ALL_COMPILED:g} s of processor time, {aim}", fits and cold["processor"] <= ALL_COMPILED
+        yield [str(joints), what, f"{cold['imports']:.2f}", f"{cold['answer']:.3f}", f"{cold['processor']:.3f}",
+               f"{warm['answer']:.3f}", f"{cold['memory_before']:.0f}", f"{cold['memory']:.0f}", aim,
+               "met" if met else "**missed**"]
 
 
 COLD_START = Section(
     "A new process",
     "Seconds in a new process from the text of a URDF to the first answer, or one answer of each function, importing "
     "robodyn_ros and LLVM included; NumPy and the URDF parser were imported before. Compiled there and then, and with "
-    "code kept on disk by an earlier process. Memory is the most that the process had, before and after. The robot "
-    "of 44 joints is the humanoid of above with hands.",
-    ("joints", "functions", "imports not counted [s]", "compiled [s]", "kept [s]", "memory before [MB]",
-     "memory, compiled [MB]", "aim", ""),
+    "code kept on disk by an earlier process. Time of the processor leaves out what other programs took. Memory is the "
+    "most that the process had, before and after. The robot of 44 joints is the humanoid of above with hands.",
+    ("joints", "functions", "imports not counted [s]", "compiled [s]", "of the processor [s]", "kept [s]",
+     "memory before [MB]", "memory, compiled [MB]", "aim", ""),
     rows,
 )
 

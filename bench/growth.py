@@ -1,4 +1,4 @@
-"""How the time of one call grows with the number of joints, ours and Pinocchio's, on chains of random links."""
+"""How the time of one call grows with the number of joints, ours and Pinocchio's, on robots of random links."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bench.pinocchio_calls import calls
-from bench.report import DOCS, Section
-from bench.robots import Pair, chain
+from bench.pinocchio_calls import calls, derivative_calls, other_calls
+from bench.report import DOCS, RATIO_HEAD, Section, ratio_cells, time_cells
+from bench.robots import HANDS, HUMANOID, Pair, chain, tree
 from bench.single_call import run
 from bench.timing import Comparison
 
@@ -17,6 +17,10 @@ FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 FIRST_FITTED = 10
 """Joints from which the power is fitted: before, what a call costs whatever it does shows."""
 IMAGE = "images/growth.svg"
+LARGE = (60, 80, 100)
+"""Joints of the chains on which all functions are compared."""
+AIM = 0.5
+"""Largest ratio aimed at for large robots."""
 
 Times = dict[int, dict[str, Comparison]]
 
@@ -34,6 +38,15 @@ def rows(repetitions: int = 9) -> Iterator[list[str]]:
     powers = [(f"{power(times, name, 'ours'):.2f}", f"{power(times, name, 'peer'):.2f}", "") for name in FUNCTIONS]
     yield [f"power, from {FIRST_FITTED} joints", *(cell for cells in powers for cell in cells)]
     draw(times)
+
+
+def large_rows(repetitions: int = 9) -> Iterator[list[str]]:
+    """Every function that Pinocchio has, on a humanoid with hands and on long chains."""
+    robots = [("humanoid with hands", tree((*HUMANOID, *HANDS))), *(("chain", chain(joints)) for joints in LARGE)]
+    for name, urdf in robots:
+        pair = Pair(urdf)
+        for function, result in run(pair, [*calls(pair), *other_calls(pair), *derivative_calls(pair)], repetitions):
+            yield [function, f"{name}, {pair.robot.n} joints", *time_cells(result, 1e6, 1), *ratio_cells(result, AIM)]
 
 
 def power(times: Times, name: str, side: str) -> float:
@@ -75,4 +88,12 @@ GROWTH = Section(
     ("joints", *(head for name in FUNCTIONS for head in (f"{name}, ours [µs]", "Pinocchio [µs]", "ratio"))),
     rows,
     IMAGE,
+)
+
+LARGE_ROBOTS = Section(
+    "Large robots",
+    "One call from Python of every function that Pinocchio has, on the humanoid with hands and on chains of random "
+    "links.",
+    ("function", "robot", "ours [µs]", "Pinocchio [µs]", *RATIO_HEAD),
+    large_rows,
 )

@@ -67,6 +67,32 @@ def derivative_calls(pair: Pair) -> list[Call]:
     ]
 
 
+def other_calls(pair: Pair) -> list[Call]:
+    """The functions that `calls` and `derivative_calls` leave out, wherever Pinocchio has them."""
+    import pinocchio as pin
+
+    model, data, tip, axes = pair.model, pair.data, pair.tip, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    # Pinocchio orders a body's inertia xx, xy, yy, xz, yz, zz.
+    parameters = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
+
+    def jacobian_derivative(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        pin.computeJointJacobiansTimeVariation(model, data, q, v)
+        return pin.getFrameJacobianTimeVariation(model, data, tip, axes)
+
+    def in_our_order(regressor: np.ndarray) -> np.ndarray:
+        bodies = regressor.reshape(model.nv, model.nv, 10)[:, pair.from_pin][:, :, parameters]
+        return bodies.reshape(model.nv, -1)
+
+    return [
+        Call("bias", 2, (0,), lambda q, v: pin.nonLinearEffects(model, data, q, v)),
+        Call("kinetic_energy", 2, (), lambda q, v: pin.computeKineticEnergy(model, data, q, v)),
+        Call("potential_energy", 1, (), lambda q: pin.computePotentialEnergy(model, data, q)),
+        Call("center_of_mass", 1, (), lambda q: pin.centerOfMass(model, data, q, False)),
+        Call("jacobian_derivative", 2, (1,), jacobian_derivative),
+        Call("regressor", 3, (0,), lambda q, v, a: pin.computeJointTorqueRegressor(model, data, q, v, a), in_our_order),
+    ]
+
+
 def mirrored(upper: np.ndarray) -> np.ndarray:
     """A symmetric matrix from its upper half."""
     return np.triu(upper) + np.triu(upper, 1).T

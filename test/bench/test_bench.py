@@ -75,12 +75,12 @@ def test_every_row_is_a_section():
 @needs_peers
 def test_single_calls_and_batches_agree_with_pinocchio():
     from bench import batch, single_call
-    from bench.pinocchio_calls import calls, derivative_calls
+    from bench.pinocchio_calls import calls, derivative_calls, other_calls
     from bench.robots import HANDS, HUMANOID, Pair, chain, tree
 
     for urdf in (tree([("trunk", "base", 1), ("left", "trunk", 2), ("right", "trunk", 1)]), chain(3)):
         pair = Pair(urdf)
-        for functions in (calls(pair), derivative_calls(pair)):
+        for functions in (calls(pair), derivative_calls(pair), other_calls(pair)):
             assert len(list(single_call.run(pair, functions, repetitions=1))) == len(functions)
             for call in functions:
                 result = batch.run(pair, call, samples=40, looped=20, repetitions=1)
@@ -126,6 +126,18 @@ def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
     assert [row[0] for row in rows] == ["2", "10", "12", "power, from 10 joints"]
     assert {len(row) for row in rows} == {len(growth.GROWTH.head)}
     assert (tmp_path / growth.IMAGE).read_text().startswith("<?xml")
+
+
+@needs_peers
+def test_large_robots_are_compared_in_every_function(monkeypatch):
+    from bench import growth
+
+    monkeypatch.setattr(growth, "HANDS", ())
+    monkeypatch.setattr(growth, "HUMANOID", (("arm", "base", 3),))
+    monkeypatch.setattr(growth, "LARGE", (4,))
+    rows = list(growth.large_rows(repetitions=1))
+    assert {len(row) for row in rows} == {len(growth.LARGE_ROBOTS.head)}
+    assert len(rows) == 2 * len({row[0] for row in rows}) == 30
 
 
 def test_power_of_known_times():
