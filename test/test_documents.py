@@ -93,3 +93,9 @@ def test_readme_names_every_control_law():
     table = re.search(r"^\| controller \| law \|\n(.*?)\n\n", text, re.DOTALL | re.MULTILINE)
     named = [name for row in table[1].splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
     assert sorted(named) == sorted(ours)
+
+
+def test_the_files_on_a_calls_way_exist():
+    named = re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "call.md").read_text())
+    below = [name if name.startswith(("robodyn_ros/", "test/")) else f"robodyn_ros/{name}" for name in named]
+    assert len(below) > 15 and not [name for name in below if not (ROOT / name).is_file()]
