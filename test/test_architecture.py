@@ -97,6 +97,15 @@ def test_no_modules_import_each_other_in_a_circle():
     assert not circles()
 
 
+def test_no_two_public_classes_have_one_name():
+    homes = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert not {name: paths for name, paths in homes.items() if len(paths) > 1}
+
+
 def test_no_import_is_for_type_checkers_only():
     found = [f"{path}:{inner.lineno}" for path in MODULES for node in ast.walk(ast.parse(path.read_text()))
              if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)

@@ -36,8 +36,8 @@ class ClosedLoop:
     """A controller on a simulated robot, for any number of rollouts.
 
     A law is compiled together with the plant at the first rollout. A controller that cannot be compiled runs as Python
-    code beside the compiled plant, some 20 us per tick: `note` says why. Ticks, references and limits are those of the
-    nodes in lockstep.
+    code beside the compiled plant, at tens of microseconds per tick: `note` says why. Ticks, references and limits are
+    those of the nodes in lockstep.
 
     Args:
         controller: The controller, with the parameters that are used where no others are given.
