@@ -1,1 +1,1 @@
-"""The textbook's dynamics, and ``Dynamics``, which serves them compiled."""
+"""The compiled forms of the dynamics, and ``Dynamics``, which declares and runs its functions."""

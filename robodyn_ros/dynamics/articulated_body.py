@@ -1,4 +1,4 @@
-"""Forward dynamics by articulated bodies: the joints' accelerations one by one, without a mass matrix."""
+"""Forward dynamics by articulated bodies: joint accelerations one by one, without a mass matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
 from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, wrench_in_parent
 
 MEAN_SQUARE_DEPTH = 50.0
-"""Above this mean square of the joints' depths, articulated bodies take less time than a mass matrix: long chains.
+"""Mean square of the joint depths above which articulated bodies are faster than the mass matrix: long chains.
 
 Compiled, both took the same time for a chain of about 12 joints; for 6 or 7, as for bushy trees, the mass matrix takes
 a fifth less.
@@ -25,13 +25,13 @@ a fifth less.
 
 
 def is_faster(model: RobotModel) -> bool:
-    """Whether forward dynamics of this robot takes less time by articulated bodies than by a mass matrix."""
+    """Whether articulated bodies are faster than the mass matrix for this robot."""
     squares = [len(path_to(model, index)) ** 2 for index in range(len(model.joints))]
     return len(squares) == model.n and sum(squares) > MEAN_SQUARE_DEPTH * model.n
 
 
 class ArticulatedInertia(NamedTuple):
-    """How a link with free joints behind it resists acceleration: [[I, H], [H^T, M]] in the link's frame.
+    """Inertia of a link with free joints behind it: [[I, H], [H^T, M]] in the link's frame.
 
     Unlike a rigid body's, its mass M depends on the direction.
 
@@ -64,7 +64,7 @@ class ArticulatedInertia(NamedTuple):
         )
 
     def freed(self, axis: Array, wrench: Array, inverse: Array) -> ArticulatedInertia:
-        """What a free joint passes on: this less ``wrench wrench^T * inverse``.
+        """The inertia that a free joint passes on to its parent: this less ``wrench wrench^T * inverse``.
 
         Args:
             axis: The joint's twist S, shape (6,).
@@ -103,8 +103,8 @@ def articulated_body_forward_dynamics(
 ) -> Array:
     """The acceleration a of M(q) a = tau - b(q, v) - J^T F_tip, in O(n): [Featherstone] 7.3.
 
-    From the leaves to the root: how each link resists acceleration with all joints behind it free, and what wrench it
-    needs for none. From the root to the leaves: what each joint then does.
+    The pass from the leaves to the base computes the articulated inertia of each link and the wrench that it needs at
+    no acceleration. The pass from the base to the leaves computes the joint accelerations.
 
     Args:
         model: The robot; each joint must have a degree of freedom of its own.

@@ -1,14 +1,13 @@
-"""Bodies of the links regrouped, so that as few numbers as possible say what the joints feel.
+"""Regrouped inertias of the links: equal joint efforts from fewer non-zero inertial parameters.
 
-A mass that a joint does not move relative to its parent may as well be fixed to the parent: one on the axis of a
-revolute joint; of a prismatic joint's link, whatever makes it resist turning alone. Taking it from the link and giving
-it to the parent, from the leaves to the root, leaves the robot's kinetic energy what it was, and the potential energy
-but for a constant; and with them all that follows: the joints' efforts, M, C, g and their derivatives. What arrives at
-the base is felt by no joint.
+Mass that a joint does not move relative to its parent can be counted with the parent. For a revolute joint that is mass
+on its axis, for a prismatic joint the rotational inertia of its link. Moving it from each link to its parent, from the
+leaves to the base, keeps the kinetic energy, and the potential energy but for a constant. Hence it keeps joint efforts,
+M, C, g and their derivatives. The mass that reaches the base has no effect on any joint.
 
-A revolute link whose axis is one of its frame's keeps seven numbers of ten, a prismatic one four [GautierKhalil]; a
-traced formula does nothing with the zeros, and so becomes shorter. These bodies are no longer the links: a revolute
-one's mass is 0, and what its joint's bearings feel is another.
+A revolute link whose axis is an axis of its frame keeps seven parameters of ten, a prismatic one four [GautierKhalil].
+The zeros shorten a traced formula. The regrouped bodies are not the links: the mass of a revolute link becomes 0, and
+the forces in the bearings are not those of the robot.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from robodyn_ros.dynamics.moments import SpatialInertia
 
 
 def regrouped_bodies(model: RobotModel) -> list[SpatialInertia]:
-    """Bodies of which the joints feel the same as of the links'.
+    """Regrouped inertias, which need the same joint efforts as the links.
 
     Args:
         model: The robot.
@@ -34,7 +33,7 @@ def regrouped_bodies(model: RobotModel) -> list[SpatialInertia]:
         mass, first, second = _unmoved(joint, body)
         bodies[index] = SpatialInertia.from_moments(body.mass - mass, body.first - first, body.second - second)
         if joint.parent >= 0:
-            # The joint's own displacement does not matter, which is what makes it the unmoved part.
+            # The joint's displacement does not move this part, so that the pose at 0 serves.
             unmoved = SpatialInertia.from_moments(mass, first, second).in_parent(joint.pose_parent_link)
             bodies[joint.parent] = bodies[joint.parent].joined(unmoved)
     return bodies

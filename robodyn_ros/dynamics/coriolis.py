@@ -70,7 +70,7 @@ class JointMotion(NamedTuple):
 
 @checks_joint_arrays
 def joint_motions(model: RobotModel, q: Array, v: Array) -> list[JointMotion]:
-    """How each joint, and the composite body behind it, moves; bodies are as ``regrouped_bodies`` has them.
+    """Motion of each joint and of the composite body behind it; bodies are those of ``regrouped_bodies``.
 
     Args:
         model: The robot.
@@ -113,8 +113,8 @@ class CommonFrame(NamedTuple):
 def common_frame(model: RobotModel, q: Array) -> CommonFrame:
     """The frame of the link that carries all others, where there is one, else the base's.
 
-    What is summed over links and taken by twists does not depend on the frame. In that of the first link, nothing but
-    gravity depends on the first joint's position, and all axes on one position less: much shorter formulas.
+    Sums over links that are projected on twists do not depend on the frame. In the frame of the first link, only
+    gravity depends on the position of the first joint, and every axis on one position less. That shortens formulas.
 
     Args:
         model: The robot.
@@ -158,12 +158,12 @@ def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def coriolis_of(model: RobotModel, motions: list[JointMotion], kind: DTypeLike) -> Array:
-    """``coriolis_matrix`` of joints that move so.
+    """``coriolis_matrix`` from joint motions.
 
     Args:
         model: The robot.
         motions: As ``joint_motions`` gives them.
-        kind: Of the numbers.
+        kind: dtype of the result.
 
     Returns:
         Shape (n, n).

@@ -96,7 +96,7 @@ def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array
     lower, inverse_pivots = _factors(matrix, singular)
     if right.ndim == 1:
         return _substituted(lower, inverse_pivots, right)
-    # One column after the other: traced, what a column needs is then still in registers.
+    # Column by column: the compiled code then still has the values of a column in registers.
     columns = [_substituted(lower, inverse_pivots, column) for column in right.T]
     return np.array(columns).T.reshape(right.shape)
 

@@ -1,4 +1,4 @@
-"""Inertia of rigid bodies, one or several as one, as moments of mass."""
+"""Spatial inertia of a rigid body, or of several joined to one, as moments of mass."""
 
 from __future__ import annotations
 

@@ -351,7 +351,7 @@ class Dynamics:
     ) -> Linearization:
         """``A, B = ...`` of dx' = A dx + B dtau near a state x = (q, v) and an effort tau, exact, in continuous time.
 
-        The bodies' alone, as all functions here: friction and motors are not in it.
+        Rigid-body dynamics only, without friction and motors.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -387,7 +387,7 @@ class Dynamics:
 
     @robot_function
     def task_space_inertia(self, q: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None) -> Array:
-        """Lambda(q) = (J M^-1 J^T)^-1, the inertia that a link shows to a wrench, [LynchPark] (9.98), [Khatib].
+        """Lambda(q) = (J M^-1 J^T)^-1, the inertia of the robot seen at a link, [LynchPark] (9.98), [Khatib].
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -409,7 +409,7 @@ class Dynamics:
     def task_space_bias(
         self, q: ArrayLike, v: ArrayLike, link: str | None = None, rows: Sequence[bool] | None = None
     ) -> Array:
-        """eta(q, v) of F = Lambda V' + eta: the wrench on a link that takes it along a straight line, (9.99), [Khatib].
+        """eta(q, v) of F = Lambda V' + eta: Coriolis, centrifugal and gravity wrench in task space, (9.99), [Khatib].
 
         Args:
             q: Joint positions, shape (n,) [rad or m].

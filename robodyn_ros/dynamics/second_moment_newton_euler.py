@@ -1,8 +1,8 @@
-"""Newton-Euler inverse dynamics with the fewest operations: what is compiled.
+"""Newton-Euler inverse dynamics with the fewest operations, for compilation.
 
 The recursion of [Yamamoto] chapter 4, with accelerations of points in the links' own axes, and two changes that leave
-the joints' efforts what they are. Bodies are as ``regrouped_bodies`` has them. And their forces and moments are not
-those of (4.24) and (4.25), but summed over particles: with r'' = a + U r, U = [w'] + [w][w],
+the joint efforts as they are. Bodies are those of ``regrouped_bodies``. Forces and moments are not those of (4.24) and
+(4.25), but sums over particles: with r'' = a + U r, U = [w'] + [w][w],
 
     force = sum m r'' = m a + U h,    moment = sum m r × r'', the skew-symmetric part of sum m r'' r^T = a h^T + U S,
 
@@ -33,7 +33,7 @@ def inverse_dynamics(
     a: Array,
     exerted: Mapping[str, Array] | None = None,
 ) -> Array:
-    """The efforts that give the robot an acceleration, as ``newton_euler.inverse_dynamics``, (4.29) to (4.39).
+    """Joint efforts for an acceleration, tau = M(q) a + c(q, v) + g(q) + J^T F_tip, (4.29) to (4.39).
 
     Args:
         model: The robot.
@@ -63,7 +63,7 @@ def inverse_dynamics(
 
 @checks_joint_arrays
 def bias(model: RobotModel, q: Array, v: Array) -> Array:
-    """b(q, v) = c(q, v) + g(q), as ``newton_euler.bias``.
+    """b(q, v) = c(q, v) + g(q), the joint efforts at no acceleration.
 
     Args:
         model: The robot.
@@ -80,7 +80,7 @@ def bias(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def gravity(model: RobotModel, q: Array) -> Array:
-    """g(q), as ``newton_euler.gravity``.
+    """g(q), the joint efforts that hold the robot still.
 
     Args:
         model: The robot.

@@ -1,4 +1,4 @@
-"""How far a hand is from where it should be, and how fast the joints change that."""
+"""Pose error of the tip link, and how the joint velocities change it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from robodyn_ros.kinematics.twists import skew
 
 
 def pose_error(pose: Array, target: Array) -> Array:
-    """What is left to go: (translation, rotation vector), shape (6,) [m, rad].
+    """Pose error: (translation, rotation vector), shape (6,) [m, rad].
 
-    The translation is in base axes. The rotation vector is that which turns the hand into the target, in the
-    target's axes (equally the hand's: it lies on its own axis). A rotation vector and no difference of Euler angles,
+    The translation is in base axes. The rotation vector is that which turns the tip into the target, in the
+    target's axes (equally the tip's: it lies on its own axis). A rotation vector and no difference of Euler angles,
     as those jump and have singular rates where first and last axis are aligned.
 
     Args:
-        pose: Pose of the hand in the base frame, shape (4, 4).
+        pose: Pose of the tip in the base frame, shape (4, 4).
         target: Pose wanted, in the base frame, shape (4, 4).
     """
     return np.concatenate([target[:3, 3] - pose[:3, 3], _rotation_vector(pose[:3, :3].T @ target[:3, :3])])
@@ -26,14 +26,14 @@ def pose_error(pose: Array, target: Array) -> Array:
 def pose_error_jacobian(jacobian: Array, pose: Array, rotation_error: Array) -> Array:
     """The matrix whose product with the joint velocities is the rate at which ``pose_error`` falls, shape (6, n).
 
-    The linear rows are the geometric Jacobian's. A rotation vector phi changes with the hand's angular velocity
+    The linear rows are the geometric Jacobian's. A rotation vector phi changes with the tip's angular velocity
     omega, in its own axes, by phi' = -(E - [phi]/2 + c [phi]^2) omega, c = 1/|phi|^2 - cot(|phi|/2) / (2 |phi|): the
     inverse of the left Jacobian of the rotation group. On all three rows at once this changes nothing, as the matrix
     leaves phi as it is; it is there for single rows.
 
     Args:
-        jacobian: Geometric Jacobian of the hand, linear rows first, base axes, shape (6, n).
-        pose: Pose of the hand in the base frame, shape (4, 4).
+        jacobian: Geometric Jacobian of the tip, linear rows first, base axes, shape (6, n).
+        pose: Pose of the tip in the base frame, shape (4, 4).
         rotation_error: The last three elements of ``pose_error``, shape (3,) [rad].
     """
     bracket = skew(rotation_error)

@@ -17,12 +17,12 @@ from robodyn_ros.textbook.euler_angles import ZYZ, EulerConvention
 
 
 def tip_coordinates(pose: ArrayLike, convention: EulerConvention = ZYZ) -> NDArray[np.float64]:
-    """The hand's r = f(q) = (position, angles), shape (6,) [m, rad], of its pose. [Yamamoto] (1.20), before (1.36).
+    """The tip's r = f(q) = (position, angles), shape (6,) [m, rad], of its pose. [Yamamoto] (1.20), before (1.36).
 
     Of the two sets of angles it is the first.
 
     Args:
-        pose: Pose of the hand in the base frame, shape (4, 4), floats.
+        pose: Pose of the tip in the base frame, shape (4, 4), floats.
         convention: Which angles.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Velocity and acceleration between joints and hand, both ways ([Yamamoto] summary 1.15).
+"""Velocity and acceleration between joints and tip, both ways ([Yamamoto] summary 1.15).
 
 These hold for every Jacobian J with its time derivative: the geometric one (r_omega' = (p', omega)) as well as the
 analytic one (r' = (p', eta')), on all six rows or on any of them.
@@ -19,7 +19,7 @@ SINGULAR = 1e-10
 
 
 def tip_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
-    """The hand's velocity r' = J q', shape (m,). [Yamamoto] 1.15, (1.36), (1.37).
+    """The tip's velocity r' = J q', shape (m,). [Yamamoto] 1.15, (1.36), (1.37).
 
     Args:
         jacobian: J, shape (m, n).
@@ -33,7 +33,7 @@ def tip_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
 
 
 def tip_acceleration(jacobian: ArrayLike, jacobian_derivative: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
-    """The hand's acceleration r'' = J q'' + J' q', shape (m,). [Yamamoto] 1.15.
+    """The tip's acceleration r'' = J q'' + J' q', shape (m,). [Yamamoto] 1.15.
 
     Args:
         jacobian: J, shape (m, n).
@@ -68,7 +68,7 @@ def joint_velocity(jacobian: ArrayLike, tip_velocity: ArrayLike) -> NDArray[np.f
     if s[-1] <= SINGULAR * s[0]:
         raise InputError(
             f"jacobian: expected a regular one, received singular values from {s[0]:.3g} down to {s[-1]:.3g}: "
-            "the joints cannot move the hand in every direction here; move away from the singular position, or leave "
+            "the joints cannot move the tip in every direction here; move away from the singular position, or leave "
             "out rows"
         )
     return vt.T @ ((u.T @ target) / s)

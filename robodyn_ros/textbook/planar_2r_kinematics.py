@@ -12,7 +12,7 @@ from robodyn_ros.errors import InputError
 
 
 def planar_2r_position(q: ArrayLike, length_1: float, length_2: float) -> NDArray[Any]:
-    """Position of the hand, x and y, shape (2,) [m]. [Yamamoto] figure 1.11.
+    """Position of the tip, x and y, shape (2,) [m]. [Yamamoto] figure 1.11.
 
     Args:
         q: Angle of the first link from the x axis and of the second from the first, shape (2,) [rad].
@@ -29,13 +29,13 @@ def planar_2r_position(q: ArrayLike, length_1: float, length_2: float) -> NDArra
 
 
 def planar_2r_inverse_kinematics(position: ArrayLike, length_1: float, length_2: float) -> NDArray[np.float64]:
-    """Both joint positions that put the hand there, shape (2, 2) [rad]. [Yamamoto] (1.24), upper and lower signs.
+    """Both joint positions that put the tip there, shape (2, 2) [rad]. [Yamamoto] (1.24), upper and lower signs.
 
     The first row has q2 in [0, pi], the second in [-pi, 0]. On the edge of the reach both are the same arm,
-    stretched or folded. With equal links and the hand in the shoulder every q1 will do: q1 = 0 is given.
+    stretched or folded. With equal links and the tip in the shoulder every q1 will do: q1 = 0 is given.
 
     Args:
-        position: x and y of the hand, shape (2,) [m], floats.
+        position: x and y of the tip, shape (2,) [m], floats.
         length_1: Length of the first link [m].
         length_2: Length of the second link [m].
 

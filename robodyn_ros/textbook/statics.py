@@ -1,9 +1,9 @@
-"""Forces at the hand and efforts at the joints in equilibrium ([Yamamoto] chapter 2).
+"""Forces at the tip and efforts at the joints in equilibrium ([Yamamoto] chapter 2).
 
 A wrench is here (force, moment), linear part first, as in the book's m and the public ``wrench_tip``.
 
-Which way: with the book's sign in (2.1) the efforts are those that the wrench *causes* when it acts on the hand,
-equally those by which the hand exerts the wrench on its surroundings. The motors hold the robot still under a wrench
+Which way: with the book's sign in (2.1) the efforts are those that the wrench *causes* when it acts on the tip,
+equally those by which the tip exerts the wrench on its surroundings. The motors hold the robot still under a wrench
 from outside with the negative of them.
 """
 
@@ -24,8 +24,8 @@ def static_efforts(jacobian: ArrayLike, wrench: ArrayLike) -> NDArray[Any]:
     """Joint efforts tau = J_omega^T m, shape (n,) [N m or N]. [Yamamoto] (2.1), (2.2).
 
     Args:
-        jacobian: Geometric Jacobian J_omega of the hand, shape (6, n), linear rows first, base axes.
-        wrench: m = (force, moment about the hand's origin), base axes, shape (6,) [N, N m].
+        jacobian: Geometric Jacobian J_omega of the tip, shape (6, n), linear rows first, base axes.
+        wrench: m = (force, moment about the tip's origin), base axes, shape (6,) [N, N m].
 
     Raises:
         InputError: A shape differs.
@@ -40,11 +40,11 @@ def static_wrench(jacobian: ArrayLike, tau: ArrayLike) -> NDArray[Any]:
     wrenches go with them, and none is given.
 
     Args:
-        jacobian: Geometric Jacobian of the hand, shape (6, n) with n >= 6, linear rows first, base axes, floats.
+        jacobian: Geometric Jacobian of the tip, shape (6, n) with n >= 6, linear rows first, base axes, floats.
         tau: Joint efforts, shape (n,) [N m or N].
 
     Returns:
-        (force, moment about the hand's origin), base axes.
+        (force, moment about the tip's origin), base axes.
 
     Raises:
         InputError: A shape differs, the Jacobian has not rank 6, or the efforts are those of no wrench.
@@ -62,8 +62,8 @@ def static_wrench(jacobian: ArrayLike, tau: ArrayLike) -> NDArray[Any]:
     residual = jacobian.T @ wrench - tau
     if np.abs(residual).max() > 1e-9 * max(1.0, np.abs(tau).max()):
         raise InputError(
-            f"tau: expected efforts that a wrench at the hand balances, received {tau.tolist()}, which leave "
-            f"{np.abs(residual).max():.3g} at a joint: part of them moves the robot with its hand at rest"
+            f"tau: expected efforts that a wrench at the tip balances, received {tau.tolist()}, which leave "
+            f"{np.abs(residual).max():.3g} at a joint: part of them moves the robot with its tip at rest"
         )
     return wrench
 
@@ -89,15 +89,15 @@ def wrench_transform(rotation_a_b: ArrayLike, origin_a_b: ArrayLike) -> NDArray[
 def static_efforts_of_tip_wrench(
     jacobian: ArrayLike, pose_base_tip: ArrayLike, wrench_in_tip_axes: ArrayLike
 ) -> NDArray[Any]:
-    """Joint efforts, shape (n,) [N m or N], of a wrench given in the hand's own frame. [Yamamoto] (2.7), corrected.
+    """Joint efforts, shape (n,) [N m or N], of a wrench given in the tip's own frame. [Yamamoto] (2.7), corrected.
 
-    The book multiplies J_omega^T, which wants the moment about the hand's origin, with Gamma of (2.6), which gives it
+    The book multiplies J_omega^T, which wants the moment about the tip's origin, with Gamma of (2.6), which gives it
     about the base's. Only the axes may change: this is J_omega^T diag(R, R) m.
 
     Args:
-        jacobian: Geometric Jacobian of the hand, shape (6, n), linear rows first, base axes.
-        pose_base_tip: Pose of the hand in the base frame, shape (4, 4).
-        wrench_in_tip_axes: (force, moment about the hand's origin), hand axes, shape (6,) [N, N m].
+        jacobian: Geometric Jacobian of the tip, shape (6, n), linear rows first, base axes.
+        pose_base_tip: Pose of the tip in the base frame, shape (4, 4).
+        wrench_in_tip_axes: (force, moment about the tip's origin), tip axes, shape (6,) [N, N m].
 
     Raises:
         InputError: A shape differs.

@@ -83,7 +83,7 @@ def test_efforts_of_no_wrench_are_refused():
     q = np.linspace(0.3, 0.9, 7)
     jacobian = linear_first(twist_jacobian(model, q))
     null_motion = np.linalg.svd(jacobian)[2][-1]
-    with pytest.raises(InputError, match="tau: expected efforts that a wrench at the hand balances"):
+    with pytest.raises(InputError, match="tau: expected efforts that a wrench at the tip balances"):
         static_wrench(jacobian, null_motion)
 
 
