@@ -17,7 +17,7 @@ from robodyn_ros.description.model import Array
 
 
 class StateTolerance(NamedTuple):
-    """How far a state may be from another one; infinity where it does not matter.
+    """Greatest distances between two states; infinity where a distance does not matter.
 
     Attributes:
         q: Of joint positions, shape (n,) [rad or m].
@@ -34,7 +34,7 @@ class StateTolerance(NamedTuple):
 
 
 class Tolerances(NamedTuple):
-    """What carrying out a trajectory means.
+    """Tolerances within which a trajectory counts as carried out.
 
     Attributes:
         path: Between the reference and the robot while the trajectory is under way.

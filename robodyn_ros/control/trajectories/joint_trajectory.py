@@ -47,7 +47,7 @@ class Points:
 
     @classmethod
     def checked(cls, times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Points:
-        """Make points of whatever was given.
+        """Check the given arrays and make points of them.
 
         Args:
             times: Shape (m,) [s].
@@ -176,7 +176,7 @@ class JointTrajectory:
         return other
 
     def sample(self, time: float) -> JointReference:
-        """The reference at a time [s]; fastest where times only grow."""
+        """The reference at a time [s]; fastest for times that grow from call to call."""
         if time >= self.end_time:
             return self._last
         times, time = self._times, time - self.origin

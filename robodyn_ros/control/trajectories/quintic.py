@@ -1,4 +1,4 @@
-"""Quintic polynomials in time: what joins two points at which position, velocity and acceleration are prescribed."""
+"""Quintic polynomials in time between two points of given position, velocity and acceleration."""
 
 from __future__ import annotations
 

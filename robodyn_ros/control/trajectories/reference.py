@@ -1,4 +1,4 @@
-"""Where a controller's reference comes from: a held state, or trajectories one after the other.
+"""Sources of references: a held state, or trajectories one after the other.
 
 There is one kind of source for each class of references that controllers can follow, see `SOURCES`.
 """
@@ -69,7 +69,7 @@ class ReferenceSource(ABC):
         self._queue.clear()
 
     def follow(self, trajectory: Trajectory) -> None:
-        """Follow a trajectory from its start on; whatever was to follow later than that is forgotten."""
+        """Follow a trajectory from its start on; trajectories that begin later are dropped."""
         self._queue = [other for other in self._queue if other.start_time < trajectory.start_time]
         self._queue.append(trajectory)
 
@@ -107,7 +107,7 @@ class JointReferenceSource(ReferenceSource):
 
 
 class TipReferenceSource(ReferenceSource):
-    """Of `TipReference`: what is held is the pose of the tip link.
+    """Source of `TipReference`; it holds the pose of the tip link.
 
     Args:
         forward_kinematics: Pose of the tip link by joint positions, shape (4, 4).
@@ -154,4 +154,4 @@ SOURCES: Mapping[type, Callable[[Robot, Array], ReferenceSource]] = {
     TipReference: lambda robot, q: TipReferenceSource(robot.dynamics().forward_kinematics, q),
     ForceReference: lambda robot, q: ForceReferenceSource(robot.dynamics().forward_kinematics, q),
 }
-"""What controllers can follow, and the source of each for a robot that holds joint positions of shape (n,)."""
+"""Source of each class of references, for a robot that holds joint positions of shape (n,)."""

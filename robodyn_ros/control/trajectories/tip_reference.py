@@ -12,7 +12,7 @@ from robodyn_ros.description.model import Array
 
 
 class TipReference(NamedTuple):
-    """Where the tip link should be at one tick.
+    """Desired motion of the tip link at one tick.
 
     Attributes:
         position: Of its origin, shape (3,) [m].
@@ -33,7 +33,7 @@ class TipReference(NamedTuple):
 
 
 class ForceReference(NamedTuple):
-    """Where the tip link should be, and how it should push, at one tick.
+    """Desired motion of the tip link, and the wrench that it should exert, at one tick.
 
     Attributes:
         position: As in `TipReference`.

@@ -30,9 +30,9 @@ class TipTrajectory:
     """One motion of the tip link to rest at a goal, which is held for ever.
 
     The position moves by one quintic per axis, and about an arc's centre by a quintic of the angle. The orientation is
-    exp(phi) times that of the goal, with a quintic from the rotation vector phi that is missing at the start to 0: from
-    rest that is the shortest turn about one axis at quintic speed. Whatever the reference does at the start (velocity
-    and acceleration, of a motion under way) is continued smoothly.
+    exp(phi) times that of the goal. The rotation vector phi goes by a quintic from the rotation still to be made at the
+    start to 0, which from rest is the shortest turn about one axis at quintic speed. Velocity and acceleration of the
+    reference at the start continue smoothly.
 
     Make one by `line` or `circle`.
 
@@ -95,7 +95,7 @@ class TipTrajectory:
         cls, start: TipReference | ForceReference, start_time: float, duration: float, center: ArrayLike,
         axis: ArrayLike, angle: float = 2.0 * np.pi, quaternion: ArrayLike | None = None,
     ) -> TipTrajectory:
-        """Around an axis, from where the tip link is.
+        """Around an axis, from the present position of the tip link.
 
         Args:
             start: The reference in force at `start_time`.

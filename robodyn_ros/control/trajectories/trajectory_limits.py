@@ -40,7 +40,7 @@ def check_positions(model: RobotModel, points: Points, trajectory: JointTrajecto
 
 
 def excessive_speeds(model: RobotModel, trajectory: JointTrajectory) -> list[str]:
-    """What to say of joints that would have to move faster than they can; empty if none has to."""
+    """Warning about joints that would have to move faster than they can; empty if there are none."""
     speed, limit = trajectory.extremes()[2], model.velocity_limit
     return [
         f"joint '{model.joint_names[joint]}' would have to move at {speed[joint]:.4g}, its limit is {limit[joint]:.4g}"

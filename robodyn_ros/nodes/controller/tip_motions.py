@@ -112,7 +112,7 @@ class TipMotions:
                 self._loop.follow(later.delayed(first.end_time - planned[0].end_time), on_arrival=False)
 
         self._path.call(put_in_force)
-        self._node.get_logger().info(f"following a Cartesian motion: {len(planned)} segments, "
+        self._node.get_logger().info(f"following a motion of the tip link: {len(planned)} segments, "
                                      f"{time - begin.start_time:.6g} s")
 
     def _segment(self, start: TipReference, time: float, segment: CartesianSegment) -> TipTrajectory:
