@@ -1,4 +1,4 @@
-"""The figures of single joints and links, read and judged: axes, limits, friction, gear reductions, inertias."""
+"""Reads and checks the values of single joints and links: axes, limits, friction, gear reductions, inertias."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNIT_TOLERANCE = 1e-3
 """Axes written with three digits, such as 0.707 0.707 0, pass as unit vectors."""
 
 _INERTIA_TOLERANCE = 1e-6
-"""Relative; leaves room for the digits to which figures are published."""
+"""Relative; allows for the digits of published values."""
 
 _NO_INERTIA = 1e-12
 """[kg m^2], that of a milligram at a millimetre; files have 1e-20 where they mean zero."""
@@ -27,14 +27,14 @@ _ROUNDING = 1e-15
 
 
 def snap(values: Array, scale: float) -> Array:
-    """Turns what is only rounding noise into exact zeros, so that the compiled formulas lose these terms.
+    """Replace rounding noise by exact zeros, so that compiled formulas omit these terms.
 
     Args:
-        values: Any figures.
-        scale: The size of the figures that they were computed from.
+        values: Any numbers.
+        scale: Magnitude of the numbers that they were computed from.
 
     Returns:
-        A copy of ``values``, with zeros for what is below 1e-15 of the scale.
+        A copy of ``values``, with zeros for values below 1e-15 of the scale.
     """
     return np.where(np.abs(values) <= _ROUNDING * scale, 0.0, values)
 
@@ -64,7 +64,7 @@ def read_axis(joint: Any, element: etree._Element, report: Report) -> Array:
 
 
 def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
-    """The limits of a moving joint; what is missing or left at zero counts as unlimited."""
+    """Read the limits of a moving joint; missing or zero limits count as unlimited."""
     figures = {name: getattr(joint.limit, name, None) for name in ("lower", "upper", "velocity", "effort")}
     has_range = joint.type != "continuous"
     if not has_range:

@@ -179,7 +179,7 @@ class RobotModel:
         joint_names: Names of the independent joints, in the order of q, v, a and tau.
         frames: Every link of the description by name.
         base_link: Name of the root link; its frame is the base frame.
-        tip_link: Name of the link meant where none is named.
+        tip_link: Name of the default link.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
         description: The URDF that the model was read from, as XML; empty for a model built otherwise.
 
@@ -321,7 +321,7 @@ def read_only(array: Array) -> Array:
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
-    """The end of a message on an unknown name: what may have been meant, or else what there is.
+    """Return the end of a message on an unknown name: the closest known names, or all known names.
 
     Args:
         name: The unknown name.

@@ -1,4 +1,4 @@
-"""Findings about a description: where, what is wrong, what to do; an error at once, warnings together at the end."""
+"""Findings about a description: place, problem and remedy; errors are raised at once, warnings at the end."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 class Report:
-    """Words and collects what is found wrong with one description.
+    """Words and collects the findings about one description.
 
     Args:
-        source: What the description is called in messages: the file's path, or that it was a string.
+        source: Name of the description in messages: the path of its file, or "URDF string".
 
     Attributes:
         source: As given.
@@ -43,11 +43,11 @@ class Report:
         return DescriptionError(self._message(where, problem, remedy))
 
     def warn(self, where: etree._Element | None, problem: str, remedy: str) -> None:
-        """Notes what is physically odd but computable; arguments as for ``error``."""
+        """Note a physically implausible value that can be computed; arguments as for ``error``."""
         self.warnings.append(self._message(where, problem, remedy))
 
     def close(self, *, strict: bool) -> None:
-        """Issues the warnings, as of the place where this package was called.
+        """Issue the warnings with the place of the call into this package.
 
         Args:
             strict: Whether to raise them as one error instead.

@@ -1,7 +1,7 @@
 """From a URDF to a ``RobotModel``.
 
-The steps: ``document`` reads and checks the XML; yourdfpy turns its links and joints into objects (shapes, meshes and
-materials are kept away from it); ``tree`` lays out the kinematic tree; ``mimic`` and ``figures`` read the rest.
+The steps: ``document`` reads and checks the XML; yourdfpy turns its links and joints into objects, without shapes,
+meshes and materials; ``tree`` builds the kinematic tree; ``mimic`` and ``joint_and_link_elements`` read the rest.
 """
 
 from __future__ import annotations
