@@ -32,9 +32,8 @@ TESTED_BY = {
     "commands/gain_search.py": "commands/test_tune.py",
     # Parts of nodes, which are tested from outside, as processes over DDS.
     "nodes/controller/goal.py": "nodes/controller/test_action.py",
-    "nodes/controller/references.py": "nodes/controller/test_node.py",
-    "nodes/controller/sensing.py": "nodes/controller/test_node.py",
-    "nodes/controller/state.py": "nodes/controller/test_node.py",
+    "nodes/controller/state_output.py": "nodes/controller/test_node.py",
+    "nodes/controller/wrench_sensor.py": "nodes/controller/test_node.py",
     "commands/simulation_setup.py": "commands/test_simulate.py",
     "nodes/common/poses.py": "nodes/controller/test_tip_motions.py",
     "commands/processes.py": "commands/test_demo.py",

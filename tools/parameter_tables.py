@@ -68,7 +68,7 @@ def _node_rows(name: str) -> Iterable[tuple[str, ...]]:
 
 def _declared_by_node(name: str) -> list[Any]:
     from robodyn_ros.nodes import dynamics, state_publisher
-    from robodyn_ros.nodes.controller import action, goal, node, references, tip_motions
+    from robodyn_ros.nodes.controller import action, goal, joint_trajectories, node, tip_motions
     from robodyn_ros.nodes.hardware import parameters
 
     if name == "trajectories":
@@ -76,7 +76,8 @@ def _declared_by_node(name: str) -> list[Any]:
         by_joint = (parameter for parameter in goal.constraint_parameters(robot.model)
                     if robot.joint_names[1] not in parameter.name)
         return [_of_any_joint(parameter, robot.joint_names[0])
-                for parameter in (*references.PARAMETERS, action.MONITOR_RATE, *tip_motions.PARAMETERS, *by_joint)]
+                for parameter in (*joint_trajectories.PARAMETERS, action.MONITOR_RATE, *tip_motions.PARAMETERS,
+                                  *by_joint)]
     tables = {"hardware": parameters.PARAMETERS, "controller": node.PARAMETERS, "dynamics": dynamics.PARAMETERS,
               "state_publisher": state_publisher.PARAMETERS}
     return list(tables[name])

@@ -34,8 +34,8 @@ from robodyn_ros.nodes.controller.goal import (
     goal_tolerances,
     refusal,
 )
-from robodyn_ros.nodes.controller.references import REJECTED, References
-from robodyn_ros.nodes.controller.state import state_point
+from robodyn_ros.nodes.controller.joint_trajectories import REJECTED, JointTrajectories
+from robodyn_ros.nodes.controller.state_output import state_point
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
 
@@ -110,9 +110,9 @@ class TrajectoryActionServer:
         references: What trajectories are handed to.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, references: References) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, references: JointTrajectories) -> None:
         node.parameters.declare([MONITOR_RATE, *constraint_parameters(robot.model)])
-        self._node, self._joints, self._references = node, joints, references
+        self._node, self._joints, self._trajectories = node, joints, references
         self._period = NANOSECONDS_PER_SECOND / node.parameters[MONITOR_RATE.name]
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
@@ -160,7 +160,7 @@ class TrajectoryActionServer:
         executor = self._node.executor
         assert executor is not None  # it runs this
         goal = ActiveGoal(handle, tolerances, names, executor, self._period)
-        self._references.follow(message.trajectory, goal)
+        self._trajectories.follow(message.trajectory, goal)
         return goal
 
     def _end(self, handle: ServerGoalHandle[Any, Any, Any], outcome: Outcome) -> None:
@@ -178,7 +178,7 @@ class TrajectoryActionServer:
         goal = self._goals.get(bytes(handle.goal_id.uuid))
         try:
             if goal is not None:
-                self._references.cancel(goal)
+                self._trajectories.cancel(goal)
         except RobodynError as error:
             self._node.diagnostics.problem("failed cancellations", f"cannot cancel a goal: {error}")
             return CancelResponse.REJECT

@@ -26,13 +26,13 @@ from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, rob
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
-from robodyn_ros.nodes.controller.output import PARAMETERS as OUTPUT_PARAMETERS
-from robodyn_ros.nodes.controller.output import VOLTAGE, VoltageOutput
+from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.plugins import ControllerPlugins
-from robodyn_ros.nodes.controller.references import References
-from robodyn_ros.nodes.controller.sensing import WrenchSensor
-from robodyn_ros.nodes.controller.state import ControllerStatePublisher
+from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
 from robodyn_ros.nodes.controller.tip_motions import TipMotions
+from robodyn_ros.nodes.controller.voltage_output import PARAMETERS as OUTPUT_PARAMETERS
+from robodyn_ros.nodes.controller.voltage_output import VOLTAGE, VoltageOutput
+from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
 from robodyn_ros.robot import Robot
 
 PARAMETERS = (
@@ -98,10 +98,10 @@ class ControllerNode(RobodynNode):
                                                 None if self._voltages is None else self._voltages.voltage)
         self._path = self.add_control_path(ControlPath(
             self, JointState, "joint_states", self._run, serialized=True))
-        self._references = References(self, self._robot, self._joints, self._loop, self._path)
-        self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._references.stop)
+        self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
+        self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
-        self._action = TrajectoryActionServer(self, self._robot, self._joints, self._references)
+        self._action = TrajectoryActionServer(self, self._robot, self._joints, self._trajectories)
         for sentence in self._plugins.unclaimed():
             self.get_logger().warning(sentence)
         self.parameters.on_change(self._on_change)
@@ -123,7 +123,7 @@ class ControllerNode(RobodynNode):
                 silent = True
                 text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
                 self.diagnostics.raise_condition("silence", text)
-                self._references.abort(text)
+                self._trajectories.abort(text)
 
     def _on_joint_state(self, data: bytes) -> None:
         """Answer a serialized joint state."""
@@ -147,8 +147,8 @@ class ControllerNode(RobodynNode):
         if tick.saturated:
             self._saturated += 1
         self._states.publish(stamp, self._loop.active, tick)
-        if self._references.goal is not None:
-            self._references.watch(stamp, tick)
+        if self._trajectories.goal is not None:
+            self._trajectories.watch(stamp, tick)
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)
@@ -156,7 +156,7 @@ class ControllerNode(RobodynNode):
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
         self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {describe(error)}", error=True)
         self._log_traceback(error)
-        self._references.interrupt(f"controller '{name}' {outcome}")
+        self._trajectories.interrupt(f"controller '{name}' {outcome}")
         if name != successor and self.executor is not None:
             self.executor.create_task(self._reflect_active)
 
@@ -164,7 +164,7 @@ class ControllerNode(RobodynNode):
         lost = ", the trajectory under way is dropped" if self._loop.moving() else ""
         self.get_logger().warning(f"new start from the current state{lost}: {reason}")
         self.diagnostics.count("new starts")
-        self._references.interrupt(f"new start from the current state: {reason}")
+        self._trajectories.interrupt(f"new start from the current state: {reason}")
 
     # On the executor's thread.
 
@@ -196,7 +196,7 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.clear_condition("dropped", f"'{name}' replaces the controller that was dropped")
                 self._loop.swap(successor)
                 if not self._loop.moving():
-                    self._references.interrupt(f"controller '{name}' was put in force and holds the current state")
+                    self._trajectories.interrupt(f"controller '{name}' was put in force and holds the current state")
 
         self._path.call(put_in_force)
         self._plugins.store(gains)

@@ -1,24 +1,28 @@
-"""What the controller is to follow, as messages and goals ask for it, handed to the control loop."""
+"""Joint trajectories from messages and goals: read, planned, handed to the control loop, and watched to their end."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
+from trajectory_msgs.msg import JointTrajectoryPoint
 
-from robodyn_ros.control.control_loop import ControlLoop, Tick
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
-from robodyn_ros.control.trajectories.trajectory_limits import excessive_speeds
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.control.control_loop import Beginning, ControlLoop, Tick
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import Outcome, Result
-from robodyn_ros.nodes.controller.trajectory import plan
 from robodyn_ros.robot import Robot
+from robodyn_ros.timing import to_seconds
 
 REJECTED = "rejected trajectories"
+TOPIC = "joint_trajectory"
 
 PARAMETERS = (
     Parameter("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where "
@@ -26,8 +30,8 @@ PARAMETERS = (
 )
 
 
-class Goal(Protocol):
-    """What somebody wants to hear about: a trajectory that was sent as a goal. For the control path's thread."""
+class WatchedGoal(Protocol):
+    """A trajectory that was sent as a goal, and whose sender is told how it ends; for the control path's thread."""
 
     def begin(self, trajectory: JointTrajectory) -> None:
         """Take the trajectory as it is in force."""
@@ -39,7 +43,7 @@ class Goal(Protocol):
         """Say how the goal ended."""
 
 
-class References:
+class JointTrajectories:
     """Takes trajectories, from ~/joint_trajectory and from goals; the newest one replaces what was under way.
 
     Args:
@@ -56,13 +60,13 @@ class References:
     def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, loop: ControlLoop,
                  path: ControlPath) -> None:
         node.parameters.declare(PARAMETERS)
-        self.goal: Goal | None = None
+        self.goal: WatchedGoal | None = None
         self._node, self._robot, self._joints, self._loop, self._path = node, robot, joints, loop, path
         node.create_subscription(JointTrajectoryMessage, "~/joint_trajectory", self._on_trajectory, 10)
 
     # On the executor's thread.
 
-    def follow(self, message: JointTrajectoryMessage, goal: Goal | None = None) -> None:
+    def follow(self, message: JointTrajectoryMessage, goal: WatchedGoal | None = None) -> None:
         """Follow a trajectory.
 
         Args:
@@ -91,7 +95,7 @@ class References:
         self._node.get_logger().info(
             f"following a trajectory: {len(message.points)} points, {trajectory.end_time - begin.start_time:.6g} s")
 
-    def cancel(self, goal: Goal) -> None:
+    def cancel(self, goal: WatchedGoal) -> None:
         """End a goal at the wish of its sender and hold the current state; nothing if it has ended already."""
         def end() -> None:
             if self.goal is goal:
@@ -149,3 +153,62 @@ class References:
         if outcome.canceled or outcome.code != Result.SUCCESSFUL:
             self._loop.stop()
         goal.finish(outcome)
+
+
+def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: Beginning) -> JointTrajectory:
+    """The motion that a trajectory message asks for.
+
+    Args:
+        message: The message.
+        joints: The robot's joints.
+        model: The robot.
+        begin: Where and when it begins.
+
+    Raises:
+        InputError: As in `read_points`; or the motion passes a limit, or lies in the past.
+    """
+    points = read_points(message, joints, begin.reference.q)
+    trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
+    check_positions(model, points, trajectory, begin.reference)
+    return trajectory
+
+
+def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array) -> Points:
+    """The points of a trajectory message.
+
+    Args:
+        message: The message: positions by name, in any order; velocities and accelerations may be left empty.
+        joints: The robot's joints.
+        held: Where joints that are not named stay, shape (n,) [rad or m].
+
+    Raises:
+        InputError: Names, lengths, values or times do not fit; the message says which, where.
+    """
+    if not message.joint_names:
+        raise MessageError("missing joint", f"{TOPIC}: expected joint_names, received none")
+    named = joints.columns(message.joint_names, TOPIC)
+    rest = np.zeros(len(joints))
+    free = np.zeros(len(joints))
+    free[named] = np.nan
+
+    def read(index: int, point: JointTrajectoryPoint, field: str, absent: Array | None, unnamed: Array) -> Array:
+        values = getattr(point, field)
+        if not values and absent is not None:
+            return absent
+        return joints.read(message.joint_names, values, f"{TOPIC}: {field} of point {index}", fill=unnamed)
+
+    points = list(enumerate(message.points))
+    for index, point in points:
+        if point.effort:
+            raise InputError(f"{TOPIC}: effort of point {index}: expected none, as controllers follow motion only; "
+                             f"received {len(point.effort)} values")
+    return Points.checked(
+        [_seconds(point) for _, point in points],
+        [read(index, point, "positions", None, held) for index, point in points],
+        [read(index, point, "velocities", free, rest) for index, point in points],
+        [read(index, point, "accelerations", free, rest) for index, point in points],
+    )
+
+
+def _seconds(point: JointTrajectoryPoint) -> float:
+    return to_seconds(read_stamp(point.time_from_start))

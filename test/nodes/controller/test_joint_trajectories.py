@@ -9,7 +9,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.control_loop import Beginning
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.controller.trajectory import plan, read_points
+from robodyn_ros.nodes.controller.joint_trajectories import plan, read_points
 from robodyn_ros.resources import robot_file
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
