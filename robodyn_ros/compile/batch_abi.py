@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import InputError
 
-Arrays = dict[str, NDArray[np.float64]]
-
 ROW_WORDS = 5
 """Words that describe the rows of an array to code for blocks of samples: the address of the first row; the distance of
 rows [bytes]; the address of a table with the distance of each element from its row's first [bytes], or 0 if elements

@@ -1,4 +1,4 @@
-"""The statements of a procedure, and the checks of a program made of them.
+"""The statements of a procedure; the checks and the interpreter of a program made of them.
 
 A program works on named variables: float64 arrays of fixed shapes. Its statements run one after the other.
 """
@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import CompileError
+
+Arrays = dict[str, NDArray[np.float64]]
 
 RESERVED = ("threads",)
 """Names of `Procedure.batch`'s own arguments."""
@@ -283,6 +286,52 @@ def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
         yield statement
         if isinstance(statement, Repeat | RepeatWhile):
             yield from walk(statement.statements)
+
+
+def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Arrays:
+    """Run a program once, statement by statement, in plain NumPy: the reference for compiled programs.
+
+    Args:
+        program: The program.
+        counts: Rounds of the loops whose count has a name.
+        arrays: Inputs and sequences, of their shapes.
+
+    Returns:
+        Outputs and records.
+    """
+    variables = {name: np.zeros(shape) for name, shape in program.variables.items()}  # arrays are replaced, not changed
+    variables |= {name: np.array(arrays[name]) for name in program.inputs}
+    records: dict[str, list[NDArray[np.float64]]] = {name: [] for name in program.records}
+
+    def rounds_of(count: int | str) -> int:
+        return counts[count] if isinstance(count, str) else count
+
+    def run(statements: Iterable[Statement], round_: int) -> None:
+        for statement in statements:
+            if isinstance(statement, Compute):
+                returned = statement.function(*(variables[name].copy() for name in statement.inputs))
+                results = [np.array(array, dtype=float) for array in statement.results(returned)]
+                variables.update(zip(statement.output_names, results, strict=True))
+            elif isinstance(statement, Repeat):
+                for inner_round in range(rounds_of(statement.count)):
+                    run(statement.statements, inner_round)
+            elif isinstance(statement, RepeatWhile):
+                rounds, most = 0, max(1, rounds_of(statement.most))
+                while rounds < statement.at_least or (variables[statement.flag] > 0.0 and rounds < most):
+                    run(statement.statements, 0)
+                    rounds += 1
+            elif isinstance(statement, Read):
+                variables[statement.variable] = np.array(arrays[statement.sequence][round_])
+            elif (round_ + 1) % statement.every == 0:
+                records[statement.record].append(variables[statement.variable])
+
+    with np.errstate(all="ignore"):
+        run(program.statements, 0)
+    recorded = {
+        name: np.array(records[name], dtype=float).reshape(len(records[name]), *program.variables[rows.variable])
+        for name, rows in program.records.items()
+    }
+    return {name: variables[name] for name in program.outputs} | recorded
 
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:
