@@ -81,3 +81,22 @@ def _inertial(rng: np.random.Generator) -> str:
 
 def _text(values: NDArray[np.float64]) -> str:
     return " ".join(repr(float(value)) for value in values)
+
+
+def random_chain(count, seed=0):
+    """URDF of a chain of random links; every seventh joint is prismatic."""
+    rng = np.random.default_rng(seed)
+    parts = ["<link name='l0'/>"]
+    for number in range(1, count + 1):
+        x, y, z, cx, cy, cz = rng.uniform(-0.15, 0.15, 6)
+        roll, pitch, yaw = rng.uniform(-1.5, 1.5, 3)
+        axis = np.eye(3, dtype=int)[rng.integers(3)]
+        kind = "prismatic" if number % 7 == 0 else "revolute"
+        parts.append(
+            f"<link name='l{number}'><inertial><origin xyz='{cx} {cy} {cz}'/><mass value='{rng.uniform(0.5, 2)}'/>"
+            "<inertia ixx='0.02' iyy='0.025' izz='0.03' ixy='0.001' ixz='-0.002' iyz='0.003'/></inertial></link>"
+            f"<joint name='j{number}' type='{kind}'><parent link='l{number - 1}'/><child link='l{number}'/>"
+            f"<origin xyz='{x} {y} {z}' rpy='{roll} {pitch} {yaw}'/><axis xyz='{axis[0]} {axis[1]} {axis[2]}'/>"
+            "<limit lower='-3' upper='3' effort='200' velocity='10'/></joint>"
+        )
+    return f"<robot name='chain'>{''.join(parts)}</robot>"

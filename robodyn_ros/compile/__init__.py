@@ -2,6 +2,7 @@
 
 from robodyn_ros.compile.derivatives import derivative, derivative_at
 from robodyn_ros.compile.kernel import Kernel, compile_function
+from robodyn_ros.compile.many_right_sides import ManyRightSides
 from robodyn_ros.compile.operations import (
     arctan2,
     clip,
@@ -23,6 +24,7 @@ from robodyn_ros.compile.tape import Tape, trace
 __all__ = [
     "Compute",
     "Kernel",
+    "ManyRightSides",
     "Procedure",
     "Products",
     "Read",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from robodyn_ros.compile import derivative_at
+from robodyn_ros.compile import ManyRightSides, derivative_at
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.coriolis import JointMotion, common_frame, coriolis_of, joint_motions
 from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass
@@ -92,8 +92,8 @@ def forward_dynamics_derivatives(
 
 
 LONGEST_SOLUTION = 100_000
-"""Operations above which the solution for forward dynamics' derivatives is left to LAPACK: compiled, a chain of 40
-joints would take four times as many and half a minute to compile, and run no faster."""
+"""Operations above which the solution for forward dynamics' derivatives is left to loops: written out, a chain of 40
+joints would take four times as many and half a minute to compile."""
 
 
 def solution_is_short(model: RobotModel) -> bool:
@@ -106,18 +106,20 @@ def solution_is_short(model: RobotModel) -> bool:
     return 3 * model.n * 4 * entries < LONGEST_SOLUTION
 
 
-def forward_dynamics_derivatives_by_lapack(efforts: Array) -> Array:
+def forward_dynamics_derivatives_in_loops(solver: ManyRightSides, efforts: Array) -> Array:
     """As ``forward_dynamics_derivatives``, on floats and for any number of samples.
 
     Args:
+        solver: For the robot's mass matrix.
         efforts: dtau/dq, dtau/dv and dtau/da, stacked, shape (..., 3, n, n).
 
     Returns:
         Shape (..., 3, n, n).
     """
-    by_position, by_velocity, mass_matrix = np.moveaxis(efforts, -3, 0)
-    inverse = np.linalg.inv(mass_matrix)
-    return np.stack([-inverse @ by_position, -inverse @ by_velocity, inverse], axis=-3)
+    right: Array = np.negative(efforts, order="C")
+    right[..., 2, :, :] = np.eye(efforts.shape[-1])
+    solver.solve(efforts[..., 2, :, :], right.reshape(-1, *efforts.shape[-3:]))
+    return right
 
 
 def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: str | None = None) -> Array:

@@ -14,7 +14,7 @@ from robodyn_ros.compile.batch_abi import shape_error
 from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
-from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_by_lapack, solution_is_short
+from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_in_loops, solution_is_short
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.public_conventions import applied_wrenches, chosen_rows, exerted_wrenches, other_part_first
@@ -27,12 +27,13 @@ from robodyn_ros.dynamics.robot_function import (
 )
 
 
-def _forward_dynamics_derivatives_by_lapack(
+def _forward_dynamics_derivatives_in_loops(
     dynamics: Dynamics, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> Array:
     a = dynamics.forward_dynamics(q, v, tau, wrench_tip, wrenches)
-    return forward_dynamics_derivatives_by_lapack(dynamics.inverse_dynamics_derivatives(q, v, a, wrench_tip, wrenches))
+    efforts = dynamics.inverse_dynamics_derivatives(q, v, a, wrench_tip, wrenches)
+    return forward_dynamics_derivatives_in_loops(dynamics._kernels.mass_solver, efforts)
 
 
 class Dynamics:
@@ -322,7 +323,7 @@ class Dynamics:
         applied = applied_wrenches(self.model, wrench_tip, wrenches)
         return self._formulas.inverse_dynamics_derivatives(self.model, q, v, a, applied)
 
-    @robot_function_in_steps(lambda model: not solution_is_short(model), _forward_dynamics_derivatives_by_lapack)
+    @robot_function_in_steps(lambda model: not solution_is_short(model), _forward_dynamics_derivatives_in_loops)
     def forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
         wrenches: Mapping[str, ArrayLike] | None = None,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
-from robodyn_ros.compile import Kernel, compile_function
+from robodyn_ros.compile import Kernel, ManyRightSides, compile_function
 from robodyn_ros.compile.python_entry import documentation
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import matrix_factors
@@ -183,6 +183,11 @@ class Kernels:
                 if kernel is None:
                     kernel = self._made[variant] = self._new(variant)
         return kernel
+
+    @cached_property
+    def mass_solver(self) -> ManyRightSides:
+        """Solves systems with the robot's mass matrix."""
+        return ManyRightSides(matrix_factors.mass_matrix_pattern(self.model))
 
     def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
         function: RobotFunction = variant.function

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
-from random_robots import urdf_robots
+from random_robots import random_chain, urdf_robots
 
+from robodyn_ros import Robot
 from robodyn_ros.compile import derivative, trace
 from robodyn_ros.dynamics import derivatives
 from robodyn_ros.dynamics.coriolis import coriolis_matrix
@@ -72,7 +73,7 @@ def test_forward_dynamics_of_random_trees_against_pinocchio_and_tape(urdf, seed)
     check_forward(PinReference(urdf), seed)
 
 
-def test_large_robots_leave_the_solution_to_lapack(monkeypatch):
+def test_large_robots_leave_the_solution_to_loops(monkeypatch):
     robot = PinReference("arm6").robot
     arrays = np.random.default_rng(5).normal(size=(3, 2, 6))
     wrenches = np.random.default_rng(5).normal(size=(2, 6))
@@ -87,6 +88,23 @@ def test_large_robots_leave_the_solution_to_lapack(monkeypatch):
     assert relative_error(dyn.forward_dynamics_derivatives(*arrays[:, 0], wrenches[0]), expected[0]) < 1e-9
     made = {variant.function.name for variant in dyn._kernels._made}
     assert made == {"forward_dynamics", "inverse_dynamics_derivatives"}
+
+
+def test_forward_dynamics_of_hundred_joints():
+    """Against LAPACK's solution for the derivatives of inverse dynamics."""
+    model = Robot.from_urdf(random_chain(100)).model
+    states = np.stack([random_state(model, seed) for seed in (1, 2)], axis=1)
+    dyn = Dynamics(model)
+    found = dyn.batch.forward_dynamics_derivatives(*states)
+    a = dyn.batch.forward_dynamics(*states)
+    efforts = dyn.batch.inverse_dynamics_derivatives(states[0], states[1], a)
+    right = np.concatenate([-efforts[:, 0], -efforts[:, 1], [np.eye(100)] * 2], axis=-1)
+    expected = np.linalg.solve(efforts[:, 2], right)
+    expected = np.stack(np.split(expected, 3, axis=-1), axis=1)
+    single = dyn.forward_dynamics_derivatives(*states[:, 0])
+    for place in range(3):
+        assert relative_error(found[:, place], expected[:, place]) < 1e-9
+        assert relative_error(single[place], expected[0, place]) < 1e-9
 
 
 def differences(function, x, step=1e-6):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
-from random_robots import urdf_robots
+from random_robots import random_chain, urdf_robots
 
 from robodyn_ros import Robot
 from robodyn_ros.compile import trace
@@ -13,25 +13,6 @@ from robodyn_ros.dynamics.matrix_factors import LARGE_ROBOTS
 from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
 from robodyn_ros.textbook.newton_euler import inverse_dynamics as efforts
-
-
-def limb(count, seed=0):
-    """URDF of a chain of random links."""
-    rng = np.random.default_rng(seed)
-    parts = ["<link name='l0'/>"]
-    for number in range(1, count + 1):
-        x, y, z, cx, cy, cz = rng.uniform(-0.15, 0.15, 6)
-        roll, pitch, yaw = rng.uniform(-1.5, 1.5, 3)
-        axis = np.eye(3, dtype=int)[rng.integers(3)]
-        kind = "prismatic" if number % 7 == 0 else "revolute"
-        parts.append(
-            f"<link name='l{number}'><inertial><origin xyz='{cx} {cy} {cz}'/><mass value='{rng.uniform(0.5, 2)}'/>"
-            "<inertia ixx='0.02' iyy='0.025' izz='0.03' ixy='0.001' ixz='-0.002' iyz='0.003'/></inertial></link>"
-            f"<joint name='j{number}' type='{kind}'><parent link='l{number - 1}'/><child link='l{number}'/>"
-            f"<origin xyz='{x} {y} {z}' rpy='{roll} {pitch} {yaw}'/><axis xyz='{axis[0]} {axis[1]} {axis[2]}'/>"
-            "<limit lower='-3' upper='3' effort='200' velocity='10'/></joint>"
-        )
-    return f"<robot name='limb'>{''.join(parts)}</robot>"
 
 
 def check(model, seed):
@@ -62,7 +43,7 @@ def test_random_trees(urdf, seed):
 
 @pytest.mark.parametrize("name", LARGE_ROBOTS)
 def test_hundred_joints_against_pinocchio_and_the_textbook(name):
-    reference = PinReference(limb(100))
+    reference = PinReference(random_chain(100))
     model = reference.robot
     q, v, a = random_state(model, 2)
     result = getattr(Robot(model).dynamics(), name)(*(q, v, a)[: len(FUNCTIONS[name].arrays)])
@@ -89,7 +70,7 @@ def test_hundred_joints_against_pinocchio_and_the_textbook(name):
 
 
 def test_compiled_and_in_batches():
-    model = Robot.from_urdf(limb(24)).model
+    model = Robot.from_urdf(random_chain(24)).model
     states = np.stack([random_state(model, seed) for seed in range(11)], axis=1)
     for name, factors in LARGE_ROBOTS.items():
         function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
@@ -105,7 +86,7 @@ def test_compiled_and_in_batches():
 
 def test_large_robots_take_fewer_operations_and_small_ones_keep_their_form():
     for count, large in ((7, False), (24, True)):
-        model = Robot.from_urdf(limb(count)).model
+        model = Robot.from_urdf(random_chain(count)).model
         assert matrix_factors.is_large(model) is large
     for name, factors in LARGE_ROBOTS.items():
         function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
@@ -118,7 +99,7 @@ def test_large_robots_take_fewer_operations_and_small_ones_keep_their_form():
 
 
 def test_joints_that_share_a_degree_of_freedom_are_not_taken():
-    urdf = limb(24).replace("<limit", "<mimic joint='j1' multiplier='0.5'/><limit").replace(
+    urdf = random_chain(24).replace("<limit", "<mimic joint='j1' multiplier='0.5'/><limit").replace(
         "<mimic joint='j1' multiplier='0.5'/>", "", 20
     )
     model = Robot.from_urdf(urdf).model
