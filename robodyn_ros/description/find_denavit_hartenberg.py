@@ -51,7 +51,7 @@ def find_denavit_hartenberg(model: RobotModel, tip_link: str | None = None, para
     poses: list[Array] = []
     for joint in joints:
         poses.append(poses[-1] @ joint.pose_parent_link if poses else joint.pose_parent_link)
-    axes = [_Line(pose[:3, 3], pose[:3, :3] @ joint.axis) for joint, pose in zip(joints, poses, strict=True)]
+    axes = [_Axis(pose[:3, 3], pose[:3, :3] @ joint.axis) for joint, pose in zip(joints, poses, strict=True)]
     dh_poses = _set_frames(axes, parallel)
     size = max(1.0, max(float(np.max(np.abs(pose[:3, 3]))) for pose in dh_poses))
     frames = {-1: np.eye(4)} | {
@@ -115,18 +115,18 @@ def _path(model: RobotModel, tip: Frame) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
+class _Axis:
     """A joint axis at joint position 0, in base axes: a point on it and its direction, each of shape (3,)."""
 
     point: Array
     z: Array
 
     def foot(self, point: Array) -> Array:
-        """The point of the line that is nearest to another."""
+        """The point of the axis nearest to a given point, shape (3,)."""
         return self.point + self.z * (self.z @ (point - self.point))
 
 
-def _set_frames(axes: Sequence[_Line], parallel: float) -> list[Array]:
+def _set_frames(axes: Sequence[_Axis], parallel: float) -> list[Array]:
     """Steps 3 to 7: the pose of every row's frame at joint position 0, in the base frame."""
     poses = []
     x_before = _perpendicular(axes[0].z)
@@ -138,7 +138,7 @@ def _set_frames(axes: Sequence[_Line], parallel: float) -> list[Array]:
     return poses
 
 
-def _common_perpendicular(axis: _Line, after: _Line, foot: Array, x: Array, parallel: float) -> tuple[Array, Array]:
+def _common_perpendicular(axis: _Axis, after: _Axis, foot: Array, x: Array, parallel: float) -> tuple[Array, Array]:
     """Step 4: where the common perpendicular with the axis after leaves an axis, and its direction.
 
     Args:

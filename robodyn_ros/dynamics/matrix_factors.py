@@ -35,7 +35,7 @@ def is_large(model: RobotModel) -> bool:
 
 
 class _Tree(NamedTuple):
-    """Which joint carries which.
+    """The order of the joints along the tree, by degree of freedom.
 
     Attributes:
         dofs: Degree of freedom of each joint.
@@ -46,7 +46,7 @@ class _Tree(NamedTuple):
     carries: np.ndarray
 
     @classmethod
-    def of(cls, model: RobotModel) -> _Tree:
+    def from_model(cls, model: RobotModel) -> _Tree:
         dofs = [joint.dof for joint in model.joints]
         carries = np.zeros((model.n, model.n), dtype=bool)
         for index, dof in enumerate(dofs):
@@ -74,18 +74,18 @@ def mass_matrix_pattern(model: RobotModel) -> NDArray[np.bool_]:
 
 def mass_matrix(model: RobotModel, q: Array) -> Products:
     """M(q): S_i^T G_j S_j where joint i carries j."""
-    tree, motions = _Tree.of(model), joint_motions(model, q, np.zeros(model.n))
+    tree, motions = _Tree.from_model(model), joint_motions(model, q, np.zeros(model.n))
     return Products([_mass_terms(tree, motions)])
 
 
 def coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Products:
     """C(q, v), as ``coriolis.coriolis_matrix``."""
-    return Products([_coriolis_terms(_Tree.of(model), joint_motions(model, q, v), 1.0)])
+    return Products([_coriolis_terms(_Tree.from_model(model), joint_motions(model, q, v), 1.0)])
 
 
 def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array) -> Products:
     """dtau/dq, dtau/dv and dtau/da, as ``derivatives.inverse_dynamics_derivatives``."""
-    tree, motions = _Tree.of(model), joint_motions(model, q, v)
+    tree, motions = _Tree.from_model(model), joint_motions(model, q, v)
     columns = position_columns(model, motions, base_acceleration_of(model, q), v, a)
     axes = tree.side_by_side(motion.axis for motion in motions)
     turned = tree.side_by_side(column.turned for column in columns)
@@ -99,7 +99,7 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
 
 def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Products:
     """Y(q, v, a): S_i^T times each link's wrench by its ten parameters, all in one frame at rest."""
-    tree, poses = _Tree.of(model), common_frame(model, q).poses
+    tree, poses = _Tree.from_model(model), common_frame(model, q).poses
     base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
     motions = link_motions(model, joint_poses(model, q), v, a, base_acceleration)
     axes = tree.side_by_side(

@@ -39,7 +39,7 @@ def excursion(robot: Robot) -> JointTrajectory:
     needed = PEAK_SPEED * (distances / (_SHARE * np.where(limits > 0.0, limits, np.inf))).max(axis=1)
     rest = np.zeros(robot.n)
     times = np.cumsum(np.maximum(_SHORTEST, needed))
-    return JointTrajectory(JointReference(start, rest, rest), 0.0, Points.checked(times, goals))
+    return JointTrajectory(JointReference(start, rest, rest), 0.0, Points.from_arrays(times, goals))
 
 
 def offset_start(robot: Robot, q: Array) -> Array:

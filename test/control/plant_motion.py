@@ -84,7 +84,7 @@ def there_and_back(robot, duration=2.0, share=1.0):
     q, reach = middle(robot)
     rest = np.zeros(robot.n)
     away = q - share * reach * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
-    points = Points.checked([0.5 * duration, duration], [away, q], [rest, rest], [rest, rest])
+    points = Points.from_arrays([0.5 * duration, duration], [away, q], [rest, rest], [rest, rest])
     return JointTrajectory(JointReference(q, rest, rest), 0.0, points)
 
 

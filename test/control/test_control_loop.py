@@ -59,7 +59,7 @@ class Rig:
 
     def follow(self, times, positions, stamp=None, ticks_between=0):
         begin = self.loop.beginning(stamp)
-        points = Points.checked(times, np.repeat(np.array(positions)[:, None], N, axis=1))
+        points = Points.from_arrays(times, np.repeat(np.array(positions)[:, None], N, axis=1))
         trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
         for _ in range(ticks_between):
             self.tick()

@@ -123,7 +123,7 @@ def there_and_back(law, name, hurry, turn):
     source, rest = SOURCES[controller.follows](robot, q), np.zeros(robot.n)
     if controller.follows is JointReference:
         away = q + turn * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
-        points = Points.checked([hurry, 2 * hurry], [np.clip(away, robot.model.position_lower,
+        points = Points.from_arrays([hurry, 2 * hurry], [np.clip(away, robot.model.position_lower,
                                                              robot.model.position_upper), q], [rest, rest])
         source.follow(JointTrajectory(source.peek(0.0), 0.0, points))
         return source

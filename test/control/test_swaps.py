@@ -43,7 +43,7 @@ def move(loop, robot, rng):
     if follows is JointReference:
         begin = loop.beginning(None)
         goal = np.array(BENT[robot.name]) + rng.uniform(-0.2, 0.2, robot.n)
-        loop.follow(JointTrajectory(begin.reference, begin.start_time, Points.checked([0.5], [goal])), True)
+        loop.follow(JointTrajectory(begin.reference, begin.start_time, Points.from_arrays([0.5], [goal])), True)
     else:
         begin = loop.beginning(None, TipReference)
         home = SOURCES[TipReference](robot, np.array(BENT[robot.name])).sample(0.0)

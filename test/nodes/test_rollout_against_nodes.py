@@ -63,7 +63,7 @@ def stamp(state):
 
 def rollout(robot, law, start, begin, ticks):
     """The motion that the nodes are sent, [s] and ticks since their first joint state."""
-    points = Points.checked(TIMES, [start + turn for turn in TURNS])
+    points = Points.from_arrays(TIMES, [start + turn for turn in TURNS])
     motion = JointTrajectory(JointReference(start, np.zeros(robot.n), np.zeros(robot.n)), begin, points, begin)
     loop = ClosedLoop(make_controller(law, robot))
     return loop.run(loop.scenario([motion], to_seconds(ticks * PERIOD), q=start))

@@ -35,7 +35,7 @@ def motion(robot, end=0.6, amplitude=0.3, start_time=0.1):
     """There and back, out of step with each other."""
     q, rest = default_position(robot), np.zeros(robot.n)
     swing = amplitude * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
-    points = Points.checked([0.4 * end, 0.7 * end, end], [q + swing, q - 0.5 * swing, q])
+    points = Points.from_arrays([0.4 * end, 0.7 * end, end], [q + swing, q - 0.5 * swing, q])
     return JointTrajectory(JointReference(q, rest, rest), start_time, points)
 
 

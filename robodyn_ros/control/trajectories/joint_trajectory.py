@@ -46,8 +46,10 @@ class Points:
     a: Array
 
     @classmethod
-    def checked(cls, times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Points:
-        """Check the given arrays and make points of them.
+    def from_arrays(
+        cls, times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+    ) -> Points:
+        """Check arrays of times, positions, velocities and accelerations, and return them as points.
 
         Args:
             times: Shape (m,) [s].

@@ -202,7 +202,7 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
         if point.effort:
             raise InputError(f"{TOPIC}: effort of point {index}: expected none, as controllers follow motion only; "
                              f"received {len(point.effort)} values")
-    return Points.checked(
+    return Points.from_arrays(
         [_seconds(point) for _, point in points],
         [read(index, point, "positions", None, held) for index, point in points],
         [read(index, point, "velocities", free, rest) for index, point in points],

@@ -213,7 +213,7 @@ PASSES = {
 def through(name):
     """Slowly through a singular position and back."""
     (middle, reach), rest = np.array(PASSES[name]), np.zeros(6)
-    points = Points.checked(np.array([4.0, 8.0]), np.array([middle + reach, middle - reach]))
+    points = Points.from_arrays(np.array([4.0, 8.0]), np.array([middle + reach, middle - reach]))
     return JointTrajectory(JointReference(middle - reach, rest, rest), 0.0, points)
 
 

@@ -10,7 +10,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, P
 
 NAMES = ("shoulder", "elbow")
 START = JointReference(*np.zeros((3, 2)))
-TRAJECTORY = JointTrajectory(START, 5.0, Points.checked([1.0, 2.0], [[0.5, 0.0], [1.0, -1.0]]))
+TRAJECTORY = JointTrajectory(START, 5.0, Points.from_arrays([1.0, 2.0], [[0.5, 0.0], [1.0, -1.0]]))
 INF = np.inf
 
 

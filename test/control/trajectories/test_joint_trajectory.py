@@ -25,7 +25,7 @@ def random_points(seed, m):
     rng = np.random.default_rng(seed)
     q, v, a = rng.normal(size=(3, m, N))
     v[-1] = 0.0
-    return Points.checked(np.cumsum(rng.uniform(0.1, 2.0, m)), q, v, a)
+    return Points.from_arrays(np.cumsum(rng.uniform(0.1, 2.0, m)), q, v, a)
 
 
 @settings(deadline=None, max_examples=30)
@@ -45,7 +45,7 @@ def test_same_curve_as_scipys_hermite_interpolation(seed, m):
 @given(st.integers(0, 1000), st.integers(1, 6))
 def test_motion_is_twice_continuously_differentiable(seed, m):
     rng = np.random.default_rng(seed)
-    points = Points.checked(np.cumsum(rng.uniform(0.3, 2.0, m)), rng.normal(size=(m, N)))
+    points = Points.from_arrays(np.cumsum(rng.uniform(0.3, 2.0, m)), rng.normal(size=(m, N)))
     trajectory = JointTrajectory(reference(seed), 0.0, points)
     for time in points.times:
         before, after = trajectory.sample(time - 1e-9), trajectory.sample(time + 1e-9)
@@ -81,7 +81,7 @@ def test_time_may_be_asked_for_in_any_order():
 
 def test_motion_between_rests_is_the_minimum_jerk_polynomial():
     """One point at rest: q(s) = 10 s^3 - 15 s^4 + 6 s^5, the well-known solution."""
-    trajectory = JointTrajectory(at_rest(), 0.0, Points.checked([2.0], [np.ones(N)]))
+    trajectory = JointTrajectory(at_rest(), 0.0, Points.from_arrays([2.0], [np.ones(N)]))
     for s in np.linspace(0.0, 0.999, 17):
         np.testing.assert_allclose(trajectory.sample(2.0 * s).q, 10 * s**3 - 15 * s**4 + 6 * s**5, atol=1e-12)
 
@@ -90,14 +90,14 @@ def test_motion_between_rests_is_the_minimum_jerk_polynomial():
 @given(st.lists(st.floats(-2.0, 2.0).map(lambda x: round(x, 3)), min_size=1, max_size=6))
 def test_chosen_velocities_do_not_swing_beyond_the_points(positions):
     q = np.repeat(np.array(positions)[:, None], N, axis=1)
-    points = Points.checked(np.arange(1.0, len(q) + 1), q)
+    points = Points.from_arrays(np.arange(1.0, len(q) + 1), q)
     lowest, highest, _ = JointTrajectory(at_rest(), 0.0, points).extremes()
     assert (highest <= max(q.max(), 0.0) + 1e-12).all()
     assert (lowest >= min(q.min(), 0.0) - 1e-12).all()
 
 
 def test_a_repeated_position_is_a_stop():
-    points = Points.checked([1.0, 2.0, 3.0], [[1.0] * N, [1.0] * N, [3.0] * N])
+    points = Points.from_arrays([1.0, 2.0, 3.0], [[1.0] * N, [1.0] * N, [3.0] * N])
     trajectory = JointTrajectory(at_rest(), 0.0, points)
     for time in np.linspace(1.0, 2.0, 11):
         np.testing.assert_allclose(trajectory.sample(time).q, 1.0, atol=1e-12)
@@ -117,7 +117,7 @@ def test_joined_from_elsewhere_at_another_time():
 
 
 def test_joined_after_points_have_passed():
-    points = Points.checked([1.0, 2.0, 3.0], [[1.0] * N, [2.0] * N, [3.0] * N])
+    points = Points.from_arrays([1.0, 2.0, 3.0], [[1.0] * N, [2.0] * N, [3.0] * N])
     late = JointTrajectory(at_rest(), 0.0, points).joined(at_rest(1.2), 1.5)
     for time, q in ((1.5, 1.2), (2.0, 2.0), (3.0, 3.0)):
         np.testing.assert_allclose(late.sample(time).q, q, atol=1e-12)
@@ -134,7 +134,7 @@ def test_delayed_by_some_time():
 
 
 def test_points_before_the_start_are_left_out():
-    points = Points.checked([1.0, 2.0, 3.0], [[1.0] * N, [2.0] * N, [3.0] * N])
+    points = Points.from_arrays([1.0, 2.0, 3.0], [[1.0] * N, [2.0] * N, [3.0] * N])
     trajectory = JointTrajectory(at_rest(1.4), 11.5, points, origin=10.0)
     np.testing.assert_allclose(trajectory.sample(11.5).q, 1.4)
     np.testing.assert_allclose(trajectory.sample(12.0).q, 2.0)
@@ -145,12 +145,12 @@ def test_points_before_the_start_are_left_out():
 
 def test_first_point_at_time_zero_is_where_the_robot_is_or_refused():
     near, far = START_TOLERANCE / 2, 2 * START_TOLERANCE
-    trajectory = JointTrajectory(at_rest(), 0.0, Points.checked([0.0, 1.0], [[near] * N, [1.0] * N]))
+    trajectory = JointTrajectory(at_rest(), 0.0, Points.from_arrays([0.0, 1.0], [[near] * N, [1.0] * N]))
     np.testing.assert_allclose(trajectory.sample(0.0).q, 0.0, atol=1e-15)
     with pytest.raises(InputError, match="joint 0.*give it a time"):
-        JointTrajectory(at_rest(), 0.0, Points.checked([0.0, 1.0], [[far] * N, [1.0] * N]))
+        JointTrajectory(at_rest(), 0.0, Points.from_arrays([0.0, 1.0], [[far] * N, [1.0] * N]))
     with pytest.raises(InputError, match="give header.stamp 0"):
-        JointTrajectory(at_rest(), 0.0, Points.checked([0.0], [[0.0] * N]))
+        JointTrajectory(at_rest(), 0.0, Points.from_arrays([0.0], [[0.0] * N]))
 
 
 def test_extremes_are_those_of_the_curve():
@@ -181,18 +181,18 @@ ROW = [0.0] * N
 )
 def test_bad_points_are_refused(arguments, words):
     with pytest.raises(InputError, match=words):
-        Points.checked(*arguments)
+        Points.from_arrays(*arguments)
 
 
 def test_number_of_joints_must_fit():
     with pytest.raises(InputError, match="expected 3 joints, received 2"):
-        JointTrajectory(at_rest(), 0.0, Points.checked([1.0], [[0.0, 0.0]]))
+        JointTrajectory(at_rest(), 0.0, Points.from_arrays([1.0], [[0.0, 0.0]]))
 
 
 @pytest.mark.parametrize(("time", "index"), [(10.0, 0), (10.9, 0), (11.0, 1), (12.5, 2), (13.0, 2), (99.0, 2)])
 def test_the_point_ahead_counts_all_points_given(time, index):
     start = JointReference(*np.zeros((3, 1)))
-    points = Points.checked([1.0, 2.0, 3.0], [[1.0], [2.0], [3.0]])
+    points = Points.from_arrays([1.0, 2.0, 3.0], [[1.0], [2.0], [3.0]])
     assert JointTrajectory(start, 10.0, points).point_ahead(time) == index
     late = JointTrajectory(start, 11.5, points, origin=10.0)
     assert late.point_ahead(max(time, 11.5)) == max(index, 1), "a point that had passed counts, too"

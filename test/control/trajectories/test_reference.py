@@ -13,7 +13,7 @@ from robodyn_ros.textbook.quaternions import rotation_from_quaternion
 
 
 def move(source, start_time, duration, to):
-    trajectory = JointTrajectory(source.peek(start_time), start_time, Points.checked([duration], [[to]]))
+    trajectory = JointTrajectory(source.peek(start_time), start_time, Points.from_arrays([duration], [[to]]))
     source.follow(trajectory)
     return trajectory
 

@@ -25,7 +25,7 @@ def slide(times, positions, start=0.1, velocity=0.0, v=None):
     if v is not None:
         rates = np.zeros_like(q)
         rates[:, SLIDER] = v
-    points = Points.checked(times, q, rates)
+    points = Points.from_arrays(times, q, rates)
     trajectory = JointTrajectory(begin, 0.0, points)
     check_positions(MODEL, points, trajectory, begin)
     return trajectory
