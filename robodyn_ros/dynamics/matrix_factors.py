@@ -68,7 +68,7 @@ class _Tree(NamedTuple):
 
 def mass_matrix_pattern(model: RobotModel) -> NDArray[np.bool_]:
     """Which elements of the mass matrix are not 0 by structure, shape (n, n)."""
-    carries = _Tree.of(model).carries
+    carries = _Tree.from_model(model).carries
     return carries | carries.T
 
 
