@@ -19,7 +19,7 @@ from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
 from robodyn_ros.compile.program import Arrays, Compute, Read, Record, Repeat, RepeatWhile, Statement, walk
-from robodyn_ros.compile.runtime import Runtime, float_type, literal, mover_call
+from robodyn_ros.compile.runtime import Runtime, float_type, literal
 from robodyn_ros.compile.tape import Tape
 
 SINGLE_LANES = 4
@@ -312,7 +312,20 @@ class ProgramText:
         first = len(self._program.counts) + ROW_WORDS * self.arrays.index((role, name))
         if self._width > 1:
             function = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
-            self._add(*mover_call(self._runtime.mover(function), f"_{k}", first, size, place.offset, self._kind, step))
+            base, distance, table = self._word(first, "ptr"), self._word(first + 1), self._word(first + 2, "ptr")
+            later = self._word(first + 3)
+            more = f", ptr %aside, i64 {self._word(first + 4)}" if function == "stream" else ""
+            self._add(
+                f"  %away{k} = mul i64 %row, {distance}",
+                f"  %steps{k} = mul i64 {step}, {later}",
+                f"  %both{k} = add i64 %away{k}, %steps{k}",
+                f"  %from{k} = getelementptr i8, ptr {base}, i64 %both{k}",
+            )
+            vectors, mover = self._at(place), self._runtime.mover(function)
+            self._add(
+                f"  call void @{mover}(ptr %from{k}, i64 {distance}, ptr {table}, i64 %rows, i64 {size}, "
+                f"ptr {vectors}{more})"
+            )
             return
         base, here = self._word(first, "ptr"), self._at(place)
         target, source = (here, f"%r{k}") if role == "sequence" else (f"%r{k}", here)

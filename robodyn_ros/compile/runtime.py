@@ -78,14 +78,9 @@ def literal(value: float, width: int) -> str:
 class Runtime:
     """The functions that a module's instructions call; each is written when it is first needed.
 
-    Args:
+    Attributes:
         width: Samples computed at once: 1, or as many as a vector has lanes.
         lanes: Angles whose sine and cosine a single sample gathers into one vector.
-        fused: Whether the processor has a fused multiply-add.
-
-    Attributes:
-        width: Samples computed at once.
-        lanes: Angles that a single sample gathers.
         fused: Whether the processor has a fused multiply-add.
         attributes: LLVM's attributes for all functions; they allow vectors of ``lanes`` numbers also where LLVM would
             prefer narrower ones.
@@ -109,10 +104,10 @@ class Runtime:
 
     def library(self, code: int) -> str:
         """Name of the function that calls the C library for each lane."""
-        row = op.OPERATIONS[code]
+        name, operand_count = op.OPERATIONS[code].llvm, op.OPERATIONS[code].operand_count
         if self.width == 1:
-            return row.llvm
-        return self._need(f"{row.llvm}_lanes", lambda: self._library_function(row))
+            return name
+        return self._need(f"{name}_lanes", lambda: _lanes_function(name, operand_count, self.width, self.attributes))
 
     def mover(self, name: str) -> str:
         """Name of ``pack``, ``unpack``, ``stream`` or ``merge``, for vectors.
@@ -128,7 +123,6 @@ class Runtime:
         if name == "merge":
             return self._need(name, lambda: _merge(self.width, attributes))
         self._need("skip", lambda: _skip(attributes))
-        self._need("transpose", lambda: _transpose(self.width, attributes))
         if name == "stream":
             self.mover("unpack")
             return self._need(name, lambda: _stream(self.width, attributes))
@@ -139,24 +133,13 @@ class Runtime:
             self._functions[name] = write()
         return name
 
-    def _library_function(self, row: op.Operation) -> str:
-        kind = float_type(self.width)
-        parameters = [f"x{operand}" for operand in range(row.operand_count)]
-        lines, (result,) = _lane_by_lane((row.llvm,), parameters, self.width)
-        return "\n".join(
-            [
-                f"define internal {kind} @{row.llvm}_lanes({', '.join(f'{kind} %{name}' for name in parameters)}) "
-                f"noinline {self.attributes} {{",
-                *lines,
-                f"  ret {kind} {result}",
-                "}",
-                "",
-            ]
-        )
 
-
-def _lane_by_lane(functions: tuple[str, ...], parameters: list[str], width: int) -> tuple[list[str], list[str]]:
-    """Call functions of numbers for each lane of vectors: the instructions, and a vector of each one's results."""
+def _library_calls(functions: tuple[str, ...], parameters: list[str], width: int) -> tuple[list[str], list[str]]:
+    """Call functions of numbers for each lane: the instructions, and each function's results."""
+    if width == 1:
+        given = ", ".join(f"double %{name}" for name in parameters)
+        calls = [f"  %{function} = call double @{function}({given})" for function in functions]
+        return calls, [f"%{function}" for function in functions]
     kind, lines, results = float_type(width), [], ["poison"] * len(functions)
     for lane in range(width):
         for name in parameters:
@@ -170,6 +153,25 @@ def _lane_by_lane(functions: tuple[str, ...], parameters: list[str], width: int)
     return lines, results
 
 
+def _lanes_function(name: str, operand_count: int, width: int, attributes: str) -> str:
+    """``@<name>_lanes``: a function of the C library for each lane."""
+    kind, parameters = float_type(width), [f"x{operand}" for operand in range(operand_count)]
+    lines, (result,) = _library_calls((name,), parameters, width)
+    given = ", ".join(f"{kind} %{name}" for name in parameters)
+    head = f"define internal {kind} @{name}_lanes({given}) noinline {attributes} {{"
+    return "\n".join([head, *lines, f"  ret {kind} {result}", "}", ""])
+
+
+def _return_pair(kind: str, sines: str, cosines: str) -> list[str]:
+    return [
+        f"  %pair = insertvalue {{{kind}, {kind}}} poison, {kind} {sines}, 0",
+        f"  %result = insertvalue {{{kind}, {kind}}} %pair, {kind} {cosines}, 1",
+        f"  ret {{{kind}, {kind}}} %result",
+        "}",
+        "",
+    ]
+
+
 def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> str:
     """LLVM text of ``{sines, cosines} @sincos<width>(angles)``, and of the function it calls for very large angles.
 
@@ -180,14 +182,19 @@ def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> s
         attributes: LLVM's other function attributes.
     """
     kind = float_type(width)
-    far = _far_function(width, attributes)
+    calls, called = _library_calls(("sin", "cos"), ["x"], width)
+    library = [  # out of the way of the rest
+        f"define internal {{{kind}, {kind}}} @sincos_library{width}({kind} %x) noinline cold {attributes} {{",
+        *calls,
+        *_return_pair(kind, *called),
+        f"define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attributes} {{",
+    ]
+    call_library = [
+        f"  %called = call {{{kind}, {kind}}} @sincos_library{width}({kind} %x)",
+        f"  ret {{{kind}, {kind}}} %called",
+    ]
     if not fused:
-        return f"""{far}
-define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attributes} {{
-  %result = call {{{kind}, {kind}}} @sincos_library{width}({kind} %x)
-  ret {{{kind}, {kind}}} %result
-}}
-"""
+        return "\n".join([*library, *call_library, "}", ""])
     lanes = "" if width == 1 else f"<{width} x "
     close = "" if width == 1 else ">"
     integer, truth = f"{lanes}i64{close}", f"{lanes}i1{close}"
@@ -214,15 +221,13 @@ define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attribut
     first, second, third = (literal(-part, width) for part in HALF_PI_PARTS)
     one, half, shift = literal(1.0, width), literal(0.5, width), literal(_ROUND, width)
     lines = [
-        far,
-        f"define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attributes} {{",
+        *library,
         f"  %size = call {kind} @llvm.fabs.{suffix}({kind} %x)",
         f"  %far = fcmp ogt {kind} %size, {literal(LARGEST_ANGLE, width)}",
         any_far,
         "  br i1 %any, label %library, label %near, !prof !0",
         "library:",
-        f"  %called = call {{{kind}, {kind}}} @sincos_library{width}({kind} %x)",
-        f"  ret {{{kind}, {kind}}} %called",
+        *call_library,
         "near:",
         fma("shifted", "%x", literal(TWO_OVER_PI, width), shift),
         f"  %bits = bitcast {kind} %shifted to {integer}",
@@ -258,74 +263,11 @@ define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attribut
             f"  %{name}_flipped = xor {integer} %{name}_raw, %{name}_sign",
             f"  %{name} = bitcast {integer} %{name}_flipped to {kind}",
         ]
-    lines += [
-        f"  %pair = insertvalue {{{kind}, {kind}}} poison, {kind} %sin, 0",
-        f"  %result = insertvalue {{{kind}, {kind}}} %pair, {kind} %cos, 1",
-        f"  ret {{{kind}, {kind}}} %result",
-        "}",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _far_function(width: int, attributes: str) -> str:
-    """The C library's sine and cosine, lane by lane, out of the way of the rest."""
-    kind = float_type(width)
-    if width == 1:
-        body = ["  %s = call double @sin(double %x)", "  %c = call double @cos(double %x)"]
-        sines, cosines = "%s", "%c"
-    else:
-        body, (sines, cosines) = _lane_by_lane(("sin", "cos"), ["x"], width)
-    return "\n".join(
-        [
-            f"define internal {{{kind}, {kind}}} @sincos_library{width}({kind} %x) noinline cold {attributes} {{",
-            *body,
-            f"  %pair = insertvalue {{{kind}, {kind}}} poison, {kind} {sines}, 0",
-            f"  %result = insertvalue {{{kind}, {kind}}} %pair, {kind} {cosines}, 1",
-            f"  ret {{{kind}, {kind}}} %result",
-            "}",
-            "",
-        ]
-    )
-
-
-def mover_call(function: str, name: str, word: int, size: int, start: int, kind: str, step: str) -> list[str]:
-    """Call ``pack``, ``unpack`` or ``stream`` for a block of the rows of an array: ``%rows`` of them from ``%row`` on.
-
-    Args:
-        function: Name of the function.
-        name: Suffix of this call's values in the calling function.
-        word: Position in ``words`` of the array's `batch_abi.ROW_WORDS`.
-        size: Elements of a row.
-        start: Where their vectors begin in ``block``.
-        kind: LLVM type of a vector.
-        step: Which of the rows of a sample.
-    """
-    lines = []
-    kinds = {"base": "ptr", "distance": "i64", "table": "ptr", "later": "i64", "streamed": "i64"}
-    for number, (what, word_kind) in enumerate(kinds.items()):
-        if what != "streamed" or function == "stream":
-            lines.append(f"  %{what}{name}_at = getelementptr i64, ptr %words, i64 {word + number}")
-            lines.append(f"  %{what}{name} = load {word_kind}, ptr %{what}{name}_at")
-    more = f", ptr %aside, i64 %streamed{name}" if function == "stream" else ""
-    return [
-        *lines,
-        f"  %away{name} = mul i64 %row, %distance{name}",
-        f"  %steps{name} = mul i64 {step}, %later{name}",
-        f"  %both{name} = add i64 %away{name}, %steps{name}",
-        f"  %from{name} = getelementptr i8, ptr %base{name}, i64 %both{name}",
-        f"  %section{name} = getelementptr {kind}, ptr %block, i64 {start}",
-        f"  call void @{function}(ptr %from{name}, i64 %distance{name}, ptr %table{name}, i64 %rows, i64 {size}, "
-        f"ptr %section{name}{more})",
-    ]
+    return "\n".join([*lines, *_return_pair(kind, "%sin", "%cos")])
 
 
 def _stream(width: int, attributes: str) -> str:
-    """``@stream(the arguments of @unpack, aside, streamed)``: `unpack` with non-temporal stores if ``streamed`` is 1.
-
-    They need rows that follow each other from a whole vector's address; other rows are unpacked as usual. ``aside`` has
-    room for the block's rows.
-    """
+    """``@stream``, for rows that follow each other from a whole vector's address; other rows are unpacked as usual."""
     kind = float_type(width)
     parameters = "ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors"
     return f"""define internal void @stream({parameters}, ptr %aside, i64 %streamed) noinline {attributes} {{
@@ -368,7 +310,7 @@ done:
 
 
 def _merge(width: int, attributes: str) -> str:
-    """``void @merge(now, before, vector count, active)``: take back the values from before in lanes not active."""
+    """``@merge``, see `Runtime.mover`."""
     kind, truth, align = float_type(width), f"<{width} x i1>", 8 * width
     return f"""define internal void @merge(ptr %now, ptr %before, i64 %count, {truth} %active) noinline {attributes} {{
 start:
@@ -468,7 +410,6 @@ def _square(width: int, packs: bool) -> str:
     """Transpose a square between rows at ``%corner`` and vectors at ``%target``; what is beyond the columns stays."""
     kind, mask_kind, suffix = float_type(width), f"<{width} x i1>", f"v{width}f64"
     words, numbers = f"<{width} x i64>", ", ".join(f"i64 {lane}" for lane in range(width))
-    whole = f"{{{', '.join([kind] * width)}}}"
     lines = [
         "  %left = sub i64 %columns, %s",
         f"  %left0 = insertelement {words} poison, i64 %left, i32 0",
@@ -487,14 +428,13 @@ def _square(width: int, packs: bool) -> str:
             lines.append(f"  %x{lane} = call {kind} @llvm.masked.load.{suffix}.p0({given})")
         else:
             lines.append(f"  %x{lane} = load {kind}, ptr %vector{lane}, align {8 * width}")
-    given = ", ".join(f"{kind} %x{lane}" for lane in range(width))
-    lines.append(f"  %transposed = call {whole} @transpose({given})")
-    for lane in range(width):
-        lines.append(f"  %y{lane} = extractvalue {whole} %transposed, {lane}")
+    instructions, transposed = _transpose([f"%x{lane}" for lane in range(width)])
+    lines += instructions
+    for lane, name in enumerate(transposed):
         if packs:
-            lines.append(f"  store {kind} %y{lane}, ptr %vector{lane}, align {8 * width}")
+            lines.append(f"  store {kind} {name}, ptr %vector{lane}, align {8 * width}")
         else:
-            given = f"{kind} %y{lane}, ptr align 8 %row{lane}, {mask_kind} %mask"
+            given = f"{kind} {name}, ptr align 8 %row{lane}, {mask_kind} %mask"
             lines.append(f"  call void @llvm.masked.store.{suffix}.p0({given})")
     return "\n".join(lines)
 
@@ -515,13 +455,14 @@ look:
 """
 
 
-def _transpose(width: int, attributes: str) -> str:
-    """``{columns} @transpose(rows)`` of a square: its quarters exchanged, then theirs, down to single numbers."""
-    kind = float_type(width)
-    whole = f"{{{', '.join([kind] * width)}}}"
-    names = [f"%x{row}" for row in range(width)]
-    lines = []
-    distance = 1
+def _transpose(names: list[str]) -> tuple[list[str], list[str]]:
+    """Transpose a square of row vectors: its quarters exchanged, then theirs, down to single numbers.
+
+    Returns:
+        The instructions, and the names of the columns.
+    """
+    width = len(names)
+    kind, lines, distance = float_type(width), [], 1
     while distance < width:
         after = list(names)
         for row in range(width):
@@ -537,17 +478,4 @@ def _transpose(width: int, attributes: str) -> str:
                 lines.append(f"  {after[target]} = shufflevector {pair}, <{width} x i32> <{lanes}>")
         names = after
         distance *= 2
-    value = "poison"
-    for row, name in enumerate(names):
-        lines.append(f"  %r{row} = insertvalue {whole} {value}, {kind} {name}, {row}")
-        value = f"%r{row}"
-    parameters = ", ".join(f"{kind} %x{row}" for row in range(width))
-    return "\n".join(
-        [
-            f"define internal {whole} @transpose({parameters}) alwaysinline {attributes} {{",
-            *lines,
-            f"  ret {whole} {value}",
-            "}",
-            "",
-        ]
-    )
+    return lines, names
