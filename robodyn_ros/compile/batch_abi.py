@@ -102,30 +102,28 @@ def empty_result(shape: Shape) -> NDArray[np.float64]:
     return memory[start : start + size].reshape(shape)
 
 
-class RowWords:
-    """The words for some arrays; they are valid as long as this object and the arrays exist.
+def row_words(
+    arrays: Iterable[tuple[NDArray[np.float64], str]],
+) -> tuple[list[int], list[NDArray[np.int64] | None]]:
+    """Describe arrays to code for blocks of samples.
 
-    Attributes:
-        words: `ROW_WORDS` for each array that was added.
+    Args:
+        arrays: Arrays whose first axis numbers the samples, each with its role: input, output (code writes one row per
+            sample), or sequence or record, whose second axis numbers rows of the same sample.
+
+    Returns:
+        `ROW_WORDS` for each array; and the tables whose addresses are among the words, to be kept as long as these.
     """
-
-    def __init__(self) -> None:
-        self.words: list[int] = []
-        self._tables: list[NDArray[np.int64] | None] = []  # whose addresses are among the words
-
-    def add(self, array: NDArray[np.float64], *, steps: bool, result: bool) -> None:
-        """Describe an array.
-
-        Args:
-            array: Its first axis numbers the samples.
-            steps: Whether the second one numbers rows of the same sample.
-            result: Whether code writes one row per sample.
-        """
+    words: list[int] = []
+    tables = []
+    for array, role in arrays:
+        steps = role in ("sequence", "record")
         table = _element_distances(array, 2 if steps else 1)
-        self._tables.append(table)
+        tables.append(table)
         later = array.strides[1] if steps else 0
-        streamed = int(result and array.nbytes >= STREAMED_BYTES)
-        self.words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, later, streamed]
+        streamed = int(role == "output" and array.nbytes >= STREAMED_BYTES)
+        words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, later, streamed]
+    return words, tables
 
 
 def _element_distances(array: NDArray[np.float64], axes: int) -> NDArray[np.int64] | None:
@@ -142,10 +140,8 @@ def _element_distances(array: NDArray[np.float64], axes: int) -> NDArray[np.int6
         following *= length
     else:
         return None
-    steps = np.meshgrid(
-        *(np.arange(length) * stride for length, stride in zip(shape, strides, strict=True)), indexing="ij"
-    )
-    return np.sum(steps, axis=0, dtype=np.int64).reshape(-1)
+    along_axes = (np.arange(length) * stride for length, stride in zip(shape, strides, strict=True))
+    return np.sum(np.meshgrid(*along_axes, indexing="ij"), axis=0, dtype=np.int64).reshape(-1)
 
 
 def share_samples(

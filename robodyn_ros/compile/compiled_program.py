@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import python_entry
-from robodyn_ros.compile.batch_abi import ROW_WORDS, RowWords, share_samples
+from robodyn_ros.compile.batch_abi import ROW_WORDS, row_words, share_samples
 from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
@@ -77,15 +77,13 @@ class ProgramText:
         ((statement, tape),) = self._traced.tapes.items()
         parameters = [place.pointer for place in self.places.values()]
         lowered = self._lower(statement, tape, (*parameters, "spill"), Place("spill", 0), "")
+        given = ", ".join(f"ptr noalias %{name}" for name in parameters)
         return [
             lowered.functions,
-            f"define void @program({', '.join(f'ptr noalias %{name}' for name in parameters)}) "
-            f"{self._runtime.attributes} {{",
+            f"define void @program({given}) {self._runtime.attributes} {{",
             f"  %spill = alloca [{lowered.spill_slots} x double], align 64",
             lowered.body,
-            "  ret void",
-            "}",
-            "",
+            "  ret void\n}\n",
         ]
 
     def _in_frame(self) -> list[str]:
@@ -136,7 +134,7 @@ class ProgramText:
             tape = tape.contracted(shared=True)
         if isinstance(tape, ProductsTape):
             return self._lower_products(tape, pointers, inputs, outputs[0], spill, prefix)
-        return lower(tape, Memory(pointers, inputs, outputs, spill, 8 * self._width), self._runtime, prefix)
+        return lower(tape, Memory(pointers, inputs, outputs, spill), self._runtime, prefix)
 
     def _lower_products(
         self, tape: ProductsTape, pointers: tuple[str, ...], inputs: list[Place], result: Place, spill: Place,
@@ -145,7 +143,7 @@ class ProgramText:
         """The factors, kept in the first spill slots, and then the loops."""
         runtime, size = self._runtime, len(tape.outputs)
         factors = [Place(spill.pointer, spill.offset + element) for element in range(size)]
-        memory = Memory(pointers, inputs, factors, Place(spill.pointer, spill.offset + size), 8 * self._width)
+        memory = Memory(pointers, inputs, factors, Place(spill.pointer, spill.offset + size))
         lowered = lower(tape.factors, memory, runtime, prefix)
         name = f"{prefix}products"
         call = [
@@ -458,11 +456,9 @@ class CompiledProgram:
             given: Inputs and sequences, each with an axis of the samples first.
             results: Outputs and records to write to, likewise.
         """
-        rows = RowWords()
-        for role, name in self._layout.arrays:
-            array = given[name] if role in ("input", "sequence") else results[name]
-            rows.add(array, steps=role in ("sequence", "record"), result=role == "output")
-        words = np.array([*counts, *rows.words], dtype=np.int64)
+        arrays = {"input": given, "sequence": given, "output": results, "record": results}
+        rows, _tables = row_words((arrays[role][name], role) for role, name in self._layout.arrays)
+        words = np.array([*counts, *rows], dtype=np.int64)
 
         def compute(first: int, end: int, memory: int) -> None:
             self.function(first, end, words.ctypes.data, memory)

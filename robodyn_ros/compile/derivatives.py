@@ -11,7 +11,7 @@ import numpy as np
 
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.products import ProductsTape
-from robodyn_ros.compile.tape import Shape, Tape, trace
+from robodyn_ros.compile.tape import Tape, trace
 from robodyn_ros.errors import InputError
 
 Mode = Literal["forward", "reverse"]
@@ -39,8 +39,11 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
     if isinstance(tape, ProductsTape):
         tape = tape.written_out()
     names = [wrt] if isinstance(wrt, str) else list(wrt)
-    shape = tape.output_shape + _shape_of(tape, names, alone=isinstance(wrt, str))
+    for name in names:
+        if name not in tape.inputs:
+            raise InputError(f"the tape has no input '{name}' to differentiate with respect to: {list(tape.inputs)}")
     columns = _columns(tape, names)
+    shape = tape.output_shape + (tape.inputs[wrt] if isinstance(wrt, str) else (len(columns),))
     if mode is None:
         mode = "forward" if len(columns) <= len(set(tape.outputs.tolist())) else "reverse"
     slopes = _forward if mode == "forward" else _reverse
@@ -74,16 +77,6 @@ def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray],
         raise InputError(f"derivative_at: wrt: expected the position of one of {len(arrays)} arguments, received {wrt}")
     inputs = {f"argument{position}": array.shape for position, array in enumerate(arrays)}
     return derivative(trace(function, inputs), f"argument{wrt}")(*arrays)
-
-
-def _shape_of(tape: Tape, names: list[str], alone: bool) -> Shape:
-    """The axes of the derivative after those of the result."""
-    for name in names:
-        if name not in tape.inputs:
-            raise InputError(f"the tape has no input '{name}' to differentiate with respect to: {list(tape.inputs)}")
-    if alone:
-        return tape.inputs[names[0]]
-    return (sum(math.prod(tape.inputs[name]) for name in names),)
 
 
 def _columns(tape: Tape, names: list[str]) -> dict[int, int]:

@@ -10,16 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile.program import (
-    Compute,
-    Program,
-    Read,
-    Record,
-    Repeat,
-    RepeatWhile,
-    Statement,
-    walk,
-)
+from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile, Statement, walk
 from robodyn_ros.compile.scalar import Scalar
 from robodyn_ros.compile.tape import Tape, trace
 from robodyn_ros.errors import CompileError
@@ -27,9 +18,6 @@ from robodyn_ros.errors import CompileError
 
 class TracedProgram:
     """A program with neighbouring computations joined and loops of one round unrolled.
-
-    Args:
-        program: The program.
 
     Raises:
         CompileError: A computation cannot be traced, or returns arrays of other shapes than its outputs have.

@@ -48,10 +48,6 @@ class Kernel:
     or anything that NumPy makes such arrays of; contiguous float64 arrays are read in place and cost least. Calls from
     several threads are safe.
 
-    Args:
-        tape: The traced function.
-        name: Name in error messages.
-
     Raises:
         CompileError: LLVM rejects the generated code.
 
@@ -76,8 +72,8 @@ class Kernel:
         self._batch_lock = threading.Lock()
         self._traced = traced_tape(tape)
         self._single = CompiledProgram(self._traced, 1, name, in_place=True)
-        compute: Callable[..., NDArray[np.float64]] = _PlainCall(tape, self._single)
-        self.call = self.with_fallback(_CheckingCall(tape, name, self.with_fallback(compute)))
+        compute = self.with_fallback(_call_by_ctypes(tape.output_shape, self._single))
+        self.call = self.with_fallback(_with_checks(tape.inputs, name, compute))
         self.__call__ = self.call  # type: ignore[method-assign]
 
     def with_fallback(self, fallback: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
@@ -173,36 +169,30 @@ class Kernel:
         return f"<Kernel {self.name}: {self.tape!r}>"
 
 
-class _CheckingCall:
+def _with_checks(inputs: Mapping[str, Shape], function: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     """Converts arguments to the arrays that the compiled function needs, or says why it cannot."""
 
-    __slots__ = ("_compute", "_name", "_tape")
-
-    def __init__(self, tape: Tape, name: str, compute: Callable[..., NDArray[np.float64]]) -> None:
-        self._tape, self._name, self._compute = tape, name, compute
-
-    def __call__(self, *arrays: Any, **named: Any) -> NDArray[np.float64]:
+    def call(*arrays: Any, **named: Any) -> Any:
         checked = []
-        for name, shape, given in ordered_arguments(self._name, self._tape.inputs, arrays, named):
-            array = real_array(self._name, name, given)
+        for name, shape, given in ordered_arguments(function, inputs, arrays, named):
+            array = real_array(function, name, given)
             if array.shape != shape:
-                raise shape_error(self._name, name, shape, array.shape)
+                raise shape_error(function, name, shape, array.shape)
             checked.append(array if array.flags.c_contiguous else array.copy())
-        return self._compute(*checked)
+        return compute(*checked)
+
+    return call
 
 
-class _PlainCall:
-    """Calls the compiled function by ctypes, with arrays as it needs them."""
+def _call_by_ctypes(shape: Shape, program: CompiledProgram) -> Callable[..., Any]:
+    """Calls the compiled function with arrays as it needs them."""
 
-    __slots__ = ("_program", "_shape")
-
-    def __init__(self, tape: Tape, program: CompiledProgram) -> None:
-        self._shape, self._program = tape.output_shape, program
-
-    def __call__(self, *arrays: NDArray[np.float64]) -> NDArray[np.float64]:
-        result = np.empty(self._shape, np.float64)
-        self._program.function(*(array.ctypes.data for array in arrays), result.ctypes.data)
+    def call(*arrays: NDArray[np.float64]) -> NDArray[np.float64]:
+        result = np.empty(shape, np.float64)
+        program.function(*(array.ctypes.data for array in arrays), result.ctypes.data)
         return result
+
+    return call
 
 
 def traced_tape(tape: Tape) -> TracedProgram:

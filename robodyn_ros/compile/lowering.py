@@ -29,14 +29,12 @@ class Memory(NamedTuple):
         inputs: Place of each input element.
         outputs: Place of each element of the result.
         spill: Place of the first spill slot.
-        alignment: Alignment of numbers or vectors [bytes].
     """
 
     pointers: tuple[str, ...]
     inputs: list[Place]
     outputs: list[Place]
     spill: Place
-    alignment: int
 
 
 class Lowered(NamedTuple):
@@ -151,6 +149,7 @@ class _Piece:
         self._context, self._memory, self._runtime = context, context.memory, context.runtime
         self._codes, self._operands, self._slots = context.codes, context.operands, context.plan.slots
         self._width, self._kind = self._runtime.width, float_type(self._runtime.width)
+        self._alignment = 8 * self._width
         self._names: dict[int, str] = {}
         self._truths: dict[int, str] = {}  # of comparisons, before they become numbers
         self._addresses = 0
@@ -164,7 +163,7 @@ class _Piece:
         """Copy numbers from the first place to the second of each pair."""
         for number, (source, target) in enumerate(places):
             address, name = self._address(source), f"%deferred{number}"
-            self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {self._memory.alignment}")
+            self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {self._alignment}")
             self._store(target, name)
 
     def add(self, step: Step) -> None:
@@ -195,7 +194,7 @@ class _Piece:
                 else:
                     place = self._context.slot(self._slots[entry])
                 address, name = self._address(place), f"%v{entry}"
-                self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {memory.alignment}")
+                self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {self._alignment}")
             self._names[entry] = name
         return name
 
@@ -204,11 +203,7 @@ class _Piece:
         self._names[entry] = name
         if entry in self._slots:
             self._store(self._context.slot(self._slots[entry]), name)
-        if entry in self._context.outputs:
-            self._store_outputs(entry, name)
-
-    def _store_outputs(self, entry: int, name: str) -> None:
-        for place in self._context.outputs[entry]:
+        for place in self._context.outputs.get(entry, ()):
             self._store_result(place, name)
 
     def _store_result(self, place: Place, name: str) -> None:
@@ -218,7 +213,7 @@ class _Piece:
 
     def _store(self, place: Place, name: str) -> None:
         address = self._address(place)
-        self.lines.append(f"  store {self._kind} {name}, ptr {address}, align {self._memory.alignment}")
+        self.lines.append(f"  store {self._kind} {name}, ptr {address}, align {self._alignment}")
 
     def _instruction(self, entry: int, name: str) -> str:
         """Append the instructions of an entry, and return the last one."""

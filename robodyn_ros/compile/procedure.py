@@ -47,10 +47,6 @@ class Procedure:
     that have a name. Its results, by name, are the last values of the outputs and the records of `Record`. Calls from
     several threads are safe. The code for one sample and the code for batches are compiled at their first call.
 
-    Args:
-        program: The program.
-        name: Name in error messages.
-
     Attributes:
         program: The program.
         name: Name in error messages.

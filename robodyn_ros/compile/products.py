@@ -6,6 +6,7 @@ spends its time on reading instructions. A function that returns `Products` has 
 products done by one loop.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -59,16 +60,11 @@ class Products:
                 raise CompileError("products: expected each element of a matrix in one term, received it in two")
         self._matrices = matrices
         self.shape = (len(matrices), rows, columns) if stacked or len(matrices) > 1 else (rows, columns)
-        self._factors: list[Any] = []  # each once
-        for terms in matrices:
-            for left, right, _ in terms:
-                for factor in (left, right):
-                    if not any(factor is known for known in self._factors):
-                        self._factors.append(factor)
+        self._factors = {id(factor): factor for terms in matrices for term in terms for factor in term[:2]}  # each once
 
     def factors(self) -> np.ndarray:
         """The elements of all factors, each factor once, shape (number of elements,)."""
-        return np.concatenate([np.reshape(factor, -1) for factor in self._factors])
+        return np.concatenate([np.reshape(factor, -1) for factor in self._factors.values()])
 
     def array(self) -> np.ndarray:
         """The result, computed by NumPy."""
@@ -76,20 +72,15 @@ class Products:
 
     def pattern(self) -> "Pattern":
         """How the result is made of the factors, whatever these are."""
-        starts, end = [], 0
-        for factor in self._factors:
-            starts.append(end)
-            end += np.size(factor)
+        ends = itertools.accumulate(map(np.size, self._factors.values()), initial=0)
+        starts = dict(zip(self._factors, ends, strict=False))
         size = math.prod(self.shape[-2:])
         loops = [
-            Loop(len(left), self._start(left, starts), self._start(right, starts), number * size, mask)
+            Loop(len(left), starts[id(left)], starts[id(right)], number * size, mask)
             for number, terms in enumerate(self._matrices)
             for left, right, mask in terms
         ]
         return Pattern(self.shape, loops)
-
-    def _start(self, factor: Any, starts: list[int]) -> int:
-        return next(start for known, start in zip(self._factors, starts, strict=True) if known is factor)
 
 
 class Loop(NamedTuple):
@@ -143,10 +134,6 @@ class Pattern(NamedTuple):
 
 class ProductsTape(Tape):
     """A tape of factors, and the matrices that are sums of their products.
-
-    Args:
-        factors: Computes the elements of the factors.
-        pattern: How the matrices are made of them.
 
     Attributes:
         factors: Computes the elements of the factors.

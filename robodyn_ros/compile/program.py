@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.tape import Shape
+from robodyn_ros.compile.tape import Shape, check_shape
 from robodyn_ros.errors import CompileError
 
 Arrays = dict[str, NDArray[np.float64]]
@@ -163,19 +163,13 @@ class Rows(NamedTuple):
 class Program:
     """A checked program.
 
-    Args:
-        variables: Shape of each variable, by name.
-        statements: The statements.
-        inputs: Variables whose first values are arguments; the others begin as zeros.
-        outputs: Variables whose last values are results.
-
     Raises:
         CompileError: A name is unknown or stands for two things, or a statement is in the wrong place.
 
     Attributes:
         variables: Shape of each variable, by name.
         statements: The statements.
-        inputs: Variables whose first values are arguments.
+        inputs: Variables whose first values are arguments; the others begin as zeros.
         outputs: Variables whose last values are results.
         counts: Names of the arguments that give numbers of rounds.
         sequences: Arguments of `Read`, by name.
@@ -198,8 +192,7 @@ class Program:
         self._known("inputs", *self.inputs)
         self._known("outputs", *self.outputs)
         for name, shape in self.variables.items():
-            if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
-                raise CompileError(f"variable {name}: expected a shape such as (7,) or (4, 4), received {shape!r}")
+            check_shape(f"variable {name}", shape)
         for statement in self.statements:
             self._check(statement, None, 0)
         self._check_names()

@@ -216,7 +216,8 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
 
 def _symbols(recorder: Recorder, name: str, shape: Shape) -> np.ndarray:
     """An array of symbols for an input."""
-    array = np.empty(_checked_shape(name, shape), dtype=object)
+    check_shape(f"input {name}", shape)
+    array = np.empty(shape, dtype=object)
     array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
     return array
 
@@ -234,10 +235,10 @@ def _traced(function: Callable[..., Any], arrays: list[np.ndarray]) -> np.ndarra
     return _checked_result(name, result)
 
 
-def _checked_shape(name: str, shape: Any) -> Shape:
+def check_shape(name: str, shape: Any) -> None:
+    """Raise CompileError unless ``shape`` is a tuple of lengths."""
     if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
-        raise CompileError(f"input {name}: expected a shape such as (7,) or (4, 4), received {shape!r}")
-    return shape
+        raise CompileError(f"{name}: expected a shape such as (7,) or (4, 4), received {shape!r}")
 
 
 def _not_traceable(error: Exception) -> str | None:
