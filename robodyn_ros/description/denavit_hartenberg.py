@@ -33,9 +33,9 @@ from robodyn_ros.description.urdf import check_gravity
 
 @dataclass(frozen=True, eq=False)
 class DHRow:
-    """One row of a table: the four parameters of a link, and what else there is to say of its joint.
+    """One row of a table: the four parameters of a link, and the properties of its joint.
 
-    The joint position adds to theta (revolute) or d (prismatic); what the table has there is the offset, the book's
+    The joint position adds to theta (revolute) or d (prismatic). The value in the table is the offset, the book's
     theta-bar and d-bar ([Yamamoto] 1.6.3, 1.6.4).
 
     Attributes:
@@ -44,9 +44,9 @@ class DHRow:
         d: Along axis i, from the foot of the perpendicular to the origin of frame i [m].
         theta: About axis i, from x of frame i-1 to x of frame i [rad].
         kind: ``revolute``, ``continuous`` or ``prismatic``.
-        name: Name of the joint; joint1, joint2, … where it is empty.
-        link: Name of the link; link1, link2, … where it is empty.
-        inertia: Of the link, in frame i.
+        name: Name of the joint; an empty name becomes joint1, joint2, …
+        link: Name of the link; an empty name becomes link1, link2, …
+        inertia: Inertia of the link, in frame i.
         limits: Limits of the joint.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
@@ -69,12 +69,12 @@ class DHRow:
 
 @dataclass(frozen=True, eq=False)
 class DHTable:
-    """A chain by its Denavit-Hartenberg parameters.
+    """A chain described by its Denavit-Hartenberg parameters.
 
     Attributes:
-        rows: One per joint, from the base on.
+        rows: One row per joint, beginning at the base.
         pose_base_0: Pose of frame 0 in the base frame, shape (4, 4).
-        frames: Further named frames, such as that of a tool; ``joint`` counts rows from 0 and is -1 for the base.
+        frames: Further named frames, such as a tool; ``joint`` is the number of the row from 0, or -1 for the base.
         base_link: Name of the base link.
         tip_link: Name of the tip: a row's link or a frame; empty for the last row's link.
     """
@@ -113,27 +113,28 @@ def load_dh(
     strict: bool = False,
     gravity: Sequence[float] | Array = STANDARD_GRAVITY,
 ) -> RobotModel:
-    """Builds a robot from a table of modified Denavit-Hartenberg parameters, [Yamamoto] (1.18) of (1.17).
+    """Build a robot from a table of modified Denavit-Hartenberg parameters, [Yamamoto] (1.18) of (1.17).
 
-    Each link's frame is the book's, so that its origin in the frame before is (4.40).
+    The link frames are those of the book, so (4.40) gives the origin of each in the previous frame.
 
     Args:
-        table: A table; or only its rows, each a ``DHRow``, a mapping of its attributes, or a, alpha, d, theta of a
-            revolute joint.
+        table: A table, or a sequence of rows. A row is a ``DHRow``, a mapping of its attributes, or the four numbers a,
+            alpha, d, theta of a revolute joint.
         name: Name of the robot.
-        strict: Whether what is physically odd but computable is an error instead of a warning.
+        strict: Whether physically implausible values that can be computed are errors instead of warnings.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
 
     Returns:
         The robot.
 
     Raises:
-        DescriptionError: A row has an unknown attribute or kind, a parameter that is no finite number, a name that
-            another has, or carries no inertia although others do; or the table is odd, and ``strict`` is set.
+        DescriptionError: A row has an unknown attribute or kind, a parameter that is not a finite number, the name of
+            another row, or no inertia to move although other rows have one; or the table causes a warning, and
+            ``strict`` is set.
         InputError: ``gravity`` is not three finite numbers.
 
     Warns:
-        DescriptionWarning: No row has an inertia: kinematics will do, dynamics will not.
+        DescriptionWarning: No row has an inertia; kinematics works without, dynamics does not.
     """
     gravity = check_gravity(gravity)
     report = Report(f"Denavit-Hartenberg table of '{name}'")
@@ -204,7 +205,7 @@ def _read_row(row: DHRow | Mapping[str, Any] | Sequence[float], number: int, rep
 
 
 def _complete(row: DHRow, number: int, report: Report) -> DHRow:
-    """The row with its names filled in, once its figures have been checked."""
+    """Check the values of a row and fill in its names."""
     for parameter in ("a", "alpha", "d", "theta", "damping", "friction", "reduction"):
         value = getattr(row, parameter)
         if not isinstance(value, Real) or not math.isfinite(value):
@@ -223,13 +224,13 @@ def _complete(row: DHRow, number: int, report: Report) -> DHRow:
 
 def _check_inertia(inertia: Inertia, number: int, report: Report) -> None:
     if not isinstance(inertia, Inertia):
-        problem = f"row {number}: inertia = {inertia!r} is no Inertia"
+        problem = f"row {number}: inertia = {inertia!r} is not an Inertia"
         raise report.error(None, problem, "give Inertia(mass, com, rotational), all in frame i")
-    figures = (np.asarray(inertia.mass), np.asarray(inertia.com), np.asarray(inertia.rotational))
-    if [array.shape for array in figures] != [(), (3,), (3, 3)] or not all(np.isfinite(a).all() for a in figures):
-        problem = f"row {number}: {inertia!r} has not the shapes (), (3,), (3, 3), or not finite numbers"
+    arrays = (np.asarray(inertia.mass), np.asarray(inertia.com), np.asarray(inertia.rotational))
+    if [array.shape for array in arrays] != [(), (3,), (3, 3)] or not all(np.isfinite(a).all() for a in arrays):
+        problem = f"row {number}: expected finite numbers of shapes (), (3,), (3, 3), received {inertia!r}"
         raise report.error(None, problem, "correct mass, com or rotational")
-    moments = np.linalg.eigvalsh(figures[2])
+    moments = np.linalg.eigvalsh(arrays[2])
     if inertia.mass < 0.0 or moments[0] < -1e-6 * np.max(np.abs(moments)):
         raise report.error(
             None,
@@ -241,7 +242,7 @@ def _check_inertia(inertia: Inertia, number: int, report: Report) -> None:
 def _check_inertia_carried(rows: Sequence[DHRow], report: Report) -> None:
     carries = [bool(row.inertia.mass or np.any(row.inertia.rotational)) for row in rows]
     if not any(carries):
-        report.warn(None, "no row has an inertia", "it will do for kinematics; dynamics needs inertias")
+        report.warn(None, "no row has an inertia", "kinematics works without; give inertias for dynamics")
     elif not carries[-1]:
         number = len(carries) - carries[::-1].index(True) + 1
         raise report.error(
@@ -249,7 +250,7 @@ def _check_inertia_carried(rows: Sequence[DHRow], report: Report) -> None:
         )
 
 
-def _check_pose(pose: Array, what: str, report: Report) -> Array:
+def _check_pose(pose: Array, name: str, report: Report) -> Array:
     pose = np.asarray(pose, dtype=np.float64)
     if (
         pose.shape != (4, 4)
@@ -258,7 +259,8 @@ def _check_pose(pose: Array, what: str, report: Report) -> Array:
         or not np.isfinite(pose).all()
         or not np.array_equal(pose[3], [0.0, 0.0, 0.0, 1.0])
     ):
-        raise report.error(None, f"{what} is no pose: {pose.tolist()}", "give a homogeneous transform of shape (4, 4)")
+        problem = f"{name} is not a pose: {pose.tolist()}"
+        raise report.error(None, problem, "give a homogeneous transform of shape (4, 4)")
     return pose
 
 
@@ -272,7 +274,7 @@ def _check_frame(frame: Frame, row_count: int, report: Report) -> Frame:
     return Frame(frame.name, frame.joint, _check_pose(frame.pose_link_frame, f"frame '{frame.name}'", report))
 
 
-def _check_distinct(what: str, names: Sequence[str], report: Report) -> None:
+def _check_distinct(kind: str, names: Sequence[str], report: Report) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise report.error(None, f"two {what}s are called '{name}'", "rename one")
+            raise report.error(None, f"two {kind}s are called '{name}'", "rename one")

@@ -1,7 +1,7 @@
 """A URDF as a checked XML tree: well formed, all names known, all numbers finite, one tree of links.
 
-The loader behind this (yourdfpy) repairs malformed XML in silence, fills a missing inertia with 1 kg m^2 and reports
-the rest as a bare ``ValueError`` or ``AttributeError`` without file, line or element; hence these checks before it.
+These checks run before the URDF library yourdfpy. It repairs malformed XML without a message, replaces a missing
+inertia by 1 kg m^2, and reports other errors as ``ValueError`` or ``AttributeError`` without file, line or element.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from robodyn_ros.errors import DescriptionError
 
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
-# (path below the link or joint, attribute, how many numbers, whether it must be there if the element is)
+# (path below the link or joint, attribute, count of numbers, whether the element must have the attribute)
 _LINK_NUMBERS = (
     ("inertial/origin", "xyz", 3, False),
     ("inertial/origin", "rpy", 3, False),
@@ -37,7 +37,7 @@ _JOINT_NUMBERS = (
     ("mimic", "multiplier", 1, False),
     ("mimic", "offset", 1, False),
 )
-# What libxml2 calls errors and real files have: undeclared prefixes (<sensor:camera>), and version="0.0".
+# Errors of libxml2 that published files contain: undeclared prefixes (<sensor:camera>), and version="0.0".
 _TOLERATED = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_UNKNOWN_VERSION")
 _XACRO = "it is a xacro file that has not been expanded", "run `xacro file.xacro > file.urdf` and load the result"
 
@@ -48,7 +48,7 @@ class Document:
 
     Attributes:
         root: The ``<robot>`` element.
-        text: The XML as it was given.
+        text: The XML as given.
         links: The link elements by name, in document order.
         joints: The joint elements by name, in document order.
         base: Name of the root link.
@@ -62,17 +62,17 @@ class Document:
 
 
 def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
-    """Reads and checks a URDF.
+    """Read and check a URDF.
 
     Args:
         path_or_xml: Path of a URDF file, or the XML itself: a string whose first character (after white space) is
             ``<``.
 
     Returns:
-        The document, and the report to which later checks add.
+        The document, and the report that later checks extend.
 
     Raises:
-        DescriptionError: The file is missing, or the document breaks one of the rules above.
+        DescriptionError: The file is missing, or the document is not such a tree.
     """
     data, source = _read(path_or_xml)
     report = Report(source)
@@ -120,11 +120,11 @@ def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
         no_network=True,
         load_dtd=False,
         huge_tree=False,
-        recover=True,  # because of what _TOLERATED names; all else is refused below
+        recover=True,  # for the errors in _TOLERATED; all others are refused below
         encoding="utf-8" if isinstance(data, str) else None,
     )
     raw = data.lstrip("\ufeff").encode("utf-8", "replace") if isinstance(data, str) else data
-    if raw.lstrip().startswith(b"<?xml"):  # which XML allows at the very start only, and real files have later
+    if raw.lstrip().startswith(b"<?xml"):  # XML forbids white space before it; published files have some
         raw = raw.lstrip()
     try:
         root = etree.fromstring(raw, parser=parser)
@@ -137,10 +137,11 @@ def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
             place = f"line {entry.line}, column {entry.column}"
             raise report.error(None, f"malformed XML at {place}: {entry.message}", "correct the file there")
     if root is None:
-        raise report.error(None, "malformed XML: there is no element in it", "a URDF has one <robot> element")
+        raise report.error(None, "malformed XML: it contains no element", "a URDF has one <robot> element")
     document = root.getroottree().docinfo
     if document.internalDTD is not None and any(True for _ in document.internalDTD.iterentities()):
-        raise report.error(None, "the XML declares entities (<!ENTITY>), which are not read", "write their text out")
+        problem = "the XML declares entities (<!ENTITY>), which are not read"
+        raise report.error(None, problem, "replace them by their text")
     text = data if isinstance(data, str) else data.decode(document.encoding or "utf-8", "replace")
     return root, text.lstrip("\ufeff \t\r\n")
 
@@ -150,7 +151,7 @@ def _check_root(root: etree._Element, report: Report) -> None:
     for element in root.iter(etree.Element):
         if "xacro" in element.tag:
             raise report.error(element, *_XACRO)
-        if namespace is not None and element.tag.startswith(f"{{{namespace}}}"):  # a default namespace says nothing
+        if namespace is not None and element.tag.startswith(f"{{{namespace}}}"):  # a default namespace is ignored
             element.tag = element.tag.partition("}")[2]
     if root.tag != "robot":
         raise report.error(
@@ -212,7 +213,7 @@ def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, b
         if "${" in text or "$(" in text:
             raise report.error(element, *_XACRO)
         expected = "a finite number" if count == 1 else f"{count} finite numbers separated by spaces"
-        # An infinite limit says in numbers that there is none.
+        # An infinite limit is valid: it means no limit.
         allowed = math.isnan if element.tag == "limit" else (lambda value: not math.isfinite(value))
         try:
             values = [float(word) for word in text.split()]
@@ -226,7 +227,7 @@ def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, b
 def _find_base(
     root: etree._Element, links: dict[str, etree._Element], joints: dict[str, etree._Element], report: Report
 ) -> str:
-    """The one root link of the tree."""
+    """Name of the root link; an error if the links are not one tree."""
     incoming: dict[str, etree._Element] = {}
     for joint in joints.values():
         child = joint.find("child").get("link")
@@ -242,7 +243,7 @@ def _find_base(
         raise report.error(
             root,
             f"there are {len(bases)} root links: {', '.join(repr(name) for name in bases)}",
-            "a URDF is one tree: join them with a fixed joint, or remove what is not connected",
+            "a URDF is one tree: join them with a fixed joint, or remove the unconnected links",
         )
     settled: set[str] = set()
     for name in links:

@@ -17,24 +17,25 @@ PARALLEL = 1e-8
 
 
 def find_denavit_hartenberg(model: RobotModel, tip_link: str | None = None, parallel: float = PARALLEL) -> DHTable:
-    """Finds the Denavit-Hartenberg parameters of a chain: steps 1 to 12 of [Yamamoto] 1.6.1 and 1.6.2.
+    """Find the Denavit-Hartenberg parameters of a chain: steps 1 to 12 of [Yamamoto] 1.6.1 and 1.6.2.
 
-    ``load_dh`` of the result is the same chain, with the same poses of its links and the same dynamics. The frames
-    of the rows are called after the links that they move, with _dh at the end; the links keep theirs, as further
-    frames. Where the steps leave a choice:
+    ``load_dh`` of the result gives the same chain, with the same poses of its links and the same dynamics. The frame
+    of a row has the name of the link that the row moves, with _dh at the end; the frames of the links are further
+    frames of the table. Where the steps leave a choice:
 
-    * Frame 0 is frame 1 at joint position 0 (step 6), so the first row is zero; where the chain stands in the base
-      frame is in ``pose_base_0``.
-    * Parallel axes have no one common perpendicular: it is put through the foot of the one before, so that d = 0
-      (for the first axis, through its link frame's origin). Of axes in one line, x keeps its direction.
-    * The last frame has its x along the one before at joint position 0 and its origin at the foot of that (step 7),
-      so the last theta and d are zero.
+    * Frame 0 is frame 1 at joint position 0 (step 6), so the first row is zero; ``pose_base_0`` is its pose
+      in the base frame.
+    * Parallel axes have infinitely many common perpendiculars. The one through the foot of the previous perpendicular
+      is taken, so that d = 0; for the first axis, the one through the origin of its link frame. If two axes coincide,
+      x keeps its direction.
+    * The x axis of the last frame is parallel to the previous x axis at joint position 0, and its origin is the foot of
+      the previous perpendicular (step 7), so the last theta and d are zero.
 
-    Nearly parallel axes have their common perpendicular far away; a larger ``parallel`` takes them as parallel, at
-    the price of an error as large.
+    The common perpendicular of nearly parallel axes is far away. A larger ``parallel`` treats such axes as parallel;
+    the error is as large as the angle that it neglects.
 
     Args:
-        model: The robot. Joints off the way from the base to the tip are left out, with the links that they move.
+        model: The robot. Joints that are not between the base and the tip are left out, with the links that they move.
         tip_link: Name of the link at the chain's end; None for the robot's tip link.
         parallel: Axes whose angle has a smaller sine than this count as parallel.
 
@@ -43,7 +44,7 @@ def find_denavit_hartenberg(model: RobotModel, tip_link: str | None = None, para
 
     Raises:
         InputError: No link has that name.
-        DescriptionError: No joint moves the link, or a mimic joint lies on the way to it.
+        DescriptionError: No joint moves the link, or a mimic joint is between the base and the link.
     """
     tip = model.frame(model.tip_link if tip_link is None else tip_link)
     path = _path(model, tip)
@@ -58,9 +59,9 @@ def find_denavit_hartenberg(model: RobotModel, tip_link: str | None = None, para
         index: np.linalg.inv(dh_pose) @ pose for index, dh_pose, pose in zip(path, dh_poses, poses, strict=True)
     }
     rows = []
-    befores = [dh_poses[0], *dh_poses[:-1]]
-    for joint, index, before, after in zip(joints, path, befores, dh_poses, strict=True):
-        a, alpha, d, theta = snap(_parameters(before, after), size).tolist()
+    previous_poses = [dh_poses[0], *dh_poses[:-1]]
+    for joint, index, previous, own in zip(joints, path, previous_poses, dh_poses, strict=True):
+        a, alpha, d, theta = snap(_parameters(previous, own), size).tolist()
         rows.append(
             DHRow(
                 a=a,
@@ -95,7 +96,7 @@ def find_denavit_hartenberg(model: RobotModel, tip_link: str | None = None, para
 
 
 def _path(model: RobotModel, tip: Frame) -> list[int]:
-    """Steps 1 and 2: the joints from the base to the tip."""
+    """Indices of the joints from the base to the tip (steps 1 and 2)."""
     path: list[int] = []
     index = tip.joint
     while index >= 0:
@@ -127,40 +128,42 @@ class _Axis:
 
 
 def _set_frames(axes: Sequence[_Axis], parallel: float) -> list[Array]:
-    """Steps 3 to 7: the pose of every row's frame at joint position 0, in the base frame."""
+    """Poses of the frames of all rows at joint position 0, in the base frame (steps 3 to 7)."""
     poses = []
-    x_before = _perpendicular(axes[0].z)
+    previous_x = _perpendicular(axes[0].z)
     foot = axes[0].point
-    for axis, after in zip(axes, [*axes[1:], axes[-1]], strict=True):
-        origin, x = _common_perpendicular(axis, after, foot, x_before, parallel)
+    for axis, next_axis in zip(axes, [*axes[1:], axes[-1]], strict=True):
+        origin, x = _common_perpendicular(axis, next_axis, foot, previous_x, parallel)
         poses.append(_pose(origin, x, axis.z))
-        foot, x_before = after.foot(origin), x
+        foot, previous_x = next_axis.foot(origin), x
     return poses
 
 
-def _common_perpendicular(axis: _Axis, after: _Axis, foot: Array, x: Array, parallel: float) -> tuple[Array, Array]:
-    """Step 4: where the common perpendicular with the axis after leaves an axis, and its direction.
+def _common_perpendicular(
+    axis: _Axis, next_axis: _Axis, foot: Array, x: Array, parallel: float
+) -> tuple[Array, Array]:
+    """Foot on an axis of its common perpendicular with the next axis, and the direction of that perpendicular (step 4).
 
     Args:
         axis: The axis Z_i.
-        after: The axis Z_(i+1); the same one at the chain's end.
-        foot: The point P_i of Z_i, to choose where there is a choice.
-        x: The direction of X_(i-1), to choose where there is a choice.
+        next_axis: The axis Z_(i+1); at the end of the chain, ``axis`` again.
+        foot: The point P_i of Z_i, used if the axes are parallel.
+        x: The direction of X_(i-1), used if the axes coincide.
         parallel: Sine of the angle below which the axes are parallel.
     """
-    normal = np.cross(axis.z, after.z)
+    normal = np.cross(axis.z, next_axis.z)
     sine = np.linalg.norm(normal)
     if sine < parallel:
-        across = after.foot(foot) - foot
+        across = next_axis.foot(foot) - foot
         distance = np.linalg.norm(across)
-        # Below this two lines differ by rounding alone.
+        # A smaller distance is rounding noise: the axes coincide.
         return foot, (across / distance if distance > 1e-12 * max(1.0, float(np.abs(foot).max())) else x)
-    along = np.cross(after.point - axis.point, after.z) @ normal / sine**2
+    along = np.cross(next_axis.point - axis.point, next_axis.z) @ normal / sine**2
     return axis.point + along * axis.z, normal / sine
 
 
 def _perpendicular(z: Array) -> Array:
-    """Of the base's x and y axes the one that is more across z, made perpendicular to it."""
+    """Unit vector perpendicular to z, close to the x or y axis of the base, whichever is farther from z."""
     x = np.eye(3)[int(np.argmin(np.abs(z[:2])))]
     x = x - (x @ z) * z
     return x / np.linalg.norm(x)
@@ -168,17 +171,17 @@ def _perpendicular(z: Array) -> Array:
 
 def _pose(origin: Array, x: Array, z: Array) -> Array:
     pose = np.eye(4)
-    # Parallel axes leave x perpendicular to z only as nearly as they are parallel.
+    # With axes that only count as parallel, x is not exactly perpendicular to z.
     y = np.cross(z, x)
     y /= np.linalg.norm(y)
     pose[:3, 0], pose[:3, 1], pose[:3, 2], pose[:3, 3] = np.cross(y, z), y, z, origin
     return snap_pose(pose, max(1.0, float(np.max(np.abs(origin)))))
 
 
-def _parameters(before: Array, after: Array) -> Array:
-    """Steps 8 to 12: a, alpha, d, theta between two frames, given by their poses; shape (4,)."""
-    x_before, z_before, x, z = before[:3, 0], before[:3, 2], after[:3, 0], after[:3, 2]
-    across = after[:3, 3] - before[:3, 3]
-    alpha = np.arctan2(np.cross(z_before, z) @ x_before, z_before @ z)
-    theta = np.arctan2(np.cross(x_before, x) @ z, x_before @ x)
-    return np.array([across @ x_before, alpha, across @ z, theta])
+def _parameters(previous: Array, own: Array) -> Array:
+    """Parameters a, alpha, d, theta between two frames, given by their poses, shape (4,) (steps 8 to 12)."""
+    previous_x, previous_z, x, z = previous[:3, 0], previous[:3, 2], own[:3, 0], own[:3, 2]
+    offset = own[:3, 3] - previous[:3, 3]
+    alpha = np.arctan2(np.cross(previous_z, z) @ previous_x, previous_z @ z)
+    theta = np.arctan2(np.cross(previous_x, x) @ z, previous_x @ x)
+    return np.array([offset @ previous_x, alpha, offset @ z, theta])

@@ -15,13 +15,13 @@ _UNIT_TOLERANCE = 1e-3
 """Axes written with three digits, such as 0.707 0.707 0, pass as unit vectors."""
 
 _INERTIA_TOLERANCE = 1e-6
-"""Relative; allows for the digits of published values."""
+"""Relative tolerance of principal moments, for the few digits of published values."""
 
 _NO_INERTIA = 1e-12
-"""[kg m^2], that of a milligram at a millimetre; files have 1e-20 where they mean zero."""
+"""Smaller moments of inertia count as zero [kg m^2]: a milligram at a millimetre. Some files write 1e-20 for zero."""
 
 _DEGREES = (8 * math.pi, 720.0)
-"""Range of angles that are taken for degrees: more than four turns if they were radians, and at most two as degrees."""
+"""Limits in this range look like degrees: more than four turns in radians, at most two turns in degrees."""
 
 _ROUNDING = 1e-15
 
@@ -40,7 +40,15 @@ def snap(values: Array, scale: float) -> Array:
 
 
 def snap_pose(pose: Array, scale: float) -> Array:
-    """The same for a pose, shape (4, 4), whose position was computed from lengths of the size ``scale``."""
+    """Replace rounding noise in a pose by exact values, as ``snap``.
+
+    Args:
+        pose: Pose, shape (4, 4).
+        scale: Magnitude of the lengths that the position was computed from [m].
+
+    Returns:
+        A copy with exact zeros, and exact ones in the rotation.
+    """
     snapped = pose.copy()
     rotation = snap(pose[:3, :3], 1.0)
     snapped[:3, :3] = np.where(np.abs(np.abs(rotation) - 1.0) <= _ROUNDING, np.sign(rotation), rotation)
@@ -49,15 +57,15 @@ def snap_pose(pose: Array, scale: float) -> Array:
 
 
 def read_origin(origin: Array | None) -> Array:
-    """The pose of an ``<origin>``, shape (4, 4)."""
+    """Return the pose of an ``<origin>``, shape (4, 4); the identity if there is none."""
     return np.eye(4) if origin is None else snap_pose(origin, float(np.max(np.abs(origin[:3, 3]))))
 
 
 def read_axis(joint: Any, element: etree._Element, report: Report) -> Array:
-    """The unit axis of a moving joint in its link frame, shape (3,)."""
+    """Return the unit axis of a moving joint in its link frame, shape (3,)."""
     length = float(np.linalg.norm(joint.axis))
     if length == 0.0:
-        raise report.error(element, "the axis is zero: no direction to move in", 'give a unit vector, e.g. xyz="0 0 1"')
+        raise report.error(element, "the axis is zero and has no direction", 'give a unit vector, e.g. xyz="0 0 1"')
     if abs(length - 1.0) > _UNIT_TOLERANCE:
         report.warn(element, f"the axis has length {length:.6g} instead of 1", "it is normalised; write a unit vector")
     return joint.axis / length
@@ -65,14 +73,14 @@ def read_axis(joint: Any, element: etree._Element, report: Report) -> Array:
 
 def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
     """Read the limits of a moving joint; missing or zero limits count as unlimited."""
-    figures = {name: getattr(joint.limit, name, None) for name in ("lower", "upper", "velocity", "effort")}
+    values = {name: getattr(joint.limit, name, None) for name in ("lower", "upper", "velocity", "effort")}
     has_range = joint.type != "continuous"
     if not has_range:
-        figures["lower"] = figures["upper"] = None
-    missing = [name for name, value in figures.items() if value is None and has_range]
+        values["lower"] = values["upper"] = None
+    missing = [name for name, value in values.items() if value is None and has_range]
     if missing:
         report.warn(element, f"limits missing: {', '.join(missing)}", "taken as unlimited; add them to <limit>")
-    lower, upper = figures["lower"], figures["upper"]
+    lower, upper = values["lower"], values["upper"]
     if lower is not None and upper is not None:
         if lower > upper:
             raise report.error(element, f"the lower limit {lower:g} is above the upper limit {upper:g}", "swap them")
@@ -82,7 +90,7 @@ def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
                 f"the position limits are both {lower:g}, as exporters write limits that were never set",
                 "taken as unlimited; set them, or make the joint fixed",
             )
-            figures["lower"] = figures["upper"] = None
+            values["lower"] = values["upper"] = None
         elif joint.type == "revolute" and _DEGREES[0] < max(-lower, upper) <= _DEGREES[1]:
             report.warn(
                 element,
@@ -90,40 +98,40 @@ def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
                 "used as given, in radians; write radians",
             )
     for name in ("velocity", "effort"):
-        value = figures[name]
+        value = values[name]
         if value is not None and value <= 0.0:
             report.warn(
                 element,
                 f"the {name} limit is {value:g}, as exporters write a limit that was never set",
                 "taken as unlimited; set it",
             )
-            figures[name] = None
+            values[name] = None
     unlimited = Limits()
-    return Limits(**{name: getattr(unlimited, name) if value is None else value for name, value in figures.items()})
+    return Limits(**{name: getattr(unlimited, name) if value is None else value for name, value in values.items()})
 
 
 def read_friction(joint: Any, element: etree._Element, report: Report) -> tuple[float, float]:
-    """Viscous and Coulomb friction of a joint."""
-    figures = []
+    """Return viscous and Coulomb friction of a joint [N m s/rad or N s/m, N m or N]."""
+    values = []
     for name in ("damping", "friction"):
         value = float(getattr(joint.dynamics, name, None) or 0.0)
         if value < 0.0:
             report.warn(element, f"the {name} {value:g} is negative: it would feed energy in", "make it positive")
-        figures.append(value)
-    return figures[0], figures[1]
+        values.append(value)
+    return values[0], values[1]
 
 
 def read_reductions(root: etree._Element, joints: dict[str, etree._Element], report: Report) -> dict[str, float]:
-    """The gear reductions that transmissions give, by joint.
+    """Return the gear reductions of the transmissions by joint.
 
-    yourdfpy reads no transmissions, so these come from the XML: of ROS's ``<transmission>`` as well as of the one in
-    ``<ros2_control>``. The reductions named in one transmission multiply. Transmissions that couple several joints
+    yourdfpy does not read transmissions, so the XML is searched for them: elements ``<transmission>`` of ROS and of
+    ``<ros2_control>``. Several reductions in one transmission are multiplied. Transmissions that couple several joints
     are not modelled.
     """
     reductions: dict[str, float] = {}
     for transmission in root.iter("transmission"):
-        figures = list(transmission.iter("mechanicalReduction", "mechanical_reduction"))
-        if not figures:
+        elements = list(transmission.iter("mechanicalReduction", "mechanical_reduction"))
+        if not elements:
             continue
         names = [joint.get("name") for joint in transmission.findall("joint")]
         if len(names) != 1:
@@ -133,32 +141,32 @@ def read_reductions(root: etree._Element, joints: dict[str, etree._Element], rep
             report.warn(transmission, f"its joint '{names[0]}' does not exist", "its reduction is ignored; rename it")
             continue
         try:
-            reduction = float(np.prod([float(figure.text or "") for figure in figures]))
+            reduction = float(np.prod([float(each.text or "") for each in elements]))
         except ValueError:
             reduction = np.nan
         if np.isfinite(reduction) and reduction != 0.0:
             reductions[names[0]] = reduction
         else:
-            received = ", ".join(repr(figure.text) for figure in figures)
+            received = ", ".join(repr(each.text) for each in elements)
             problem = f"its mechanical reduction {received} is not a finite number other than 0"
             report.warn(transmission, problem, "taken as 1; correct it")
     return reductions
 
 
 def read_inertia(link: Any, element: etree._Element, report: Report, *, moves: bool) -> Inertia:
-    """The inertia of a link in its own frame.
+    """Return the inertia of a link in its own frame.
 
     Args:
-        link: The link as yourdfpy has it.
-        element: Its element.
-        report: Where findings go.
-        moves: Whether a joint moves it; a wrong inertia of what is fixed to the base has no effect.
+        link: The link as read by yourdfpy.
+        element: The XML element of the link.
+        report: Collects errors and warnings.
+        moves: Whether a joint moves the link; the inertia of a link that is fixed to the base has no effect.
 
     Returns:
         The inertia.
 
     Raises:
-        DescriptionError: The mass is negative, or that of a moving link's principal moments.
+        DescriptionError: The mass is negative, or a principal moment of inertia of a moving link.
     """
     if link.inertial is None:
         return Inertia.zero()

@@ -1,4 +1,4 @@
-"""Mimic joints, resolved through chains to the independent joint that each follows in the end."""
+"""Mimic joints: finds the independent joint that each follows, also through other mimic joints."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report
 
 Relation = tuple[str, float, float]
-"""Leader, multiplier and offset: position = multiplier * position of the leader + offset."""
+"""Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""
 
 
 def resolve_mimics(joints: Sequence[Any], document: Document, report: Report) -> dict[str, Relation]:
-    """The relation of every moving joint to an independent joint; to itself, 1 and 0 if it is independent.
+    """Relate every moving joint to an independent joint; an independent joint to itself, with factor 1 and offset 0.
 
     Args:
         joints: All moving joints.
-        document: The document that they come from.
-        report: Where findings go.
+        document: The checked document of the robot.
+        report: Collects errors and warnings.
 
     Returns:
         The relations by joint name.

@@ -22,10 +22,10 @@ Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-"""Gravitational acceleration in base axes [m/s^2], as Pinocchio and MuJoCo have it."""
+"""Gravitational acceleration in base axes [m/s^2], the default of Pinocchio and MuJoCo."""
 
 _SHOWN = 12
-"""How many names a message lists at most."""
+"""Greatest number of names in a message."""
 
 
 def skew(vector: Array) -> Array:
@@ -55,7 +55,7 @@ class Inertia:
 
     @classmethod
     def zero(cls) -> Inertia:
-        """The inertia of nothing."""
+        """Return the inertia of a body without mass."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @property
@@ -67,13 +67,13 @@ class Inertia:
         """Spatial inertia about the frame's origin, angular part first, shape (6, 6).
 
         ``[[I + m [c]^T [c], m [c]], [m [c]^T, m 1]]`` with the rotational inertia I about the centre of mass c:
-        [LynchPark] (9.23), which has it for c = 0, moved from the centre of mass to the origin.
+        [LynchPark] (9.23), which is for c = 0, moved from the centre of mass to the origin.
         """
         m_c = self.mass * skew(self.com)
         return np.block([[self.rotational_about_origin, m_c], [m_c.T, self.mass * np.eye(3)]])
 
     def transformed(self, pose: Array) -> Inertia:
-        """The same body's inertia, given in another frame.
+        """Express the inertia of this body in another frame.
 
         Args:
             pose: Pose of this inertia's frame in the other frame, shape (4, 4).
@@ -119,16 +119,17 @@ class Limits:
 class Joint:
     """A moving joint together with the link that it carries.
 
-    The joint's own position is ``multiplier * q[dof] + offset``: 1 and 0 but for mimic joints.
+    The joint's own position is ``multiplier * q[dof] + offset``: 1 and 0 except for mimic
+    joints.
 
     Attributes:
         name: Name of the joint.
         link: Name of the link that the joint moves.
         kind: ``revolute``, ``continuous`` (revolute without position limits) or ``prismatic``.
-        parent: Index in ``RobotModel.joints`` of the joint before this one; -1 for the base.
+        parent: Index of the previous joint in ``RobotModel.joints``; -1 for the base.
         pose_parent_link: Pose of the link frame in the parent's link frame at joint position 0, shape (4, 4).
         axis: Unit axis of motion in the link frame, shape (3,).
-        inertia: Of the link and all that is fixed to it, in the link frame.
+        inertia: Inertia of the link and of all links fixed to it, in the link frame.
         dof: Index into q, v, a and tau.
         multiplier: Joint position per q[dof].
         offset: Joint position at q[dof] = 0 [rad or m].
@@ -181,13 +182,13 @@ class RobotModel:
         base_link: Name of the root link; its frame is the base frame.
         tip_link: Name of the default link.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
-        description: The URDF that the model was read from, as XML; empty for a model built otherwise.
+        description: XML of the URDF; empty for a model that was not read from a URDF.
 
-    The arrays per degree of freedom (``position_lower`` and so on) have shape (n,) and are read-only. They fold in
-    the mimic joints: a joint at ``m q + o`` moves m times as fast, so it narrows its leader's position range to
-    where both stay within their limits, lowers the speed limit to ``velocity / |m|``, and adds ``m^2`` times its
-    damping and ``|m|`` times its Coulomb friction. Effort limit and reduction are those of the independent joint,
-    whose actuator moves them all.
+    The arrays per degree of freedom (``position_lower`` and so on) have shape (n,) and are read-only. They include the
+    mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
+    their limits, and lowers the speed limit to ``velocity / |m|``. ``m^2`` times its damping and ``|m|`` times its
+    Coulomb friction are added. Effort limit and reduction are those of the independent joint, whose actuator moves them
+    all.
     """
 
     name: str
@@ -212,17 +213,17 @@ class RobotModel:
 
     @cached_property
     def position_lower(self) -> Array:
-        """Lowest position per degree of freedom [rad or m], -inf where there is none."""
+        """Lowest position per degree of freedom [rad or m], -inf without a limit."""
         return self._position_range[0]
 
     @cached_property
     def position_upper(self) -> Array:
-        """Highest position per degree of freedom [rad or m], inf where there is none."""
+        """Highest position per degree of freedom [rad or m], inf without a limit."""
         return self._position_range[1]
 
     @cached_property
     def velocity_limit(self) -> Array:
-        """Greatest speed per degree of freedom [rad/s or m/s], inf where there is none."""
+        """Greatest speed per degree of freedom [rad/s or m/s], inf without a limit."""
         limit = np.full(self.n, np.inf)
         for joint in self.joints:
             if joint.multiplier != 0.0:
@@ -231,7 +232,7 @@ class RobotModel:
 
     @cached_property
     def effort_limit(self) -> Array:
-        """Greatest effort per degree of freedom [N m or N], inf where there is none."""
+        """Greatest effort per degree of freedom [N m or N], inf without a limit."""
         return read_only(np.array([joint.limits.effort for joint in self.leaders]))
 
     @cached_property
@@ -250,7 +251,7 @@ class RobotModel:
         return read_only(np.array([joint.reduction for joint in self.leaders]))
 
     def frame(self, name: str) -> Frame:
-        """The frame of a link.
+        """Return the frame of a link.
 
         Args:
             name: Name of any link of the description.
@@ -266,7 +267,7 @@ class RobotModel:
         return self.frames[name]
 
     def joint_index(self, name: str) -> int:
-        """The index of an independent joint into q, v, a and tau.
+        """Return the index of an independent joint into q, v, a and tau.
 
         Args:
             name: Name of an independent joint.
@@ -307,7 +308,7 @@ class RobotModel:
 
 
 def position_range_of_dof(joint: Joint) -> tuple[float, float]:
-    """The range of q[joint.dof] within which a joint stays inside its own limits."""
+    """Return the range of q[joint.dof] in which a joint stays within its own limits."""
     if joint.multiplier == 0.0:
         return -np.inf, np.inf
     ends = [(end - joint.offset) / joint.multiplier for end in (joint.limits.lower, joint.limits.upper)]
@@ -315,7 +316,7 @@ def position_range_of_dof(joint: Joint) -> tuple[float, float]:
 
 
 def read_only(array: Array) -> Array:
-    """The same array, which can no longer be written to."""
+    """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
 

@@ -1,4 +1,4 @@
-"""Findings about a description: place, problem and remedy; errors are raised at once, warnings at the end."""
+"""Messages about a robot description: place, problem and remedy. Errors are raised at once, warnings at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 class Report:
-    """Words and collects the findings about one description.
+    """Writes and collects the messages about one description.
 
     Args:
         source: Name of the description in messages: the path of its file, or "URDF string".
@@ -30,12 +30,12 @@ class Report:
         self.warnings: list[str] = []
 
     def error(self, where: etree._Element | None, problem: str, remedy: str) -> DescriptionError:
-        """An exception to raise, naming the file, the line and the element.
+        """Return an exception whose message names the file, the line and the element.
 
         Args:
-            where: The element at fault; None where it is the whole file.
-            problem: What was found, and what was expected.
-            remedy: What to do about it.
+            where: The wrong element; None for the whole file.
+            problem: The received value, and the expected one.
+            remedy: How to correct it.
 
         Returns:
             The exception; the caller raises it.
@@ -47,10 +47,10 @@ class Report:
         self.warnings.append(self._message(where, problem, remedy))
 
     def close(self, *, strict: bool) -> None:
-        """Issue the warnings with the place of the call into this package.
+        """Issue the warnings at the line of the caller outside this package.
 
         Args:
-            strict: Whether to raise them as one error instead.
+            strict: Whether to raise all warnings as one error instead.
 
         Raises:
             DescriptionError: There are warnings, and ``strict`` is set.
@@ -66,7 +66,7 @@ class Report:
 
 
 def label(element: etree._Element) -> str:
-    """An element as it is spoken of in messages: its tag and name, and the named element that it lies in."""
+    """Return the text for an element in messages: its tag and name, and the named element that contains it."""
     name = element.get("name")
     tag = etree.QName(element).localname
     if element.prefix is not None:
@@ -79,7 +79,7 @@ def label(element: etree._Element) -> str:
 
 
 def _depth_in_package() -> int:
-    """How many calls of this package are under way, one inside the other, down to the caller."""
+    """Count the stack frames of this package up to the caller outside it."""
     depth = 0
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):

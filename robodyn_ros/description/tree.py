@@ -1,4 +1,4 @@
-"""The links of a URDF laid out as a tree of moving joints, with what is fixed to a link merged into it."""
+"""The tree of moving joints of a URDF; links behind fixed joints are merged into the link that carries them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from robodyn_ros.description.report import Report
 
 @dataclass
 class Tree:
-    """The moving joints, depth first: each after its parent, siblings in document order; parallel lists.
+    """The moving joints, depth first: each after its parent, siblings in document order. Lists have equal lengths.
 
     Attributes:
-        joints: The joints as yourdfpy has them.
-        parents: Index of the moving joint before each; -1 for the base.
-        poses: Pose of each joint's frame in its parent's at joint position 0.
-        inertias: Of each joint's link and all that is fixed to it, in its frame.
-        frames: Every link's frame by name.
-        tip_link: The link behind the most independent joints, and of these the one behind the most joints of any
-            kind; among equals the first.
+        joints: The joints as read by yourdfpy.
+        parents: Index of the previous moving joint; -1 for the base.
+        poses: Pose of the joint's frame in the parent's frame at joint position 0, shape (4, 4).
+        inertias: Inertia of the joint's link and of all links fixed to it, in the joint's frame.
+        frames: The frames of all links by name.
+        tip_link: The link behind the most independent joints. Among several, the one behind the most joints of any
+            kind; among these, the first.
     """
 
     joints: list[Any] = field(default_factory=list)
@@ -37,12 +37,12 @@ class Tree:
 
 
 def lay_out(robot: Any, document: Document, report: Report) -> Tree:
-    """Lays out a robot's tree.
+    """Sort the joints of a robot into a tree, and merge links behind fixed joints.
 
     Args:
-        robot: The robot as yourdfpy read it.
-        document: The checked document that it was read from.
-        report: Where findings go.
+        robot: The robot as read by yourdfpy.
+        document: The checked document of the robot.
+        report: Collects errors and warnings.
 
     Returns:
         The tree.
@@ -56,14 +56,14 @@ def lay_out(robot: Any, document: Document, report: Report) -> Tree:
     for joint in robot.joints:
         children[joint.parent].append(joint)
 
-    def visit(link: str, carrier: int, pose: Array) -> None:
-        """Records a link that lies at ``pose`` in the frame of the moving joint ``carrier``."""
+    def add_link(link: str, carrier: int, pose: Array) -> None:
+        """Add a link whose pose in the frame of the moving joint ``carrier`` is ``pose``."""
         tree.frames[link] = Frame(link, carrier, pose)
         inertia = read_inertia(links[link], document.links[link], report, moves=carrier >= 0)
         if carrier >= 0 and not is_massless(inertia):
-            tree.inertias[carrier] = _tidy(tree.inertias[carrier] + inertia.transformed(pose))
+            tree.inertias[carrier] = _snap_inertia(tree.inertias[carrier] + inertia.transformed(pose))
 
-    visit(document.base, -1, np.eye(4))
+    add_link(document.base, -1, np.eye(4))
     deepest = (0, 0)
     tree.tip_link = document.base
     pending = [(joint, deepest) for joint in reversed(children[document.base])]
@@ -72,14 +72,14 @@ def lay_out(robot: Any, document: Document, report: Report) -> Tree:
         parent = tree.frames[joint.parent]
         carrier, pose = parent.joint, _compose(parent.pose_link_frame, read_origin(joint.origin))
         if joint.type == "fixed":
-            visit(joint.child, carrier, pose)
+            add_link(joint.child, carrier, pose)
         else:
             independent += joint.mimic is None
             tree.joints.append(joint)
             tree.parents.append(carrier)
             tree.poses.append(pose)
             tree.inertias.append(Inertia.zero())
-            visit(joint.child, len(tree.joints) - 1, np.eye(4))
+            add_link(joint.child, len(tree.joints) - 1, np.eye(4))
         if (independent, depth + 1) > deepest:
             deepest, tree.tip_link = (independent, depth + 1), joint.child
         pending += [(child, (independent, depth + 1)) for child in reversed(children[joint.child])]
@@ -91,6 +91,6 @@ def _compose(first: Array, second: Array) -> Array:
     return snap_pose(first @ second, float(max(np.max(np.abs(first[:3, 3])), np.max(np.abs(second[:3, 3])))))
 
 
-def _tidy(inertia: Inertia) -> Inertia:
+def _snap_inertia(inertia: Inertia) -> Inertia:
     rotational = snap(inertia.rotational, float(np.max(np.abs(inertia.rotational))))
     return Inertia(inertia.mass, snap(inertia.com, float(np.max(np.abs(inertia.com)))), rotational)
