@@ -1,1 +1,1 @@
-"""The formulas as the textbooks have them, with their equation numbers, to read and to debug."""
+"""Formulas in the form of the textbooks, with equation numbers, for reading, debugging and comparison."""

@@ -1,8 +1,8 @@
-"""The analytic Jacobian, of position and Euler angles, from the geometric one ([Yamamoto] 1.14).
+"""Analytic Jacobian (position and Euler angles) computed from the geometric Jacobian ([Yamamoto] 1.14).
 
-Rows and vectors here have the linear part first, as the book's r = (p, eta) and the robot's ``jacobian`` have them.
-The geometric Jacobian is the book's J_omega, with r_omega' = (p', omega) = J_omega q'; the analytic one is its J,
-with r' = (p', eta') = J q'. ``convention`` says which angles eta are; the book's are ZYZ.
+Rows and vectors have the linear part first, like the book's r = (p, eta) and the robot's ``jacobian``. The geometric
+Jacobian is the book's J_omega: r_omega' = (p', omega) = J_omega q'. The analytic Jacobian is the book's J:
+r' = (p', eta') = J q'. The argument ``convention`` selects the angles eta; the book uses ZYZ.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from robodyn_ros.textbook.euler_angles import ZYZ, EulerConvention
 
 
 def tip_coordinates(pose: ArrayLike, convention: EulerConvention = ZYZ) -> NDArray[np.float64]:
-    """The tip's r = f(q) = (position, angles), shape (6,) [m, rad], of its pose. [Yamamoto] (1.20), before (1.36).
+    """Task coordinates r = f(q) = (position, angles) of the tip, shape (6,) [m, rad]. [Yamamoto] (1.20), before (1.36).
 
-    Of the two sets of angles it is the first.
+    Two sets of angles describe each rotation; the function returns the first one of ``convention.angles``.
 
     Args:
         pose: Pose of the tip in the base frame, shape (4, 4), floats.
-        convention: Which angles.
+        convention: Convention of the three angles.
 
     Raises:
-        InputError: Not of shape (4, 4), or its rotation is none.
+        InputError: Not of shape (4, 4), or the upper left block is not a rotation matrix.
     """
     pose = as_floats(pose, (4, 4), "pose")
     return np.concatenate([pose[:3, 3], convention.angles(pose[:3, :3])[0]])
@@ -40,7 +40,7 @@ def geometric_from_analytic(
     Args:
         analytic_jacobian: J, shape (6, n).
         angles: eta, shape (3,) [rad].
-        convention: Which angles.
+        convention: Convention of the three angles.
 
     Raises:
         InputError: A shape differs.
@@ -57,7 +57,7 @@ def analytic_from_geometric(
     Args:
         geometric_jacobian: J_omega, shape (6, n).
         angles: eta, shape (3,) [rad].
-        convention: Which angles.
+        convention: Convention of the three angles.
 
     Raises:
         InputError: A shape differs, or (floats only) Omega is singular at these angles.
@@ -75,14 +75,14 @@ def analytic_jacobian_derivative(
 ) -> NDArray[Any]:
     """Time derivative of the analytic Jacobian, shape (6, n).
 
-    (1.37) differentiated: J_omega' = diag(0, Omega') J + diag(E, Omega) J', solved for J'.
+    The time derivative of (1.37), J_omega' = diag(0, Omega') J + diag(E, Omega) J', is solved for J'.
 
     Args:
         geometric_jacobian: J_omega, shape (6, n).
         geometric_jacobian_derivative: J_omega', shape (6, n).
         v: Joint velocities, shape (n,) [rad/s or m/s].
         angles: eta, shape (3,) [rad].
-        convention: Which angles.
+        convention: Convention of the three angles.
 
     Raises:
         InputError: A shape differs, or (floats only) Omega is singular at these angles.

@@ -13,7 +13,7 @@ from robodyn_ros.kinematics.twists import cross
 
 
 def angular_velocity_about_axis(axis: ArrayLike, speed: Any) -> NDArray[Any]:
-    """Angular velocity, shape (3,) [rad/s], of a rotation about an axis. [Yamamoto] (1.25), corrected; (1.28), (1.29).
+    """Angular velocity of a rotation about an axis, shape (3,) [rad/s]. [Yamamoto] (1.25), corrected; (1.28), (1.29).
 
     Args:
         axis: Unit vector along the axis, shape (3,).
@@ -26,7 +26,7 @@ def angular_velocity_about_axis(axis: ArrayLike, speed: Any) -> NDArray[Any]:
 
 
 def point_velocity(angular_velocity: ArrayLike, point: ArrayLike) -> NDArray[Any]:
-    """Velocity v = omega x p, shape (3,) [m/s], of a point of a body that turns about the origin.
+    """Velocity v = omega x p of a point of a body that rotates about the origin, shape (3,) [m/s].
 
     [Yamamoto] (1.27), (D.1).
 
@@ -41,19 +41,19 @@ def point_velocity(angular_velocity: ArrayLike, point: ArrayLike) -> NDArray[Any
 
 
 def angular_velocity_from_point(point: ArrayLike, velocity: ArrayLike) -> NDArray[np.float64]:
-    """Angular velocity p x v / |p|^2, shape (3,) [rad/s], from one point's velocity. [Yamamoto] (1.26).
+    """Angular velocity p x v / |p|^2 from the velocity of one point, shape (3,) [rad/s]. [Yamamoto] (1.26).
 
-    One point tells only the part of the angular velocity that is perpendicular to p: a turn about p does not move it.
-    The result is the angular velocity itself where that is perpendicular to p, which (1.26) presumes.
+    A rotation about p does not move the point. One point therefore determines only the component of the angular
+    velocity that is perpendicular to p. (1.26) assumes that the whole angular velocity is perpendicular to p.
 
     Args:
         point: Position from a point on the axis, shape (3,) [m].
         velocity: Its velocity, shape (3,) [m/s].
 
     Raises:
-        InputError: A shape differs, or the point lies in the origin.
+        InputError: A shape differs, or the point lies at the origin.
     """
     point = as_floats(point, (3,), "point")
     if not point.any():
-        raise InputError("point: expected one away from the origin, received (0, 0, 0), which tells no turning")
+        raise InputError("point: expected a point away from the origin, received (0, 0, 0), which no rotation moves")
     return cross(point, as_floats(velocity, (3,), "velocity")) / (point @ point)

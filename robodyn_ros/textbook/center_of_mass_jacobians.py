@@ -1,4 +1,4 @@
-"""Jacobians of the links' centres of mass, with their derivatives."""
+"""Jacobians of the links' centres of mass, and their derivatives."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from robodyn_ros.kinematics.twists import cross
 
 
 class LinkJacobians(NamedTuple):
-    """How a link's centre of mass and its orientation move with the joints; all in base axes.
+    """Mass, inertia and centre-of-mass Jacobians of one link; all vectors are in base axes.
 
     Attributes:
-        mass: Of the link [kg].
-        position: Of its centre of mass, p_l or s_i, shape (3,) [m].
+        mass: Mass of the link [kg].
+        position: Position of the centre of mass, p_l or s_i, shape (3,) [m].
         inertia: Inertia tensor about the centre of mass, R I R^T, shape (3, 3) [kg m^2].
-        linear: J_P: velocity of the centre of mass = J_P v, shape (3, n).
-        angular: J_O: angular velocity = J_O v, shape (3, n).
+        linear: J_P, shape (3, n); the velocity of the centre of mass is J_P v.
+        angular: J_O, shape (3, n); the angular velocity of the link is J_O v.
     """
 
     mass: float
@@ -31,7 +31,7 @@ class LinkJacobians(NamedTuple):
 
 
 class LinkJacobianDerivatives(NamedTuple):
-    """Derivatives of a ``LinkJacobians`` by the joint positions; the last axis is that of the position.
+    """Derivatives of a ``LinkJacobians`` by the joint positions; the last array axis counts the joint position q_k.
 
     Attributes:
         linear: dJ_P/dq_k, shape (3, n, n).
@@ -45,19 +45,20 @@ class LinkJacobianDerivatives(NamedTuple):
 
 
 def link_jacobians(model: RobotModel, q: Array) -> list[LinkJacobians]:
-    """Centres of mass of all moving links with their Jacobians, column by column.
+    """Compute the centres of mass of all moving links and their Jacobians, column by column.
 
-    J_P and J_O of [LagrangeNotes] (35), J_s and J_omega of [Yamamoto] (3.32), (3.33), J_v and J_omega of
-    [ManipulatorNotes] 4.3.4: a revolute joint about z_j through p_j gives the columns z_j × (p - p_j) and z_j, a
-    prismatic joint z_j and 0. A joint that does not carry the link gives 0. The texts count frames each in its own
-    way; here z_j and p_j are the axis and the origin of the frame of the link that joint j moves.
+    The Jacobians are J_P and J_O of [LagrangeNotes] (35), J_s and J_omega of [Yamamoto] (3.32), (3.33), J_v and
+    J_omega of [ManipulatorNotes] 4.3.4. A revolute joint about z_j through p_j has the columns z_j × (p - p_j) and
+    z_j; a prismatic joint has the columns z_j and 0. The columns of a joint that does not carry the link are 0. Each
+    text numbers the frames differently; here z_j and p_j are axis and origin of the frame of the link that joint j
+    moves.
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        In the order of ``model.joints``.
+        One entry for each moving link, in the order of ``model.joints``.
 
     Raises:
         InputError: q has another shape.
@@ -80,18 +81,19 @@ def link_jacobians(model: RobotModel, q: Array) -> list[LinkJacobians]:
 
 
 def link_jacobian_derivatives(model: RobotModel, q: Array) -> list[LinkJacobianDerivatives]:
-    """Derivatives of all ``link_jacobians``: what the texts leave to the reader where they write dM/dq_k.
+    """Compute the derivatives of all ``link_jacobians``; the texts write dM/dq_k without giving them.
 
-    A joint turns, as a rigid body, all that comes after it: its turning w_k changes the columns of the joints behind it
-    by w_k × column, and R I R^T by [w_k] R I R^T - R I R^T [w_k]. A joint behind moves the centre of mass alone; dJ_P
-    is symmetric in both joints, being the second derivative of the position.
+    Joint k rotates all links behind it as one rigid body. Its axis w_k therefore changes the columns of the joints
+    behind it by w_k × column, and R I R^T by [w_k] R I R^T - R I R^T [w_k]. A joint behind joint k does not change
+    the axis of joint k; it only moves the centre of mass. dJ_P is symmetric in both joints, because it is the second
+    derivative of the position.
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        In the order of ``model.joints``.
+        One entry for each moving link, in the order of ``model.joints``.
 
     Raises:
         InputError: q has another shape.
@@ -116,7 +118,7 @@ def link_jacobian_derivatives(model: RobotModel, q: Array) -> list[LinkJacobianD
 
 
 def _columns(model: RobotModel, poses: list[Array], index: int, position: Array) -> tuple[Array, Array]:
-    """What one joint adds to J_P and J_O of a link that it carries, the centre of mass being at ``position``."""
+    """Contribution of one joint to J_P and J_O of a link that it carries, whose centre of mass is at ``position``."""
     joint, pose = model.joints[index], poses[index]
     axis = joint.multiplier * (pose[:3, :3] @ joint.axis)
     if joint.kind == "prismatic":

@@ -1,7 +1,7 @@
-"""The Coriolis and centrifugal efforts by elements: h_ijk, Christoffel symbols, and the matrices made of them.
+"""Coriolis and centrifugal efforts by elements: h_ijk, Christoffel symbols, and the matrices built from them.
 
-All start from ``slopes``, the derivatives dM_ij/dq_k of any mass matrix, shape (n, n, n) with indices i, j, k, such as
-``lagrange_jacobians.mass_matrix_derivatives`` and ``lagrange_traces.mass_matrix_derivatives`` give. The
+The argument ``slopes`` holds the derivatives dM_ij/dq_k of any mass matrix, shape (n, n, n) with indices i, j, k.
+``lagrange_jacobians.mass_matrix_derivatives`` and ``lagrange_traces.mass_matrix_derivatives`` compute them. The
 compiled form, ``dynamics.coriolis.coriolis_matrix``, needs no derivatives.
 """
 
@@ -18,7 +18,7 @@ from robodyn_ros.textbook.lagrange_jacobians import mass_matrix_derivatives
 
 
 def lagrange_coefficients(slopes: ArrayLike) -> NDArray[Any]:
-    """h_ijk = dM_ij/dq_k - dM_jk/dq_i / 2, shape (n, n, n): what Lagrange's equation gives without rearranging.
+    """h_ijk = dM_ij/dq_k - dM_jk/dq_i / 2, shape (n, n, n): the coefficients as Lagrange's equation yields them.
 
     [LagrangeNotes] (41), [Yamamoto] (3.47), Gamma_ijk of [Properties], property 1.
 
@@ -33,7 +33,9 @@ def lagrange_coefficients(slopes: ArrayLike) -> NDArray[Any]:
 
 
 def christoffel_symbols(slopes: ArrayLike) -> NDArray[Any]:
-    """c_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2, shape (n, n, n): of the first kind, equal to c_ikj.
+    """Christoffel symbols of the first kind, shape (n, n, n): c_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2.
+
+    They are symmetric in the last two indices: c_ijk = c_ikj.
 
     [LagrangeNotes] (46), [Properties] property 3, b_ijk of [ManipulatorNotes] 4.3.7, [LynchPark] (9.86).
 
@@ -50,9 +52,9 @@ def christoffel_symbols(slopes: ArrayLike) -> NDArray[Any]:
 def coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     """C_ij = sum of c_ijk v_k, shape (n, n): [LagrangeNotes] (45), [LynchPark] (9.87), [Properties].
 
-    C v are the Coriolis and centrifugal efforts, whichever coefficients C is made of: Christoffel symbols, Lagrange's
-    h_ijk, or either with j and k exchanged in part or throughout ([Properties], property 1). dM/dt - 2 C is
-    skew-symmetric for Christoffel symbols, not for the others (property 3).
+    C v are the Coriolis and centrifugal efforts for every choice of coefficients: Christoffel symbols, Lagrange's
+    h_ijk, or either of them with j and k exchanged in some or all elements ([Properties], property 1).
+    dM/dt - 2 C is skew-symmetric for Christoffel symbols, in general not for the others (property 3).
 
     Args:
         coefficients: c_ijk or h_ijk, shape (n, n, n).
@@ -66,7 +68,7 @@ def coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[Any]:
 
 
 def robot_coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
-    """C(q, v) of a robot by Christoffel symbols, [LynchPark] (9.86), (9.87), shape (n, n).
+    """Coriolis matrix C(q, v) of a robot from Christoffel symbols, [LynchPark] (9.86), (9.87), shape (n, n).
 
     Args:
         model: The robot.
@@ -80,12 +82,12 @@ def robot_coriolis_matrix(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def centrifugal_matrix(symbols: ArrayLike) -> NDArray[Any]:
-    """C(q) of [ManipulatorNotes] 4.3.7, b_ijj, shape (n, n).
+    """Matrix C(q) of [ManipulatorNotes] 4.3.7 with elements b_ijj, shape (n, n).
 
-    Times the squares v_j^2 the centrifugal efforts; not the matrix C(q, v) of the other texts.
+    Its product with the squares v_j^2 gives the centrifugal efforts. It is not the matrix C(q, v) of the other texts.
 
     Args:
-        symbols: b_ijk, shape (n, n, n); or Lagrange's, h_ijj being b_ijj.
+        symbols: b_ijk, shape (n, n, n). Lagrange's h_ijk give the same result, because h_ijj = b_ijj.
 
     Raises:
         InputError: Not of shape (n, n, n).
@@ -94,12 +96,12 @@ def centrifugal_matrix(symbols: ArrayLike) -> NDArray[Any]:
 
 
 def coriolis_product_matrix(symbols: ArrayLike) -> NDArray[Any]:
-    """B(q) of [ManipulatorNotes] 4.3.7, 2 b_ijk with j < k, shape (n, n(n-1)/2).
+    """Matrix B(q) of [ManipulatorNotes] 4.3.7 with elements 2 b_ijk, j < k, shape (n, n(n-1)/2).
 
-    Times the products v_j v_k the Coriolis efforts; columns in the order of ``velocity_products``.
+    Its product with ``velocity_products`` gives the Coriolis efforts; the columns have the order of those products.
 
     Args:
-        symbols: b_ijk, shape (n, n, n); or Lagrange's, h_ijk + h_ikj being 2 b_ijk.
+        symbols: b_ijk, shape (n, n, n). Lagrange's h_ijk give the same result, because h_ijk + h_ikj = 2 b_ijk.
 
     Raises:
         InputError: Not of shape (n, n, n).
@@ -110,7 +112,7 @@ def coriolis_product_matrix(symbols: ArrayLike) -> NDArray[Any]:
 
 
 def velocity_products(v: ArrayLike) -> NDArray[Any]:
-    """[v_j v_k] with j < k of [ManipulatorNotes] 4.3.7: v_1 v_2, v_1 v_3, ..., v_{n-1} v_n, shape (n(n-1)/2,).
+    """Products [v_j v_k], j < k, of [ManipulatorNotes] 4.3.7: v_1 v_2, v_1 v_3, ..., v_{n-1} v_n, shape (n(n-1)/2,).
 
     Args:
         v: Joint velocities, shape (n,) [rad/s or m/s].
@@ -124,6 +126,6 @@ def velocity_products(v: ArrayLike) -> NDArray[Any]:
 
 
 def _cube(value: ArrayLike, name: str) -> NDArray[Any]:
-    """``value`` as an array of shape (n, n, n)."""
+    """Return ``value`` as an array of shape (n, n, n)."""
     array = as_array(value, (None, None, None), name)
     return as_array(array, array.shape[:1] * 3, name)

@@ -1,8 +1,8 @@
-"""The dynamics of all links at once, by stacked twists and wrenches: [LynchPark] 9.4.
+"""Dynamics of all links in one matrix equation, with stacked twists and wrenches: [LynchPark] 9.4.
 
-Frames are at the links' centres of mass as in the book, so this shares with ``newton_euler``, which is in the
-description's link frames, only the law of motion. It is made to be read, and compared with: the matrices are mostly
-zeros, and the recursion does the same without them.
+The frames are at the links' centres of mass, as in the book; ``newton_euler`` works in the description's link frames.
+The two modules therefore share only the law of motion. This one serves for reading and for comparison: its matrices
+are mostly zeros, and the recursion computes the same without them.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from robodyn_ros.textbook.product_of_exponentials import home, joint_positions
 
 
 class StackedDynamics(NamedTuple):
-    """A robot of m moving links and n degrees of freedom in one position. The book has m = n.
+    """Stacked equations of a robot with m moving links and n degrees of freedom in one position. The book has m = n.
 
-    The coefficients of [LynchPark] (9.72) to (9.74), whose solutions (9.77) to (9.79) are its methods.
+    The attributes are the coefficients of [LynchPark] (9.72) to (9.74); the methods are the solutions (9.77) to (9.79).
 
-    Where joints share a degree of freedom, column j of A has the twists of them all, each times its multiplier.
+    If several joints share a degree of freedom, column j of A holds the twists of all of them, each multiplied by the
+    joint's ``multiplier``.
 
     Attributes:
         A: Joint twists, shape (6m, n), (9.64).
         G: Spatial inertias, block diagonal, shape (6m, 6m), (9.65).
-        Gamma: [Ad_{T_{i,i-1}}] at block (i, i-1), link i-1 being the one that carries link i, shape (6m, 6m), (9.68).
-        V_base_dot: Acceleration -g of the base in the frames of the links that it carries, shape (6m,), (9.70). Its
-            velocity (9.69) is 0 here.
-        tip: [Ad_{T_{n+1,n}}]^T, which takes a wrench in the tip link's frame to the link it is part of, stacked,
-            shape (6m, 6), (9.71).
+        Gamma: [Ad_{T_{i,i-1}}] in block (i, i-1), shape (6m, 6m), (9.68); link i-1 is the parent of link i.
+        V_base_dot: Acceleration -g of the base, in the frames of the links attached to it, shape (6m,), (9.70). The
+            base has no velocity (9.69) here.
+        tip: [Ad_{T_{n+1,n}}]^T, stacked, shape (6m, 6), (9.71). It transforms a wrench from the tip link's frame to
+            the frame of the moving link that the tip link is fixed to.
     """
 
     A: Array
@@ -46,13 +47,13 @@ class StackedDynamics(NamedTuple):
         """(I - Gamma)^-1 = I + Gamma + Gamma^2 + ..., shape (6m, 6m), (9.76): Gamma is nilpotent."""
         size = len(self.Gamma)
         inverse = np.eye(size) + np.zeros((size, size), dtype=self.Gamma.dtype)
-        for block in range(0, size, 6):  # L = I + Gamma L, row by row: Gamma reads rows before its own only
+        for block in range(0, size, 6):  # L = I + Gamma L, row by row: row i of Gamma uses only rows of L before i
             rows = slice(block, block + 6)
             inverse[rows] = inverse[rows] + self.Gamma[rows, :block] @ inverse[:block]
         return inverse
 
     def twists(self, v: Array) -> Array:
-        """V = L A v of all links, shape (6m,), (9.77), solving (9.72).
+        """Twists V = L A v of all links, shape (6m,), (9.77): the solution of (9.72).
 
         Raises:
             InputError: v has another shape than (n,).
@@ -60,9 +61,9 @@ class StackedDynamics(NamedTuple):
         return self.L @ (self.A @ as_array(v, self.A.shape[1:], "v"))
 
     def accelerations(self, v: Array, a: Array) -> Array:
-        """V' = L (A a - [ad_{A v}] Gamma V + V'_base) of all links, shape (6m,), (9.78), solving (9.73).
+        """Accelerations V' = L (A a - [ad_{A v}] Gamma V + V'_base), shape (6m,), (9.78): the solution of (9.73).
 
-        The book prints + [ad_{A v}] in both; (9.47) and (9.55) are right.
+        The book prints + [ad_{A v}] in both equations; (9.47) and (9.55) have the correct sign.
 
         Raises:
             InputError: v or a has another shape than (n,).
@@ -71,13 +72,13 @@ class StackedDynamics(NamedTuple):
         return self.L @ (self.A @ a - self.ad_joints(v) @ self.Gamma @ self.twists(v) + self.V_base_dot)
 
     def wrenches(self, v: Array, a: Array, exerted_tip: Array | None = None) -> Array:
-        """F = L^T (G V' - [ad_V]^T G V + F_tip) of all links, shape (6m,), (9.79), solving (9.74)."""
+        """Wrenches F = L^T (G V' - [ad_V]^T G V + F_tip), shape (6m,), (9.79): the solution of (9.74)."""
         twists = self.twists(v)
         own = self.G @ self.accelerations(v, a) - self.ad_links(v).T @ self.G @ twists
         return self.L.T @ (own if exerted_tip is None else own + self.tip @ exerted_tip)
 
     def efforts(self, v: Array, a: Array, exerted_tip: Array | None = None) -> Array:
-        """Efforts tau = A^T F, shape (n,), (9.75), (9.80); equally (9.81).
+        """Joint efforts tau = A^T F, shape (n,), (9.75), (9.80); (9.81) is another form of the same equation.
 
         Args:
             v: Joint velocities, shape (n,) [rad/s or m/s].
@@ -88,14 +89,14 @@ class StackedDynamics(NamedTuple):
         return self.A.T @ self.wrenches(v, a, exerted_tip)
 
     def mass_matrix(self) -> Array:
-        """M = A^T L^T G L A, shape (n, n), (9.82)."""
+        """Mass matrix M = A^T L^T G L A, shape (n, n), (9.82)."""
         jacobians = self.L @ self.A
         return jacobians.T @ self.G @ jacobians
 
     def coriolis_effort(self, v: Array) -> Array:
         """Coriolis and centrifugal efforts -A^T L^T (G L [ad_{A v}] Gamma + [ad_V]^T G) L A v, shape (n,), (9.83).
 
-        The book prints the first term with the opposite sign, as (9.78).
+        The book prints the first term with the opposite sign, as in (9.78).
         """
         twists = self.twists(v)
         inertial = self.G @ self.L @ (self.ad_joints(v) @ self.Gamma @ twists)
@@ -106,7 +107,7 @@ class StackedDynamics(NamedTuple):
         return self.A.T @ self.L.T @ self.G @ self.L @ self.V_base_dot
 
     def tip_jacobian(self) -> Array:
-        """J of (9.81) in the tip link's frame: V_tip = J v, shape (6, n)."""
+        """Tip Jacobian J of (9.81) in the tip link's frame, shape (6, n): V_tip = J v."""
         return self.tip.T @ self.L @ self.A
 
     def ad_links(self, v: Array) -> Array:
@@ -119,14 +120,14 @@ class StackedDynamics(NamedTuple):
 
 
 def stacked_dynamics(model: RobotModel, q: Array) -> StackedDynamics:
-    """The matrices of (9.64) to (9.71) for a position.
+    """Compute the matrices of (9.64) to (9.71) at a position.
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        Links in the order of ``model.joints``.
+        The stacked matrices; their blocks have the order of ``model.joints``.
 
     Raises:
         InputError: q has another shape.
@@ -163,7 +164,7 @@ def stacked_dynamics(model: RobotModel, q: Array) -> StackedDynamics:
 
 
 def _block_diagonal(blocks: Iterable[Array]) -> Array:
-    """A matrix of 6×6 blocks along the diagonal."""
+    """Build a block-diagonal matrix from 6×6 blocks."""
     blocks = list(blocks)
     matrix = np.zeros((6 * len(blocks), 6 * len(blocks)), dtype=np.result_type(*blocks))
     for index, block in enumerate(blocks):

@@ -1,4 +1,4 @@
-"""Derivatives of the equation of motion, by exact differentiation of the Newton-Euler recursion."""
+"""Derivatives of inverse and forward dynamics, by exact differentiation of the Newton-Euler recursion."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from robodyn_ros.textbook.newton_euler import forward_dynamics, inverse_dynamics
 from robodyn_ros.textbook.twist_jacobian import twist_jacobian
 
 Applied = Sequence[tuple[str, Array]]
-"""Wrenches on links: the link's name and (moment, force) about its origin in base axes, which stay what they are."""
+"""Wrenches on links: link name and (moment, force) about the link's origin in base axes, constant while links move."""
 
 
 @checks_joint_arrays
 def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array, applied: Applied = ()) -> Array:
-    """dtau/dq, dtau/dv and dtau/da of tau = M a + c + g - J^T F, [LynchPark] (9.53)-(9.57) differentiated.
+    """Derivatives dtau/dq, dtau/dv, dtau/da of tau = M a + c + g - J^T F, from [LynchPark] (9.53)-(9.57).
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-        applied: Wrenches F on links.
+        applied: Wrenches F that the environment exerts on links.
 
     Returns:
         Shape (3, n, n); element [., i, j] is the derivative of tau_i.
@@ -44,9 +44,9 @@ def inverse_dynamics_derivatives(model: RobotModel, q: Array, v: Array, a: Array
 
 @checks_joint_arrays
 def forward_dynamics_derivatives(model: RobotModel, q: Array, v: Array, tau: Array, applied: Applied = ()) -> Array:
-    """da/dq, da/dv and da/dtau of the acceleration a of [LynchPark] (9.89).
+    """Derivatives da/dq, da/dv, da/dtau of the acceleration a of [LynchPark] (9.89).
 
-    tau(q, v, a(q, v, tau)) = tau gives da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv and da/dtau = M^-1.
+    Differentiating tau(q, v, a(q, v, tau)) = tau yields da/dq = -M^-1 dtau/dq, da/dv = -M^-1 dtau/dv, da/dtau = M^-1.
 
     Args:
         model: The robot.
@@ -56,7 +56,7 @@ def forward_dynamics_derivatives(model: RobotModel, q: Array, v: Array, tau: Arr
         applied: As for ``inverse_dynamics_derivatives``.
 
     Returns:
-        Shape (3, n, n).
+        Shape (3, n, n); element [., i, j] is the derivative of a_i.
 
     Raises:
         InputError: An array has another shape; a joint moves no inertia; or no link has a name of ``applied``.
@@ -71,7 +71,7 @@ def forward_dynamics_derivatives(model: RobotModel, q: Array, v: Array, tau: Arr
 
 
 def _effort_of(model: RobotModel, q: Array, applied: Applied, wrenches: Sequence[Array]) -> Array:
-    """The sum of J^T F, shape (n,)."""
+    """Sum of J^T F over the wrenches, shape (n,)."""
     effort = np.zeros(model.n)
     for (link, _), wrench in zip(applied, wrenches, strict=True):
         effort = effort + twist_jacobian(model, q, link).T @ wrench

@@ -1,7 +1,7 @@
-"""Velocity and acceleration between joints and tip, both ways ([Yamamoto] summary 1.15).
+"""Conversion of velocities and accelerations between joints and tip, in both directions ([Yamamoto] summary 1.15).
 
-These hold for every Jacobian J with its time derivative: the geometric one (r_omega' = (p', omega)) as well as the
-analytic one (r' = (p', eta')), on all six rows or on any of them.
+The functions take any Jacobian J and its time derivative: the geometric one (r_omega' = (p', omega)) or the analytic
+one (r' = (p', eta')), with all six rows or some of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SINGULAR = 1e-10
 
 
 def tip_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
-    """The tip's velocity r' = J q', shape (m,). [Yamamoto] 1.15, (1.36), (1.37).
+    """Velocity r' = J q' of the tip, shape (m,). [Yamamoto] 1.15, (1.36), (1.37).
 
     Args:
         jacobian: J, shape (m, n).
@@ -33,7 +33,7 @@ def tip_velocity(jacobian: ArrayLike, v: ArrayLike) -> NDArray[Any]:
 
 
 def tip_acceleration(jacobian: ArrayLike, jacobian_derivative: ArrayLike, v: ArrayLike, a: ArrayLike) -> NDArray[Any]:
-    """The tip's acceleration r'' = J q'' + J' q', shape (m,). [Yamamoto] 1.15.
+    """Acceleration r'' = J q'' + J' q' of the tip, shape (m,). [Yamamoto] 1.15.
 
     Args:
         jacobian: J, shape (m, n).
@@ -52,8 +52,8 @@ def tip_acceleration(jacobian: ArrayLike, jacobian_derivative: ArrayLike, v: Arr
 def joint_velocity(jacobian: ArrayLike, tip_velocity: ArrayLike) -> NDArray[np.float64]:
     """Joint velocities q' = J^-1 r', shape (n,) [rad/s or m/s]. [Yamamoto] 1.15, (1.22).
 
-    With more joints than rows it is the least of the velocities that do it. With fewer joints than rows it is what
-    comes nearest in the least-squares sense, in mixed units; leave out the rows that cannot be had instead.
+    With more joints than rows, the result is the solution of least norm. With fewer joints than rows, the result
+    minimises the squared error in mixed units; better leave out the rows that the robot cannot move independently.
 
     Args:
         jacobian: J, shape (m, n), floats.
@@ -68,8 +68,8 @@ def joint_velocity(jacobian: ArrayLike, tip_velocity: ArrayLike) -> NDArray[np.f
     if s[-1] <= SINGULAR * s[0]:
         raise InputError(
             f"jacobian: expected a regular one, received singular values from {s[0]:.3g} down to {s[-1]:.3g}: "
-            "the joints cannot move the tip in every direction here; move away from the singular position, or leave "
-            "out rows"
+            "the joints cannot move the tip in every direction at this position; move away from the singular "
+            "position, or leave out rows"
         )
     return vt.T @ ((u.T @ target) / s)
 

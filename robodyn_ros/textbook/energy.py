@@ -1,4 +1,4 @@
-"""Kinetic and potential energy, and centre of mass, by the Jacobians of the links' centres of mass."""
+"""Kinetic energy, potential energy and centre of mass, from the Jacobians of the links' centres of mass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobians
 
 
 def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Any:
-    """T = sum of m (J_P v)^T (J_P v) / 2 + (J_O v)^T R I R^T (J_O v) / 2 over the links, a number [J].
+    """Kinetic energy T = sum of m (J_P v)^T (J_P v) / 2 + (J_O v)^T R I R^T (J_O v) / 2 over the links, a number [J].
 
     [LagrangeNotes] (34), (36); [Yamamoto] (3.34), (3.35); [ManipulatorNotes] 4.3.4.
 
@@ -34,9 +34,10 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Any:
 
 
 def potential_energy(model: RobotModel, q: Array) -> Any:
-    """U = -sum of m g^T p_l over the links, a number [J]; 0 with the centre of mass at the height of the base's origin.
+    """Potential energy U = -sum of m g^T p_l over the links, a number [J].
 
-    [LagrangeNotes] (38); [Yamamoto] (3.41), whose sign is misprinted; [ManipulatorNotes] 4.3.8.
+    U is 0 if the robot's centre of mass has the height of the base's origin. [LagrangeNotes] (38); [Yamamoto] (3.41),
+    whose sign is misprinted; [ManipulatorNotes] 4.3.8.
 
     Args:
         model: The robot.
@@ -59,7 +60,7 @@ def center_of_mass(model: RobotModel, q: Array) -> Array:
         q: Joint positions, shape (n,) [rad or m].
 
     Raises:
-        InputError: q has another shape; or no moving link has a mass.
+        InputError: q has another shape; or all moving links have mass 0.
     """
     links = link_jacobians(model, q)
     mass = sum(link.mass for link in links)

@@ -1,8 +1,9 @@
 """Orientation by three angles: ZYZ Euler angles and roll, pitch, yaw ([Yamamoto] 1.3, 1.4, 1.13).
 
-Both come as a vector of three: ZYZ as (phi, theta, psi), the book's eta; roll, pitch, yaw in that order, as URDF has
-them, the book's (psi, theta, phi). Each rotation has two such vectors, and where the middle angle aligns the first
-and the last axis (sin(theta) = 0 for ZYZ, cos(pitch) = 0 for roll, pitch, yaw) a whole line of them.
+Both conventions use a vector of three angles. ZYZ is (phi, theta, psi), the book's eta. Roll, pitch, yaw have this
+order, as in URDF; they are the book's (psi, theta, phi). Two such vectors describe each rotation. At the singular case
+(sin(theta) = 0 for ZYZ, cos(pitch) = 0 for roll, pitch, yaw) the first and the last axis are aligned, and a
+one-parameter family of vectors describes the same rotation.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from robodyn_ros.kinematics.arguments import as_rotation
 from robodyn_ros.kinematics.twists import cross
 
 SINGULAR = 1e-8
-"""Below this |sin(theta)| (|cos(pitch)|) first and last axis count as aligned; see :func:`zyz_from_rotation`."""
+"""Below this |sin(theta)| or |cos(pitch)|, first and last axis count as aligned; see :func:`zyz_from_rotation`."""
 
 
 def rotation_from_zyz(angles: ArrayLike) -> NDArray[Any]:
@@ -46,16 +47,16 @@ def rotation_from_zyz(angles: ArrayLike) -> NDArray[Any]:
 def zyz_from_rotation(rotation: ArrayLike, psi_if_singular: float = 0.0) -> NDArray[np.float64]:
     """Both sets of ZYZ Euler angles of a rotation, shape (2, 3) [rad]. [Yamamoto] (1.9), psi corrected.
 
-    The first row has theta in (0, pi), the second in (-pi, 0). Where sin(theta) = 0 only phi + psi (theta = 0) or
-    phi - psi (theta = pi) is determined: psi is then ``psi_if_singular``, by default 0, and both rows are the same.
-    The angles reproduce the rotation to 1e-15 / |sin(theta)|, and to 1e-8 at worst.
+    The first row has theta in (0, pi), the second in (-pi, 0). If sin(theta) = 0, the rotation determines only
+    phi + psi (theta = 0) or phi - psi (theta = pi). In this case psi is ``psi_if_singular``, and both rows are equal.
+    The angles reproduce the rotation with an error of about 1e-15 / |sin(theta)|, at most 1e-8.
 
     Args:
         rotation: Rotation matrix, shape (3, 3), floats.
-        psi_if_singular: The angle psi [rad] where it is arbitrary.
+        psi_if_singular: Value of psi in the singular case [rad].
 
     Returns:
-        Rows phi, theta, psi; phi and psi within (-pi, pi] unless singular with another psi than 0.
+        Rows phi, theta, psi. phi and psi are within (-pi, pi], except in the singular case with psi other than 0.
 
     Raises:
         InputError: Not a rotation matrix.
@@ -78,7 +79,7 @@ def zyz_from_rotation(rotation: ArrayLike, psi_if_singular: float = 0.0) -> NDAr
 
 
 def zyz_rate_matrix(angles: ArrayLike) -> NDArray[Any]:
-    """Omega, which takes rates of ZYZ Euler angles to angular velocity in base axes, (3, 3). [Yamamoto] (1.30)-(1.34).
+    """Matrix Omega, (3, 3): angular velocity in base axes = Omega · rates of ZYZ angles. [Yamamoto] (1.30)-(1.34).
 
     Its determinant is -sin(theta).
 
@@ -136,17 +137,18 @@ def rotation_from_roll_pitch_yaw(angles: ArrayLike) -> NDArray[Any]:
 
 
 def roll_pitch_yaw_from_rotation(rotation: ArrayLike, roll_if_singular: float = 0.0) -> NDArray[np.float64]:
-    """Both sets of roll, pitch, yaw of a rotation, shape (2, 3) [rad]; (1.10) solved as (1.9) solves (1.8).
+    """Both sets of roll, pitch, yaw of a rotation, shape (2, 3) [rad]. [Yamamoto] (1.10), solved for the angles.
 
-    The first row has its pitch in (-pi/2, pi/2). Where cos(pitch) = 0 only yaw - roll (pitch = pi/2) or yaw + roll
-    (pitch = -pi/2) is determined: roll is then ``roll_if_singular``, by default 0, and both rows are the same.
+    The solution follows (1.9), which solves (1.8) for ZYZ angles. The first row has the pitch in (-pi/2, pi/2). If
+    cos(pitch) = 0, the rotation determines only yaw - roll (pitch = pi/2) or yaw + roll (pitch = -pi/2). In this case
+    roll is ``roll_if_singular``, and both rows are equal.
 
     Args:
         rotation: Rotation matrix, shape (3, 3), floats.
-        roll_if_singular: The roll [rad] where it is arbitrary.
+        roll_if_singular: Value of roll in the singular case [rad].
 
     Returns:
-        Rows roll, pitch, yaw; all within (-pi, pi] unless singular with another roll than 0.
+        Rows roll, pitch, yaw. All are within (-pi, pi], except in the singular case with a roll other than 0.
 
     Raises:
         InputError: Not a rotation matrix.
@@ -167,9 +169,9 @@ def roll_pitch_yaw_from_rotation(rotation: ArrayLike, roll_if_singular: float = 
 
 
 def roll_pitch_yaw_rate_matrix(angles: ArrayLike) -> NDArray[Any]:
-    """Takes rates of roll, pitch, yaw to angular velocity in base axes, shape (3, 3); as (1.30) to (1.34) for ZYZ.
+    """Matrix, shape (3, 3), that maps rates of roll, pitch, yaw to angular velocity in base axes.
 
-    Its determinant is cos(pitch).
+    [Yamamoto] (1.30) to (1.34) derive the matrix for ZYZ angles in the same way. Its determinant is cos(pitch).
 
     Args:
         angles: roll, pitch, yaw, shape (3,) [rad]; floats or traced scalars.
@@ -206,14 +208,14 @@ def roll_pitch_yaw_rate_matrix_derivative(angles: ArrayLike, rates: ArrayLike) -
 
 @dataclass(frozen=True)
 class EulerConvention:
-    """One of the two ways above to give an orientation by three angles.
+    """A convention of three angles for an orientation, with its conversions.
 
     Attributes:
-        name: What it is called in messages.
-        rotation: Rotation matrix from angles.
-        angles: Both sets of angles, shape (2, 3), from a rotation matrix.
-        rate_matrix: Takes rates to angular velocity in base axes.
-        rate_matrix_derivative: Its time derivative, from angles and rates.
+        name: Name of the convention in error messages.
+        rotation: Function from angles to the rotation matrix, shape (3, 3).
+        angles: Function from a rotation matrix to both sets of angles, shape (2, 3) [rad].
+        rate_matrix: Function from angles to the matrix that maps rates to angular velocity in base axes.
+        rate_matrix_derivative: Function from angles and rates to the time derivative of that matrix.
     """
 
     name: str
@@ -227,9 +229,9 @@ class EulerConvention:
         return self.rate_matrix(angles) @ as_array(rates, (3,), "rates")
 
     def inverse_rate_matrix(self, angles: ArrayLike) -> NDArray[Any]:
-        """Takes angular velocity in base axes to rates, shape (3, 3). [Yamamoto] (1.35).
+        """Matrix, shape (3, 3), that maps angular velocity in base axes to rates of the angles. [Yamamoto] (1.35).
 
-        It is the adjugate over the determinant, so that it can be traced.
+        The function divides the adjugate by the determinant, so that traced scalars can be used.
 
         Raises:
             InputError: (floats only) The matrix is singular at these angles.
@@ -239,9 +241,9 @@ class EulerConvention:
         determinant = a @ cross(b, c)
         if not is_traced(matrix) and abs(determinant) < SINGULAR:
             raise InputError(
-                f"angles: expected any where {self.name} rates are determined, received {np.asarray(angles).tolist()}: "
-                "first and last axis are aligned there, and no rates give every angular velocity; "
-                "use another convention or the angular velocity itself"
+                f"angles: expected angles where {self.name} rates are determined, received "
+                f"{np.asarray(angles).tolist()}: first and last axis are aligned there, and rates exist only for some "
+                "angular velocities; use another convention or the angular velocity itself"
             )
         return np.array([cross(b, c), cross(c, a), cross(a, b)]) / determinant
 

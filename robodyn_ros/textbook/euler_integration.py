@@ -1,4 +1,4 @@
-"""The book's Euler integration of forward dynamics."""
+"""Euler integration of forward dynamics, [LynchPark] 9.5."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodyn_ros.errors import InputError
 
 
 class Motion(NamedTuple):
-    """A motion at the times 0, h, 2h, ..., N h.
+    """Positions and velocities at the times 0, h, 2h, ..., N h.
 
     Attributes:
         positions: Shape (N + 1, n) [rad or m].
@@ -34,9 +34,9 @@ def euler_integration(
 ) -> Motion:
     """Euler Integration Algorithm for Forward Dynamics, [LynchPark] 9.5: q += h v, v += h a, with a at the old state.
 
-    Its error over a given time is proportional to h, and a swinging robot gains energy by it: for simulation see
-    ``robodyn_ros.simulation``, for accuracy ``textbook.state_space.runge_kutta``. The book counts k from 1 to N, but
-    starts with k = 0.
+    The error over a given time is proportional to h, and the method adds energy to a freely swinging robot. Use
+    ``robodyn_ros.simulation`` for simulation and ``textbook.state_space.runge_kutta`` for accuracy. The book prints
+    "for k = 1 to N" but starts at k = 0.
 
     Args:
         joint_acceleration: GetJointAccel(q, v, tau), such as ``robot.dynamics().forward_dynamics``.

@@ -1,4 +1,4 @@
-"""Lagrange's equation as it stands: the derivatives of a Lagrangian, exact, for any system."""
+"""Lagrange's equation for any system, with exact derivatives of its Lagrangian."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from robodyn_ros.description.model import Array
 
 
 def euler_lagrange_force(lagrangian: Callable[[Array, Array], Array], q: Array, v: Array, a: Array) -> Array:
-    """The generalised force f = d/dt dL/dv - dL/dq, [LynchPark] (9.3), (9.8), (9.11).
+    """Generalised force f = d/dt dL/dv - dL/dq, [LynchPark] (9.3), (9.8), (9.11).
 
-    Of a particle with the L of (9.5) it is (9.6); with that of (9.7) the worked example of 9.1.1.
+    The L of (9.5) gives the force (9.6) on a particle; the L of (9.7) gives the worked example of 9.1.1.
 
-    The time derivative by the chain rule: d/dt dL/dv = (d^2L/dv dv) a + (d^2L/dv dq) v. With L = K - P of a robot, f is
-    what inverse dynamics gives, (9.9)-(9.12), after more work: here L alone says what moves.
+    The chain rule yields the time derivative: d/dt dL/dv = (d^2L/dv dv) a + (d^2L/dv dq) v. With L = K - P of a
+    robot, f equals inverse dynamics, (9.9)-(9.12), at a higher cost; the function needs nothing but L.
 
     Args:
-        lagrangian: L(q, v), a number [J]; it can be traced.
+        lagrangian: Function L(q, v) that returns a number [J] and can be traced.
         q: Generalised coordinates, shape (n,).
         v: Their velocities, shape (n,).
         a: Their accelerations, shape (n,).

@@ -1,7 +1,7 @@
-"""The books' form of each function of ``Dynamics``: what ``robot.dynamics(compiled=False)`` runs.
+"""The books' form of each function of ``Dynamics``; ``robot.dynamics(compiled=False)`` runs these.
 
-``dynamics.compiled_formulas`` has the form that is compiled under the same name; the table in docs/dynamics.md pairs
-them.
+``dynamics.compiled_formulas`` holds the compiled form of each function under the same name. The table in
+docs/dynamics.md pairs the two forms.
 """
 
 from robodyn_ros.textbook.christoffel import robot_coriolis_matrix as coriolis_matrix

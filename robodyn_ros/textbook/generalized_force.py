@@ -1,4 +1,4 @@
-"""What else acts on the joints: friction and contact, [LagrangeNotes] "Generalized forces/torques"."""
+"""Generalised forces at the joints with friction and contact, [LagrangeNotes] "Generalized forces/torques"."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from robodyn_ros.textbook import newton_euler
 
 
 def generalized_force(model: RobotModel, q: Array, v: Array, tau: Array, wrench_base: Array | None = None) -> Array:
-    """The right side of the equation of motion: xi = tau - F_v v - F_s sgn(v) - J^T h_e, [LagrangeNotes] after (46).
+    """Right side of the equation of motion: xi = tau - F_v v - F_s sgn(v) - J^T h_e, [LagrangeNotes] after (46).
 
-    F_v and F_s are the description's viscous and Coulomb friction. At rest the latter is 0 here, as sgn(0) is: a joint
-    that friction holds still is the business of ``robodyn_ros.simulation``.
+    F_v and F_s are the viscous and Coulomb friction of the robot's description. Coulomb friction is 0 at rest, because
+    sgn(0) = 0; ``robodyn_ros.simulation`` models joints that friction holds still.
 
     Args:
         model: The robot.
@@ -37,7 +37,7 @@ def generalized_force(model: RobotModel, q: Array, v: Array, tau: Array, wrench_
 
 
 def forward_dynamics(model: RobotModel, q: Array, v: Array, tau: Array, wrench_base: Array | None = None) -> Array:
-    """The acceleration a of B a + C v + g = tau - J^T h_e - F_v v - F_s sgn(v), [LagrangeNotes] (44), (50).
+    """Joint acceleration a from B a + C v + g = tau - J^T h_e - F_v v - F_s sgn(v), [LagrangeNotes] (44), (50).
 
     Args:
         model: The robot.

@@ -1,8 +1,8 @@
 """Homogeneous transformation matrices ([Yamamoto] 1.5, 1.8).
 
-``pose_a_b``, the book's ^A T_B, holds the pose of frame b in frame a: it takes coordinates in b to coordinates in a
-(1.11), (1.12), and poses chain as ``pose_a_c = pose_a_b @ pose_b_c`` (1.13), (1.18). The arithmetic itself is
-``twists``', which the recursions use without the checks made here.
+``pose_a_b``, the book's ^A T_B, is the pose of frame b in frame a. It maps coordinates in b to coordinates in a
+(1.11), (1.12). Poses chain as ``pose_a_c = pose_a_b @ pose_b_c`` (1.13), (1.18). This module checks the arguments and
+calls the functions of ``kinematics.twists``, which the recursions use without checks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ABOUT = {"x": rotation_x, "y": rotation_y, "z": rotation_z}
 
 
 def homogeneous(rotation: ArrayLike, translation: ArrayLike) -> NDArray[Any]:
-    """Pose from rotation matrix and origin, shape (4, 4). [Yamamoto] definition before (1.12).
+    """Build a pose from a rotation matrix and an origin, shape (4, 4). [Yamamoto] definition before (1.12).
 
     Args:
         rotation: Rotation matrix R_ab, shape (3, 3).
@@ -34,7 +34,7 @@ def homogeneous(rotation: ArrayLike, translation: ArrayLike) -> NDArray[Any]:
 
 
 def homogeneous_inverse(pose: ArrayLike) -> NDArray[Any]:
-    """The inverse pose, pose_b_a from pose_a_b, shape (4, 4), without a matrix inversion. [Yamamoto] (1.14).
+    """Compute pose_b_a from pose_a_b without a matrix inversion, shape (4, 4). [Yamamoto] (1.14).
 
     Args:
         pose: Pose, shape (4, 4).
@@ -66,17 +66,17 @@ def translation_transform(a: Any, b: Any, c: Any) -> NDArray[Any]:
     """T_tran(a, b, c): translation without rotation, shape (4, 4). [Yamamoto] (1.16).
 
     Args:
-        a: Along x [m].
-        b: Along y [m].
-        c: Along z [m].
+        a: Translation along x [m].
+        b: Translation along y [m].
+        c: Translation along z [m].
     """
     return homogeneous(np.eye(3), np.array([a, b, c]))
 
 
 def transform_point(pose: ArrayLike, point: ArrayLike) -> NDArray[Any]:
-    """Coordinates in frame a of a point given in frame b, shape (3,) [m]. [Yamamoto] (1.11), (1.12), (1.19).
+    """Convert the coordinates of a point from frame b to frame a, shape (3,) [m]. [Yamamoto] (1.11), (1.12), (1.19).
 
-    With the pose of link i in the base frame this is any point of any link.
+    With the pose of a link in the base frame, the function gives the position of any point of that link.
 
     Args:
         pose: Pose of frame b in frame a, shape (4, 4).
