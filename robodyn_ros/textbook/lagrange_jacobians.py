@@ -1,7 +1,8 @@
-"""Lagrange's equation by Jacobians of the links' centres of mass.
+"""Lagrange's equation from Jacobians of the links' centres of mass.
 
-[LagrangeNotes] (27)-(42), [Yamamoto] 3.3.6 and [ManipulatorNotes] 4.3 derive the same: M(q) is their B(q), h(q, v) is
-[ManipulatorNotes]' V(q, v). For trees, with mimic joints; all derivatives are exact.
+[LagrangeNotes] (27)-(42), [Yamamoto] 3.3.6 and [ManipulatorNotes] 4.3 derive the same equations. M(q) is B(q) in
+[LagrangeNotes]; h(q, v) is V(q, v) in [ManipulatorNotes]. The functions accept trees with mimic joints. All
+derivatives are exact.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivati
 
 
 def mass_matrix(model: RobotModel, q: Array) -> Array:
-    """M = sum of m J_P^T J_P + J_O^T R I R^T J_O over the links.
+    """Mass matrix M = sum of m J_P^T J_P + J_O^T R I R^T J_O over the links.
 
-    B(q) of [LagrangeNotes] (37), M of [Yamamoto] (3.36) to (3.40) and of [ManipulatorNotes] 4.3.4, 4.3.5. Twice the
-    kinetic energy is v^T M v, [LagrangeNotes] (36).
+    It is B(q) of [LagrangeNotes] (37), M of [Yamamoto] (3.36) to (3.40) and of [ManipulatorNotes] 4.3.4, 4.3.5. The
+    kinetic energy is v^T M v / 2, [LagrangeNotes] (36).
 
     Args:
         model: The robot.
@@ -37,9 +38,9 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
 
 
 def mass_matrix_derivatives(model: RobotModel, q: Array) -> Array:
-    """dM_ij/dq_k, the product rule applied to ``mass_matrix``.
+    """Derivatives dM_ij/dq_k of the mass matrix, by the product rule applied to ``mass_matrix``.
 
-    What [Yamamoto] (3.47), [LagrangeNotes] (41) and (46), and [ManipulatorNotes] 4.3.7 (there m_ijk) start from.
+    [Yamamoto] (3.47), [LagrangeNotes] (41) and (46), and [ManipulatorNotes] 4.3.7 (there m_ijk) use these derivatives.
 
     Args:
         model: The robot.
@@ -61,7 +62,7 @@ def mass_matrix_derivatives(model: RobotModel, q: Array) -> Array:
 
 
 def mass_matrix_rate(model: RobotModel, q: Array, v: Array) -> Array:
-    """dM/dt = sum of dM/dq_k v_k, shape (n, n): [Yamamoto] (3.45), [LagrangeNotes] (39), [ManipulatorNotes] 4.3.6.
+    """Rate dM/dt = sum of dM/dq_k v_k, shape (n, n): [Yamamoto] (3.45), [LagrangeNotes] (39), [ManipulatorNotes] 4.3.6.
 
     Args:
         model: The robot.
@@ -75,7 +76,7 @@ def mass_matrix_rate(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def kinetic_energy_gradient(model: RobotModel, q: Array, v: Array) -> Array:
-    """dK/dq_i = v^T (dM/dq_i) v / 2, shape (n,) [J/rad or J/m]: [Yamamoto] (3.45), [LagrangeNotes] (39).
+    """Gradient dK/dq_i = v^T (dM/dq_i) v / 2, shape (n,) [J/rad or J/m]: [Yamamoto] (3.45), [LagrangeNotes] (39).
 
     Args:
         model: The robot.
@@ -90,10 +91,10 @@ def kinetic_energy_gradient(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def coriolis_centrifugal(model: RobotModel, q: Array, v: Array) -> Array:
-    """h(q, v) = dM/dt v - dK/dq, shape (n,) [N m or N].
+    """Coriolis and centrifugal efforts h(q, v) = dM/dt v - dK/dq, shape (n,) [N m or N].
 
-    [Yamamoto] (3.47); V of [ManipulatorNotes] 4.3.6; n(q, v) of [LagrangeNotes] (39) without gravity. By elements, with
-    [LagrangeNotes] (41) and (46), see ``christoffel``.
+    This is h of [Yamamoto] (3.47), V of [ManipulatorNotes] 4.3.6, and n(q, v) of [LagrangeNotes] (39) without gravity.
+    ``christoffel`` computes the same by elements, with [LagrangeNotes] (41) and (46).
 
     Args:
         model: The robot.
@@ -107,7 +108,7 @@ def coriolis_centrifugal(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def gravity(model: RobotModel, q: Array) -> Array:
-    """g(q) = dU/dq = -sum of J_P^T m g over the links, shape (n,) [N m or N].
+    """Gravity efforts g(q) = dU/dq = -sum of J_P^T m g over the links, shape (n,) [N m or N].
 
     [LagrangeNotes] (42), [ManipulatorNotes] 4.3.8, [Yamamoto] (3.46).
 
@@ -122,7 +123,7 @@ def gravity(model: RobotModel, q: Array) -> Array:
 
 
 def vector_form(model: RobotModel, q: Array, v: Array) -> Array:
-    """n(q, v) = dB/dt v - (d(v^T B v)/dq)^T / 2 + (dU/dq)^T of [LagrangeNotes] (39), shape (n,) [N m or N].
+    """Efforts n(q, v) = dB/dt v - (d(v^T B v)/dq)^T / 2 + (dU/dq)^T, [LagrangeNotes] (39), shape (n,) [N m or N].
 
     Args:
         model: The robot.
@@ -138,8 +139,8 @@ def vector_form(model: RobotModel, q: Array, v: Array) -> Array:
 def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
     """Joint efforts tau = M(q) a + h(q, v) + g(q), shape (n,) [N m or N].
 
-    [Yamamoto] (3.42) to (3.46), (5.1); [LagrangeNotes] (39), with the generalised force for tau; [ManipulatorNotes]
-    4.3.6.
+    [Yamamoto] (3.42) to (3.46), (5.1); [LagrangeNotes] (39), where the generalised force stands for tau;
+    [ManipulatorNotes] 4.3.6.
 
     Args:
         model: The robot.

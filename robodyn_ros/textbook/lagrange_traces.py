@@ -1,8 +1,9 @@
-"""Lagrange's equation by traces of 4×4 matrices, with the pseudo-inertia matrix H ([Yamamoto] 3.1 to 3.3.5).
+"""Lagrange's equation from traces of 4×4 matrices, with the pseudo-inertia matrix H ([Yamamoto] 3.1 to 3.3.5).
 
-A link's kinetic energy is tr(T' H T'^T) / 2, T its pose and H the second moments of its mass; what follows by
-differentiation needs no angular velocity. The book's sums over the links k that come after the joints i and j are here
-sums over all links: the derivative of a pose by a joint that does not move it is 0. They hold for trees.
+The kinetic energy of a link is tr(T' H T'^T) / 2 with its pose T and its pseudo-inertia matrix H. The equations that
+follow by differentiation contain no angular velocity. The book sums over the links k behind the joints i and j. Here
+the sums run over all links, because the derivative of a pose by a joint that does not move the link is 0. The
+functions therefore accept trees.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from robodyn_ros.textbook.pose_derivatives import PoseDerivatives, pose_derivati
 
 
 def pseudo_inertia_matrix(inertia: Inertia) -> Array:
-    """H of a link: integral of p p^T over its mass, p = (x, y, z, 1) in the link frame. [Yamamoto] (3.8) to (3.15).
+    """Matrix H: integral of p p^T over the mass of a link, p = (x, y, z, 1) in link frame. [Yamamoto] (3.8) to (3.15).
 
-    Its upper left is the second moments, tr(I) / 2 - I with the inertia tensor I about the frame's origin, written out
-    in (3.11); I is tr(H) - H of them again, (3.17).
+    The upper left 3×3 block S holds the second moments of mass. It is S = tr(I) / 2 - I, written out in (3.11), with
+    the inertia tensor I about the frame's origin. Conversely, I = tr(S) - S, (3.17).
 
     Args:
-        inertia: Of the link, in its frame.
+        inertia: Inertia of the link in its link frame.
 
     Returns:
         Symmetric, shape (4, 4).
@@ -34,7 +35,7 @@ def pseudo_inertia_matrix(inertia: Inertia) -> Array:
 
 
 def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Any:
-    """K = sum of tr(T_k' H_k T_k'^T) / 2 over the links, a number [J]. [Yamamoto] (3.16).
+    """Kinetic energy K = sum of tr(T_k' H_k T_k'^T) / 2 over the links, a number [J]. [Yamamoto] (3.16).
 
     Args:
         model: The robot.
@@ -50,7 +51,7 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Any:
 
 
 def mass_matrix(model: RobotModel, q: Array) -> Array:
-    """M_ij = sum over links of tr(dT_k/dq_i H_k (dT_k/dq_j)^T), shape (n, n). [Yamamoto] (3.28), (3.29).
+    """M_ij = sum of tr(dT_k/dq_i H_k (dT_k/dq_j)^T) over the links, shape (n, n). [Yamamoto] (3.28), (3.29).
 
     Args:
         model: The robot.
@@ -63,7 +64,7 @@ def mass_matrix(model: RobotModel, q: Array) -> Array:
 
 
 def mass_matrix_derivatives(model: RobotModel, q: Array) -> Array:
-    """dM_ij/dq_k, the derivative of [Yamamoto] (3.28) by the product rule, shape (n, n, n) with indices i, j, k.
+    """Derivatives dM_ij/dq_k, shape (n, n, n) with indices i, j, k: product rule applied to [Yamamoto] (3.28).
 
     Args:
         model: The robot.
@@ -125,9 +126,10 @@ def inverse_dynamics(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
 
 
 def lagrange_equation(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
-    """tau_i = d/dt (dK/dv_i) - dK/dq_i + dP/dq_i, shape (n,) [N m or N]. [Yamamoto] (3.1), (3.2).
+    """Joint efforts tau_i = d/dt (dK/dv_i) - dK/dq_i + dP/dq_i, shape (n,) [N m or N]. [Yamamoto] (3.1), (3.2).
 
-    Also [LagrangeNotes] (27), (28). Term by term as [Yamamoto] derives it, before (3.28) gathers them.
+    [LagrangeNotes] (27), (28) state the same equation. The function adds the terms as [Yamamoto] derives them, before
+    (3.28) collects them.
 
     Args:
         model: The robot.
@@ -179,11 +181,11 @@ def kinetic_energy_gradient(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def _links(model: RobotModel, q: Array) -> list[tuple[PoseDerivatives, Array]]:
-    """Every moving link's pose with its derivatives, and its H."""
+    """Pose derivatives and matrix H of every moving link."""
     derivatives = pose_derivatives(model, q)
     return [(link, pseudo_inertia_matrix(joint.inertia)) for link, joint in zip(derivatives, model.joints, strict=True)]
 
 
 def _traces(first: Array, second: Array) -> Array:
-    """tr(A B^T) of every matrix A with every matrix B: arrays of 4×4 matrices, the result has both their axes."""
+    """Compute tr(A B^T) for all pairs from two arrays of 4×4 matrices; the result has the leading axes of both."""
     return np.tensordot(first, second, axes=((-2, -1), (-2, -1)))

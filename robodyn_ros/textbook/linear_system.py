@@ -1,4 +1,4 @@
-"""Solution of the linear system M a = b of forward dynamics, written for floats and for traced scalars."""
+"""Solution of the linear system M a = b of forward dynamics, for floats and for traced scalars."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ NO_INERTIA = (
 
 
 def solve_symmetric(matrix: Array, right: Array, singular: str = NO_INERTIA) -> Array:
-    """Solution x of M x = b by Gaussian elimination, which needs no row exchange for a positive definite M.
+    """Solve M x = b by Gaussian elimination without row exchange, which a positive definite M does not need.
 
-    [LynchPark] leaves the solver of (9.89) to the reader.
+    [LynchPark] prescribes no solver for (9.89).
 
     Args:
         matrix: M, symmetric and positive definite, shape (n, n).
-        right: b, shape (n,), or several in the columns of shape (n, m).
-        singular: Message for a pivot of 0, with {} for its row.
+        right: b, shape (n,), or several right sides as the columns of an array of shape (n, m).
+        singular: Error message for a pivot of 0; {} stands for the row of the pivot.
 
     Returns:
         x, of the shape of b.
 
     Raises:
-        InputError: A pivot is exactly 0, as where a joint moves no inertia.
+        InputError: A pivot is exactly 0, for example because a joint moves no inertia.
     """
     kind = np.result_type(matrix, right, float)
     m, x = np.array(matrix, dtype=kind), np.array(right, dtype=kind)

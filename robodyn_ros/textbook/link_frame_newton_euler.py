@@ -1,7 +1,8 @@
-"""Newton-Euler inverse dynamics with forces and moments in link frames, as [Yamamoto] chapter 4 has it.
+"""Newton-Euler inverse dynamics with forces and moments in link frames: [Yamamoto] chapter 4.
 
-The same recursion as ``newton_euler`` in other words: accelerations here are those of points, as an accelerometer
-there would feel them, not the derivatives of twists; so the two agree in no intermediate result but the angular ones.
+The recursion computes accelerations of points, as an accelerometer at the point measures them. ``newton_euler``
+computes derivatives of twists instead. The linear accelerations of the two recursions therefore differ; angular
+velocities, angular accelerations and joint efforts are equal.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from robodyn_ros.kinematics.twists import cross
 
 
 class PointMotion(NamedTuple):
-    """How a link moves, in its own axes.
+    """Motion of a link, in its own axes.
 
     Attributes:
         omega: Angular velocity, shape (3,) [rad/s].
         omega_dot: Angular acceleration, shape (3,) [rad/s^2].
-        v_dot: Acceleration of the frame's origin, gravity's included, shape (3,) [m/s^2].
+        v_dot: Acceleration of the frame's origin minus the gravitational acceleration, shape (3,) [m/s^2].
     """
 
     omega: Array
@@ -30,7 +31,7 @@ class PointMotion(NamedTuple):
     v_dot: Array
 
     def acceleration_of(self, point: Array) -> Array:
-        """Acceleration of a point fixed to the link, v' + w' × p + w × (w × p), shape (3,): (4.28), (4.35).
+        """Acceleration v' + w' × p + w × (w × p) of a point fixed to the link, shape (3,) [m/s^2]: (4.28), (4.35).
 
         Args:
             point: p in the link's frame, shape (3,) [m].
@@ -41,11 +42,12 @@ class PointMotion(NamedTuple):
 def link_frame_inverse_dynamics(
     model: RobotModel, q: Array, v: Array, a: Array, force_tip: Array | None = None, moment_tip: Array | None = None
 ) -> Array:
-    """The efforts that give the robot an acceleration, [Yamamoto] (4.29)-(4.40).
+    """Compute the joint efforts for a joint acceleration, [Yamamoto] (4.29)-(4.40).
 
-    The book's joints are along z of their frames and each link carries one other; here axes have any direction, links
-    any number of children, and mimic joints act on the degree of freedom they follow. ^{i-1}p_{i0}, in the book from
-    Denavit-Hartenberg parameters (4.40), is the position of link i's origin in the frame of the link before it.
+    In the book, joint axes are along z of their frames, and each link carries one other link. Here, axes have any
+    direction, links have any number of children, and mimic joints act on the degree of freedom that they follow.
+    ^{i-1}p_{i0} is the position of link i's origin in the frame of its parent link; the book computes it from
+    Denavit-Hartenberg parameters (4.40).
 
     Args:
         model: The robot.
@@ -54,7 +56,8 @@ def link_frame_inverse_dynamics(
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
         force_tip: ^{n+1}f_{n+1}, the force that the tip link exerts on the environment at its origin, in its axes,
             shape (3,) [N]; None for none. The book says "added to end-effector", but its equations have this sign.
-        moment_tip: ^{n+1}n_{n+1}, the moment that it exerts, shape (3,) [N m]; None for none.
+        moment_tip: ^{n+1}n_{n+1}, the moment that the tip link exerts on the environment about its origin, in its
+            axes, shape (3,) [N m]; None for none.
 
     Returns:
         Joint efforts, shape (n,) [N m or N].
@@ -93,14 +96,14 @@ def link_frame_inverse_dynamics(
 
 
 def link_motion(joint: Joint, pose: Array, before: PointMotion, rate: Array, rate_dot: Array) -> PointMotion:
-    """The motion of a link from that of the link before it, (4.29)-(4.34).
+    """Compute the motion of a link from the motion of its parent link, (4.29)-(4.34).
 
-    (4.31) and (4.32), which the scan lost, are (4.14) and (4.15) in the link's own axes.
+    The scan lacks (4.31) and (4.32); they are (4.14) and (4.15) in the link's own axes.
 
     Args:
-        joint: The joint between them.
+        joint: The joint between the two links.
         pose: ^{i-1}T_i, shape (4, 4).
-        before: Motion of link i-1.
+        before: Motion of the parent link i-1.
         rate: Joint velocity [rad/s or m/s].
         rate_dot: Joint acceleration [rad/s^2 or m/s^2].
     """
@@ -115,11 +118,13 @@ def link_motion(joint: Joint, pose: Array, before: PointMotion, rate: Array, rat
 
 
 def link_force_and_moment(joint: Joint, motion: PointMotion) -> tuple[Array, Array]:
-    """What moves one link: its part of (4.36) and (4.37), made of (4.24) and (4.25), about the frame's origin.
+    """Force and moment that accelerate one link, about its frame's origin, from (4.24) and (4.25).
+
+    They are the link's own terms of (4.36) and (4.37).
 
     Args:
-        joint: The joint with the link.
-        motion: Of the link.
+        joint: The joint that moves the link; it holds the link's inertia.
+        motion: Motion of the link.
 
     Returns:
         Force [N] and moment [N m], shape (3,) each, in the link's axes.
@@ -131,7 +136,7 @@ def link_force_and_moment(joint: Joint, motion: PointMotion) -> tuple[Array, Arr
 
 
 def _pass_on(pose: Array, force: Array, moment: Array, forces: list[Array], moments: list[Array], link: int) -> None:
-    """Adds what the next link takes to what a link must bear, (4.22) and (4.23): the rest of (4.36) and (4.37)."""
+    """Add force and moment that a link exerts on a child link, (4.22), (4.23), the other terms of (4.36), (4.37)."""
     rotation, position = pose[:3, :3], pose[:3, 3]
     force = rotation @ force
     forces[link] = forces[link] + force

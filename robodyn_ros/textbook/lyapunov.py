@@ -1,6 +1,6 @@
-"""The Lyapunov function of PD control with gravity compensation, [Yamamoto] 6.6, and as (H.2) and (H.3) ask.
+"""Lyapunov function of PD control with gravity compensation: [Yamamoto] 6.6 and conditions (H.2), (H.3).
 
-Functions of one state, or of many with the batch form of the kinetic energy.
+The functions take one state, or several states if ``kinetic_energy`` takes several.
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ def lyapunov_function(
     p: ArrayLike,
     reflected_inertia: ArrayLike = 0.0,
 ) -> NDArray[np.float64]:
-    """V = {v^T (M(q) + Gamma^T J_M Gamma) v + (q - q_d)^T K_p (q - q_d)} / 2, [Yamamoto] (6.36).
+    """Lyapunov function {v^T (M(q) + Gamma^T J_M Gamma) v + (q - q_d)^T K_p (q - q_d)} / 2, [Yamamoto] (6.36).
 
-    The kinetic energy of robot and rotors and that of springs as stiff as K_p: 0 at rest at q_d, positive everywhere
-    else. Under ``PDGravity``, q_d being constant, it never rises.
+    It is the sum of the kinetic energy of robot and rotors and the potential energy of springs of stiffness K_p. It is
+    0 at rest at q_d. If all gains are positive, it is positive in every other state. Under ``PDGravity`` with a
+    constant q_d it never increases.
 
     Args:
         kinetic_energy: Function of q and v, such as ``robot.dynamics().kinetic_energy`` or its batch form [J].
         q: Joint positions, shape (..., n) [rad or m].
         v: Joint velocities, shape (..., n) [rad/s or m/s].
         q_d: Desired joint positions, shape (n,) [rad or m].
-        p: Diagonal of K_p, in efforts (the book's Gamma^T K_M R_M^-1 K_p, see ``Actuators.effort_gain``), shape (n,)
-            [N m/rad or N/m].
-        reflected_inertia: Diagonal of Gamma^T J_M Gamma, shape (n,), or one number for all [kg m^2 or kg].
+        p: Diagonal of K_p for efforts, shape (n,) [N m/rad or N/m]. The book writes Gamma^T K_M R_M^-1 K_p, see
+            ``Actuators.effort_gain``.
+        reflected_inertia: Diagonal of Gamma^T J_M Gamma, shape (n,), or one number for all joints [kg m^2 or kg].
 
     Returns:
-        A number, or one for each state, shape (...) [J].
+        The value for each state, shape (...) [J].
 
     Raises:
-        InputError: An array has another shape or holds no numbers; or a gain is negative.
+        InputError: q_d, p or reflected_inertia has another shape; or a gain or an inertia is negative or not finite.
     """
     q, v, q_d = (np.asarray(array, dtype=np.float64) for array in (q, v, q_d))
     p, rotors = _not_negative("p", p), _not_negative("reflected_inertia", reflected_inertia)
@@ -54,19 +55,19 @@ def lyapunov_function(
 
 
 def lyapunov_rate(v: ArrayLike, d: ArrayLike) -> Any:
-    """dV/dt = -v^T K_v v along the motions, [Yamamoto] (6.39), where the sign is missing.
+    """Time derivative dV/dt = -v^T K_v v along the motions, [Yamamoto] (6.39), which lacks the sign.
 
-    Negative unless the robot stands still, be it at q_d or not: this alone shows stability. That the robot does come to
-    rest at q_d, and nowhere else, follows from LaSalle's invariance principle: a motion that stays at v = 0 has a = 0,
-    and (6.35) leaves K_p (q - q_d) = 0.
+    With positive d it is negative unless the robot stands still, at q_d or elsewhere. This proves stability, not
+    convergence. LaSalle's invariance principle proves that the robot comes to rest at q_d only: a motion that stays at
+    v = 0 has a = 0, and (6.35) leaves K_p (q - q_d) = 0.
 
     Args:
         v: Joint velocities, shape (..., n) [rad/s or m/s].
-        d: Diagonal of all that damps: K_v in efforts, the ``damping`` of ``Actuators``, and D, which the book leaves
-            out "for simplicity"; shape (n,) [N m s/rad or N s/m].
+        d: Diagonal of the total damping, shape (n,) [N m s/rad or N s/m]: K_v for efforts, the ``damping`` of
+            ``Actuators``, and D, which the book leaves out "for simplicity".
 
     Returns:
-        A number, or one for each state, shape (...) [W].
+        The value for each state, shape (...) [W].
 
     Raises:
         InputError: The shapes do not fit; or a value of d is negative or not finite.

@@ -1,4 +1,4 @@
-"""Lagrange's equation derived from Newton's, for mass points in generalised coordinates ([Yamamoto] appendix G)."""
+"""Lagrange's equation derived from Newton's law for mass points in generalised coordinates ([Yamamoto] appendix G)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from robodyn_ros.checks import as_array
 from robodyn_ros.compile import derivative_at
 
 Points = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
-"""x(q, t): positions of the points at generalised coordinates q, shape (n,), and time t, shape (), shape (N, 3)."""
+"""x(q, t): function of generalised coordinates q, shape (n,), and time t, shape (), to N positions, shape (N, 3)."""
 
 
 def degrees_of_freedom(points: int, constraints: int) -> int:
-    """n = 3 N - h of N mass points with h independent constraints. [Yamamoto] (G.2).
+    """Number n = 3 N - h of degrees of freedom of N mass points with h independent constraints. [Yamamoto] (G.2).
 
     Args:
-        points: N.
-        constraints: h.
+        points: Number N of mass points.
+        constraints: Number h of constraints.
     """
     return 3 * points - constraints
 
 
 def point_velocities(points: Points, q: ArrayLike, v: ArrayLike, time: Any) -> NDArray[Any]:
-    """x_j' = sum of dx_j/dq_i q_i' + dx_j/dt of all points, shape (N, 3) [m/s]. [Yamamoto] (G.1), (G.4).
+    """Velocities x_j' = sum of dx_j/dq_i q_i' + dx_j/dt of all points, shape (N, 3) [m/s]. [Yamamoto] (G.1), (G.4).
 
     Args:
-        points: Positions, which can be traced.
+        points: Function of the positions that can be traced.
         q: Generalised coordinates, shape (n,).
         v: Their velocities, shape (n,).
         time: t [s].
@@ -48,7 +48,7 @@ def point_velocities(points: Points, q: ArrayLike, v: ArrayLike, time: Any) -> N
 def force_of_accelerations(
     points: Points, masses: ArrayLike, q: ArrayLike, v: ArrayLike, a: ArrayLike, time: float
 ) -> NDArray[Any]:
-    """Q_i = sum of F_j^T dx_j/dq_i with F_j = m_j x_j'', shape (n,). [Yamamoto] (G.3), (G.9).
+    """Generalised force Q_i = sum of F_j^T dx_j/dq_i with F_j = m_j x_j'', shape (n,). [Yamamoto] (G.3), (G.9).
 
     Args:
         points: As for ``point_velocities``.
@@ -75,11 +75,11 @@ def force_of_accelerations(
 def force_of_kinetic_energy(
     points: Points, masses: ArrayLike, q: ArrayLike, v: ArrayLike, a: ArrayLike, time: float
 ) -> NDArray[Any]:
-    """Q_i = d/dt (dK/dq_i') - dK/dq_i with K = sum of m_j x_j'^T x_j' / 2, shape (n,). [Yamamoto] (G.10) to (G.12).
+    """Generalised force Q_i = d/dt (dK/dq_i') - dK/dq_i, shape (n,). [Yamamoto] (G.10) to (G.12).
 
-    It equals ``force_of_accelerations`` because of dx_j'/dq_i' = dx_j/dq_i (G.5), dx_j'/dq_i = d/dt (dx_j/dq_i) (G.6)
-    and the derivatives of x_j'^T x_j' (G.7), (G.8). Forces of a potential U are part of Q_i; with L = K - U for K in
-    both terms, Q_i is what remains without them.
+    The kinetic energy is K = sum of m_j x_j'^T x_j' / 2. The result equals ``force_of_accelerations`` because of
+    dx_j'/dq_i' = dx_j/dq_i (G.5), dx_j'/dq_i = d/dt (dx_j/dq_i) (G.6) and the derivatives of x_j'^T x_j' (G.7), (G.8).
+    Q_i includes the forces of a potential U. With L = K - U instead of K in both terms, Q_i excludes them.
 
     Args:
         points: As for ``point_velocities``.

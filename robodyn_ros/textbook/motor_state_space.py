@@ -1,4 +1,4 @@
-"""A motor with a load on its shaft as a linear system, and its exact solution over a time step."""
+"""Linear state-space model of a motor with a load on its shaft, and its exact solution over a time step."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from robodyn_ros.errors import InputError
 
 
 class MotorStateSpace(NamedTuple):
-    """x' = A x + B u of motors on their own: x = (q_M, w, i_M) or, without inductance, (q_M, w); u = (v_M, tau).
+    """Linear systems x' = A x + B u of single motors, from [Yamamoto] (6.1) to (6.4).
 
-    [Yamamoto] (6.1) to (6.4), as a linear system.
-
-    tau is the torque that the load takes from the shaft beyond its inertia and viscous friction [N m].
+    The state is x = (q_M, w, i_M), or x = (q_M, w) for motors without inductance. The input is u = (v_M, tau). tau is
+    the torque that the load takes from the shaft in addition to its inertia and viscous friction [N m].
 
     Attributes:
-        A: Shape (n, s, s), s being the number of states.
-        B: Shape (n, s, 2).
+        A: System matrix of each motor, shape (n, s, s) with s states.
+        B: Input matrix of each motor, shape (n, s, 2).
     """
 
     A: NDArray[np.float64]
@@ -30,17 +29,17 @@ class MotorStateSpace(NamedTuple):
 
     @classmethod
     def from_motor(cls, motor: DCMotor, load_inertia: ArrayLike = 0.0, load_damping: ArrayLike = 0.0) -> Self:
-        """From the figures of motors, all with inductance or all without: [Yamamoto] (6.1) to (6.4).
+        """Build the systems from motor parameters: [Yamamoto] (6.1) to (6.4).
 
         Args:
-            motor: The motors.
-            load_inertia: Of a rigid load, at the motor's shaft: that at the joint over the square of the gear ratio;
-                shape (n,) or a number [kg m^2].
-            load_damping: Viscous friction, likewise [N m s/rad].
+            motor: The motors, all with inductance or all without.
+            load_inertia: Inertia of a rigid load at the motor's shaft, shape (n,) or a number [kg m^2]: the inertia at
+                the joint divided by the square of the gear ratio.
+            load_damping: Viscous friction of the load at the motor's shaft, shape (n,) or a number [N m s/rad].
 
         Raises:
-            InputError: Some motors have an inductance and some do not; nothing at a shaft has any inertia; or a value
-                of the load is negative, not finite or of another shape.
+            InputError: Some motors have an inductance and some do not; rotor and load of a motor both have no inertia;
+                or a value of the load is negative, not finite or of another shape.
         """
         load = {"load_inertia": load_inertia, "load_damping": load_damping}
         values = as_joint_arrays("MotorStateSpace", {"inductance": motor.inductance} | load,
@@ -65,15 +64,15 @@ class MotorStateSpace(NamedTuple):
         return cls(np.moveaxis(np.array(a), -1, 0), np.moveaxis(np.array(b), -1, 0))
 
     def discrete(self, step: float) -> Self:
-        """A and B of x(t + step) = A x(t) + B u, exact for u constant over the step.
+        """Compute A and B of x(t + step) = A x(t) + B u, which is exact if u is constant over the step.
 
-        By one matrix exponential: the states and the inputs, which stay, are one linear system.
+        States and constant inputs form one linear system, whose matrix exponential gives both matrices.
 
         Args:
             step: Duration [s].
 
         Raises:
-            InputError: The step is not positive.
+            InputError: The step is not positive or not finite.
         """
         if not 0.0 < step < np.inf:
             raise InputError(f"MotorStateSpace.discrete: expected a positive step [s], received {step}")
