@@ -167,11 +167,15 @@ class ProgramText:
         self._fresh += 1
         return self._fresh
 
+    def _let(self, instruction: str) -> str:
+        """Add an instruction; the name of its value."""
+        name = f"%t{self._new()}"
+        self._add(f"  {name} = {instruction}")
+        return name
+
     def _at(self, place: Place) -> str:
         """A place in the frame, as a pointer."""
-        name = f"%p{self._new()}"
-        self._add(f"  {name} = getelementptr {self._kind}, ptr %{place.pointer}, i64 {place.offset}")
-        return name
+        return self._let(f"getelementptr {self._kind}, ptr %{place.pointer}, i64 {place.offset}")
 
     def _copy(self, source: Place, target: Place, size: int) -> None:
         """Copy within the frame."""
@@ -183,9 +187,7 @@ class ProgramText:
 
     def _word(self, position: int, kind: str = "i64") -> str:
         """A word, loaded."""
-        k = self._new()
-        self._add(f"  %w{k}a = getelementptr i64, ptr %words, i64 {position}", f"  %w{k} = load {kind}, ptr %w{k}a")
-        return f"%w{k}"
+        return self._let(f"load {kind}, ptr " + self._let(f"getelementptr i64, ptr %words, i64 {position}"))
 
     def _count(self, count: int | str) -> str:
         return str(count) if isinstance(count, int) else self._word(self._program.counts.index(count))
@@ -273,14 +275,12 @@ class ProgramText:
     def _flag(self, statement: RepeatWhile, suffix: str) -> None:
         """Compare a flag with 0: %positive for each lane, and %any of them."""
         lanes, kind, flag = self._width, self._kind, self._at(self.places[statement.flag])
+        value = self._let(f"load {kind}, ptr {flag}, align {8 * lanes}")
+        self._add(f"  %positive{suffix} = fcmp ogt {kind} {value}, {literal(0.0, lanes)}")
         any_ = f"or i1 %positive{suffix}, false"
         if lanes > 1:
             any_ = f"call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %positive{suffix})"
-        self._add(
-            f"  %flag{suffix} = load {kind}, ptr {flag}, align {8 * lanes}",
-            f"  %positive{suffix} = fcmp ogt {kind} %flag{suffix}, {literal(0.0, lanes)}",
-            f"  %any{suffix} = {any_}",
-        )
+        self._add(f"  %any{suffix} = {any_}")
 
     def _changed(self, statement: RepeatWhile) -> tuple[str, ...]:
         """The variables that a loop changes."""
@@ -293,44 +293,35 @@ class ProgramText:
             self._move("record", statement.record, statement.variable, round_)
             return
         k = self._new()
-        self._add(
-            f"  %next{k} = add i64 {round_}, 1",
-            f"  %rest{k} = urem i64 %next{k}, {statement.every}",
-            f"  %full{k} = icmp eq i64 %rest{k}, 0",
-            f"  br i1 %full{k}, label %due{k}, label %past{k}",
-            f"due{k}:",
-            f"  %at{k} = udiv i64 {round_}, {statement.every}",
-        )
-        self._move("record", statement.record, statement.variable, f"%at{k}")
+        rest = self._let(f"urem i64 {self._let(f'add i64 {round_}, 1')}, {statement.every}")
+        full = self._let(f"icmp eq i64 {rest}, 0")
+        self._add(f"  br i1 {full}, label %due{k}, label %past{k}", f"due{k}:")
+        row = self._let(f"udiv i64 {round_}, {statement.every}")
+        self._move("record", statement.record, statement.variable, row)
         self._add(f"  br label %past{k}", f"past{k}:")
 
     def _move(self, role: str, name: str, variable: str, step: str = "0") -> None:
         """Move a row between a caller's array and a variable."""
-        k, size, place = self._new(), self._sizes[variable], self.places[variable]
+        size, place = self._sizes[variable], self.places[variable]
         first = len(self._program.counts) + ROW_WORDS * self.arrays.index((role, name))
+        base = self._word(first, "ptr")
         if self._width > 1:
             function = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
-            base, distance, table = self._word(first, "ptr"), self._word(first + 1), self._word(first + 2, "ptr")
-            later = self._word(first + 3)
+            distance, table, later = self._word(first + 1), self._word(first + 2, "ptr"), self._word(first + 3)
             more = f", ptr %aside, i64 {self._word(first + 4)}" if function == "stream" else ""
-            self._add(
-                f"  %away{k} = mul i64 %row, {distance}",
-                f"  %steps{k} = mul i64 {step}, {later}",
-                f"  %both{k} = add i64 %away{k}, %steps{k}",
-                f"  %from{k} = getelementptr i8, ptr {base}, i64 %both{k}",
-            )
+            block, steps = self._let(f"mul i64 %row, {distance}"), self._let(f"mul i64 {step}, {later}")
+            row = self._let(f"getelementptr i8, ptr {base}, i64 {self._let(f'add i64 {block}, {steps}')}")
             vectors, mover = self._at(place), self._runtime.mover(function)
             self._add(
-                f"  call void @{mover}(ptr %from{k}, i64 {distance}, ptr {table}, i64 %rows, i64 {size}, "
+                f"  call void @{mover}(ptr {row}, i64 {distance}, ptr {table}, i64 %rows, i64 {size}, "
                 f"ptr {vectors}{more})"
             )
             return
-        base, here = self._word(first, "ptr"), self._at(place)
-        target, source = (here, f"%r{k}") if role == "sequence" else (f"%r{k}", here)
+        here = self._at(place)
+        row = self._let(f"getelementptr double, ptr {base}, i64 {self._let(f'mul i64 {step}, {size}')}")
+        target, source = (here, row) if role == "sequence" else (row, here)
         self._add(
-            f"  %s{k} = mul i64 {step}, {size}",
-            f"  %r{k} = getelementptr double, ptr {base}, i64 %s{k}",
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target}, ptr align 8 {source}, i64 {8 * size}, i1 false)",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target}, ptr align 8 {source}, i64 {8 * size}, i1 false)"
         )
 
     def _batch(self) -> None:

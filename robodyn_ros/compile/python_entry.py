@@ -311,18 +311,22 @@ def unsupported_reason() -> str | None:
 
 def _array_difference(array: np.ndarray) -> str | None:
     """The first difference of an array object in memory from the assumptions; None if there is none."""
-    address, interface = id(array), array.__array_interface__
+    address = id(array)
+
+    def pointer(offset: int) -> int | None:
+        return ctypes.c_void_p.from_address(address + offset).value
+
     count = ctypes.c_int.from_address(address + DIMENSION_COUNT).value
     if count != array.ndim:
         return "an array's number of dimensions is kept elsewhere"
-    dimensions = ctypes.c_void_p.from_address(address + DIMENSIONS).value
+    dimensions = pointer(DIMENSIONS)
     lengths = tuple((ctypes.c_ssize_t * count).from_address(dimensions)) if count and dimensions else ()
     flags = ctypes.c_int.from_address(address + FLAGS).value
     same = {
-        "type": ctypes.c_void_p.from_address(address + TYPE).value == id(type(array)),
-        "data": ctypes.c_void_p.from_address(address + DATA).value == interface["data"][0],
+        "type": pointer(TYPE) == id(type(array)),
+        "data": pointer(DATA) == array.__array_interface__["data"][0],
         "shape": lengths == array.shape,
-        "dtype": ctypes.c_void_p.from_address(address + DESCRIPTION).value == id(array.dtype),
+        "dtype": pointer(DESCRIPTION) == id(array.dtype),
         "flags": flags == array.flags.num,
         "contiguity": bool(flags & C_CONTIGUOUS) == array.flags.c_contiguous,
         "alignment": bool(flags & ALIGNED) == array.flags.aligned,

@@ -73,6 +73,13 @@ class Recorder:
         return self.record((op.CONSTANT, value + 0.0))
 
 
+def _method(code: int, swapped: bool = False) -> Callable[..., Any]:
+    """A method that records an operation of the scalar and the other arguments; of them in reverse if ``swapped``."""
+    if swapped:
+        return lambda scalar, other: scalar.recorder.apply(code, (other, scalar))
+    return lambda scalar, *others: scalar.recorder.apply(code, (scalar, *others))
+
+
 class Scalar:
     """One traced number.
 
@@ -199,20 +206,9 @@ class Scalar:
 
     # -- comparisons: traced truth, 1.0 or 0.0 ------------------------------------------------------------------------
 
-    def __lt__(self, other: Any) -> Any:
-        return self.recorder.apply(op.LESS, (self, other))
-
-    def __le__(self, other: Any) -> Any:
-        return self.recorder.apply(op.LESS_EQUAL, (self, other))
-
-    def __gt__(self, other: Any) -> Any:
-        return self.recorder.apply(op.LESS, (other, self))
-
-    def __ge__(self, other: Any) -> Any:
-        return self.recorder.apply(op.LESS_EQUAL, (other, self))
-
-    def __eq__(self, other: Any) -> Any:
-        return self.recorder.apply(op.EQUAL, (self, other))
+    __lt__, __gt__ = _method(op.LESS), _method(op.LESS, swapped=True)
+    __le__, __ge__ = _method(op.LESS_EQUAL), _method(op.LESS_EQUAL, swapped=True)
+    __eq__ = _method(op.EQUAL)
 
     def __ne__(self, other: Any) -> Any:
         equal = self.recorder.apply(op.EQUAL, (self, other))
@@ -220,14 +216,17 @@ class Scalar:
 
     __hash__ = object.__hash__
 
-    # -- functions; `_METHODS` adds more of them -----------------------------------------------------------------------
+    # -- functions that NumPy looks up by name on the elements of object arrays ---------------------------------------
+
+    sqrt, exp, log, tanh = _method(op.SQRT), _method(op.EXP), _method(op.LOG), _method(op.TANH)
+    sin, cos, tan = _method(op.SIN), _method(op.COS), _method(op.TAN)
+    arcsin, arccos, arctan = _method(op.ARCSIN), _method(op.ARCCOS), _method(op.ARCTAN)
+    arctan2 = _method(op.ARCTAN2)
+    __abs__ = _method(op.ABSOLUTE)
 
     def conjugate(self) -> "Scalar":
         """The number itself, since it is real."""
         return self
-
-    def __abs__(self) -> "Scalar":
-        return self.recorder.apply(op.ABSOLUTE, (self,))
 
     # -- what a traced value cannot do --------------------------------------------------------------------------------
 
@@ -265,19 +264,6 @@ def _raise_foreign(scalar: Scalar) -> NoReturn:
         f"{scalar!r} belongs to another trace: a traced value was kept (in a cache, a global or an attribute) and used "
         "again later. Pass it as an argument instead"
     )
-
-
-def _method(code: int) -> Callable[..., Any]:
-    return lambda scalar, *others: scalar.recorder.apply(code, (scalar, *others))
-
-
-_METHODS = (
-    op.SQRT, op.SIN, op.COS, op.TAN, op.ARCSIN, op.ARCCOS, op.ARCTAN, op.ARCTAN2, op.EXP, op.LOG, op.TANH,
-)  # fmt: skip
-"""Functions that NumPy looks up by name on the elements of object arrays."""
-
-for _code in _METHODS:
-    setattr(Scalar, op.OPERATIONS[_code].name, _method(_code))
 
 
 def _offset(scalar: Scalar, value: float) -> Any:
