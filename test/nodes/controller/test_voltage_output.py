@@ -18,7 +18,8 @@ LIMITS = np.array([48.0, MOTORS[1].nominal_voltage])
 
 def test_voltages_move_the_arm_as_the_law_asks():
     both = {"actuators": FILE}
-    with RosTest() as ros, Rig(ros, "planar_2r", "/volts", hardware=both,
+    at_a_pace_to_record = {"lockstep_speed_limit": 1.0}
+    with RosTest() as ros, Rig(ros, "planar_2r", "/volts", hardware=both | at_a_pace_to_record,
                                controller=both | {"output": "voltage", "state_publish_rate": 500.0}) as rig:
         commands = ros.record(VoltageCommands, "/volts/voltage_commands", 5000)
         ros.wait_for(lambda: commands, "voltages")
