@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.runtime import Runtime, float_type
+from robodyn_ros.errors import InputError
 
-VECTORS = 4
-"""Vectors of neighbouring columns that are computed together: each factor is then loaded once for all."""
+MOST_VECTORS = 8
+"""Most vectors of neighbouring columns that are computed together: each factor is then loaded once for all."""
+
+BLOCK_BYTES = 32_768
+"""Bytes of B that are worked on at a time: the first cache holds them, with room for the factors."""
 
 
 class ManyRightSides:
@@ -22,24 +26,31 @@ class ManyRightSides:
 
     Args:
         pattern: Which elements of M may differ from 0, symmetric, shape (n, n), of bool.
+        columns: Number of columns of B.
     """
 
-    def __init__(self, pattern: NDArray[np.bool_]) -> None:
-        self._code = Code(compile_module(_module(_filled(pattern), host().lanes)), ("solve",), {})
+    def __init__(self, pattern: NDArray[np.bool_], columns: int) -> None:
+        self._columns = columns
+        self._code = Code(compile_module(_module(_filled(pattern), columns, host().lanes)), ("solve",), {})
         address, word = ctypes.c_void_p, ctypes.c_int64
-        self._function = self._code.function("solve", None, address, address, address, word, word, word)
+        self._function = self._code.function("solve", None, address, address, address, word, word)
 
     def solve(self, matrices: NDArray[np.float64], right: NDArray[np.float64]) -> None:
         """Replace B by X in each of many systems; the GIL is released.
 
         Args:
-            matrices: M, shape (N, n, n), of which the lower triangles are read.
+            matrices: M, shape (N, n, n), float64 and C-contiguous; their lower triangles are read and overwritten.
             right: Several B for each M, shape (N, count, n, columns), float64 and C-contiguous.
+
+        Raises:
+            InputError: The number of columns is another one than the code was made for.
         """
         samples, count, size, columns = right.shape
-        factors, inverse_pivots = np.array(matrices, dtype=np.float64, order="C"), np.empty(size)
-        memory = (array.ctypes.data for array in (factors, inverse_pivots, right))
-        self._function(*memory, columns, count, samples)
+        if columns != self._columns:
+            raise InputError(f"right sides: expected {self._columns} columns, received {columns}")
+        inverse_pivots = np.empty(size)
+        memory = (array.ctypes.data for array in (matrices, inverse_pivots, right))
+        self._function(*memory, count, samples)
 
 
 def _filled(pattern: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -51,9 +62,11 @@ def _filled(pattern: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return lower
 
 
-def _module(lower: NDArray[np.bool_], lanes: int) -> str:
-    """``void @solve(ptr matrices, ptr inverse pivots, ptr right sides, i64 columns, i64 count, i64 samples)``."""
+def _module(lower: NDArray[np.bool_], columns: int, lanes: int) -> str:
+    """``void @solve(ptr matrices, ptr inverse pivots, ptr right sides, i64 count, i64 samples)``."""
     size, text = len(lower), _Text(lanes)
+    vectors = max(1, min(MOST_VECTORS, BLOCK_BYTES // (8 * lanes * size)))
+    in_blocks = columns - columns % (lanes * vectors)
     before = [np.flatnonzero(row)[::-1].tolist() for row in lower]  # the deepest first
     behind = [np.flatnonzero(column).tolist() for column in lower.T]
     tables = text.table("before", before) + text.table("behind", behind)
@@ -66,8 +79,12 @@ def _module(lower: NDArray[np.bool_], lanes: int) -> str:
         return []
 
     def columns_of(factors: str, number: str) -> list[str]:
-        right = text.row("%right", number, text.let("i64", f"mul i64 %columns, {size}"))
-        text.loop("0", "%columns", lanes * VECTORS, lambda column, _: substitute(factors, right, column))
+        right = text.row("%right", number, str(size * columns))
+        text.loop(
+            "0", str(in_blocks), lanes * vectors, lambda column, _: substitute(factors, right, column, lanes * vectors)
+        )
+        if in_blocks < columns:
+            substitute(factors, right, str(in_blocks), columns - in_blocks)
         return []
 
     def factor(factors: str, forward: str) -> list[str]:
@@ -95,41 +112,44 @@ def _module(lower: NDArray[np.bool_], lanes: int) -> str:
         text.each("before", k, eliminate)
         return []
 
-    def substitute(factors: str, right: str, column: str) -> list[str]:
-        columns = [text.let("i64", f"add i64 {column}, {lanes * number}") for number in range(VECTORS)]
-        masks = [text.mask(each, "%columns") for each in columns]
+    def substitute(factors: str, right: str, first: str, width: int) -> list[str]:
+        places = [text.let("i64", f"add i64 {first}, {start}") for start in range(0, width, lanes)]
+        rest = text.mask("0", str(width % lanes)) if width % lanes else ""  # of the last vector
 
         def values(row: str) -> list[str]:
-            return [
-                text.masked_load(text.at(row, each), mask) for each, mask in zip(columns, masks, strict=True)
-            ]
+            pointers = [text.at(row, place) for place in places]
+            found = [text.load(pointer, text.kind) for pointer in pointers[: len(pointers) - bool(rest)]]
+            return [*found, text.masked_load(pointers[-1], rest)] if rest else found
 
         def keep(row: str, sums: Sequence[str]) -> None:
-            for value, each, mask in zip(sums, columns, masks, strict=True):
-                text.masked_store(value, text.at(row, each), mask)
+            for number, (value, place) in enumerate(zip(sums, places, strict=True), 1):
+                if rest and number == len(places):
+                    text.masked_store(value, text.at(row, place), rest)
+                else:
+                    text.line(f"store {text.kind} {value}, ptr {text.at(row, place)}, align 8")
 
         def upwards(forward: str, _: Sequence[str]) -> list[str]:  # L^T Y = B
             i = text.let("i64", f"sub i64 {size - 1}, {forward}")
-            row = text.row(right, i, "%columns")
+            row = text.row(right, i, str(columns))
 
             def add(k: str, sums: Sequence[str]) -> list[str]:
                 other = text.load(text.at(text.row(factors, k, str(size)), i))
                 spread = text.spread(text.let("double", f"fneg double {other}"))
-                known = values(text.row(right, k, "%columns"))
+                known = values(text.row(right, k, str(columns)))
                 return [text.fused(spread, value, total) for value, total in zip(known, sums, strict=True)]
 
             keep(row, text.each_sum("behind", i, values(row), add))
             return []
 
         def downwards(i: str, _: Sequence[str]) -> list[str]:  # D Z = Y, L X = Z
-            row, lower_row = text.row(right, i, "%columns"), text.row(factors, i, str(size))
+            row, lower_row = text.row(right, i, str(columns)), text.row(factors, i, str(size))
             pivot = text.spread(text.load(text.at("%pivots", i)))
             scaled = [text.let(text.kind, f"fmul {text.kind} {pivot}, {value}") for value in values(row)]
 
             def add(j: str, sums: Sequence[str]) -> list[str]:
                 other = text.load(text.at(lower_row, j))
                 spread = text.spread(text.let("double", f"fneg double {other}"))
-                known = values(text.row(right, j, "%columns"))
+                known = values(text.row(right, j, str(columns)))
                 return [text.fused(spread, value, total) for value, total in zip(known, sums, strict=True)]
 
             keep(row, text.each_sum("before", i, scaled, add))
@@ -143,8 +163,8 @@ def _module(lower: NDArray[np.bool_], lanes: int) -> str:
     return "\n".join(
         [
             *tables,
-            "define void @solve(ptr noalias %matrices, ptr noalias %pivots, ptr noalias %right, i64 %columns, "
-            f"i64 %count, i64 %samples) {Runtime(1, lanes, host().fused).attributes} {{",
+            "define void @solve(ptr noalias %matrices, ptr noalias %pivots, ptr noalias %right, i64 %count, "
+            f"i64 %samples) {Runtime(1, lanes, host().fused).attributes} {{",
             *text.lines,
             "  ret void",
             "}",
@@ -187,9 +207,9 @@ class _Text:
         """The pointer to a row."""
         return self.at(pointer, self.let("i64", f"mul i64 {number}, {length}"))
 
-    def load(self, pointer: str) -> str:
-        """A number."""
-        return self.let("double", f"load double, ptr {pointer}")
+    def load(self, pointer: str, kind: str = "double") -> str:
+        """A number, or a vector of neighbours."""
+        return self.let(kind, f"load {kind}, ptr {pointer}, align 8")
 
     def spread(self, number: str) -> str:
         """A vector of the same number everywhere."""

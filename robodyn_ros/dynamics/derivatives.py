@@ -111,15 +111,18 @@ def forward_dynamics_derivatives_in_loops(solver: ManyRightSides, efforts: Array
 
     Args:
         solver: For the robot's mass matrix.
-        efforts: dtau/dq, dtau/dv and dtau/da, stacked, shape (..., 3, n, n).
+        efforts: dtau/dq, dtau/dv and dtau/da, stacked, C-contiguous, shape (..., 3, n, n). The result replaces them:
+            a second array of this size would take the system longer to provide than the solution takes.
 
     Returns:
-        Shape (..., 3, n, n).
+        ``efforts``.
     """
-    right: Array = np.negative(efforts, order="C")
-    right[..., 2, :, :] = np.eye(efforts.shape[-1])
-    solver.solve(efforts[..., 2, :, :], right.reshape(-1, *efforts.shape[-3:]))
-    return right
+    samples = efforts.reshape(-1, *efforts.shape[-3:])
+    mass_matrices = samples[:, 2].copy()
+    np.negative(samples[:, :2], out=samples[:, :2])
+    samples[:, 2] = np.eye(efforts.shape[-1])
+    solver.solve(mass_matrices, samples)
+    return efforts
 
 
 def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: str | None = None) -> Array:

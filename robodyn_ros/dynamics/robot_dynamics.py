@@ -72,7 +72,7 @@ class Dynamics:
         """A function of this robot, as Python calls it until it is compiled."""
 
         def call(*arguments: Any, **named: Any) -> Any:
-            if function.steps and self._kernels.compiled and function.steps.needed(self.model):
+            if function.steps and self._kernels.takes_steps(function):
                 return self._run_steps(function.steps, arguments, named)
             variant, arrays = function.split(arguments, named)
             kernel = self._kernels.get(variant)

@@ -166,6 +166,7 @@ class Kernels:
         self._inline = inline
         self._make = compile_function if compiled else InterpretedKernel
         self._made: dict[Variant, Kernel | InterpretedKernel] = {}
+        self._takes_steps: dict[RobotFunction, bool] = {}
         self._lock = threading.Lock()
 
     def get(self, variant: Variant) -> Kernel | InterpretedKernel:
@@ -184,10 +185,18 @@ class Kernels:
                     kernel = self._made[variant] = self._new(variant)
         return kernel
 
+    def takes_steps(self, function: RobotFunction) -> bool:
+        """Whether a function is computed in its `Steps` for this robot; decided once."""
+        decided = self._takes_steps.get(function)
+        if decided is None:
+            steps = function.steps
+            decided = self._takes_steps[function] = self.compiled and steps is not None and steps.needed(self.model)
+        return decided
+
     @cached_property
     def mass_solver(self) -> ManyRightSides:
         """Solves systems with the robot's mass matrix."""
-        return ManyRightSides(matrix_factors.mass_matrix_pattern(self.model))
+        return ManyRightSides(matrix_factors.mass_matrix_pattern(self.model), self.model.n)
 
     def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
         function: RobotFunction = variant.function

@@ -3,6 +3,7 @@ import pytest
 
 from robodyn_ros.compile import ManyRightSides
 from robodyn_ros.compile.many_right_sides import _filled
+from robodyn_ros.errors import InputError
 
 RNG = np.random.default_rng(0)
 
@@ -17,9 +18,10 @@ def check(pattern, samples=3, count=2, columns=5):
     matrices = positive_definite(len(pattern), samples, pattern)
     right = RNG.normal(size=(samples, count, len(pattern), columns))
     expected, given = np.linalg.solve(matrices[:, None], right), matrices.copy()
-    ManyRightSides(pattern).solve(matrices, right)
+    upper = np.triu_indices(len(pattern), 1)
+    ManyRightSides(pattern, columns).solve(matrices, right)
     np.testing.assert_allclose(right, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-    np.testing.assert_array_equal(matrices, given)
+    np.testing.assert_array_equal(matrices[:, *upper], given[:, *upper])
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 33])
@@ -33,6 +35,7 @@ def test_branches_leave_zeros():
     for limb in (range(0, 4), range(4, 9), (0, 1, 9, 10, 11)):
         pattern[np.ix_(limb, limb)] = True
     check(pattern, columns=36)
+    check(pattern, columns=100)
     assert np.array_equal(_filled(pattern), np.tril(pattern, -1))
 
 
@@ -44,12 +47,17 @@ def test_patterns_that_fill_up():
     assert not _filled(pattern)[3].any()
 
 
+def test_other_numbers_of_columns_are_refused():
+    with pytest.raises(InputError, match="expected 3 columns, received 2"):
+        ManyRightSides(np.ones((2, 2), dtype=bool), 3).solve(np.empty((1, 2, 2)), np.empty((1, 1, 2, 2)))
+
+
 def test_no_samples():
-    ManyRightSides(np.ones((2, 2), dtype=bool)).solve(np.empty((0, 2, 2)), np.empty((0, 3, 2, 2)))
+    ManyRightSides(np.ones((2, 2), dtype=bool), 2).solve(np.empty((0, 2, 2)), np.empty((0, 3, 2, 2)))
 
 
 def test_only_the_lower_triangle_is_read():
     matrices, right = positive_definite(5, 1, np.ones((5, 5), dtype=bool)), RNG.normal(size=(1, 1, 5, 3))
     expected = np.linalg.solve(matrices, right[:, 0])
-    ManyRightSides(np.ones((5, 5), dtype=bool)).solve(np.tril(matrices), right)
+    ManyRightSides(np.ones((5, 5), dtype=bool), 3).solve(np.tril(matrices), right)
     np.testing.assert_allclose(right[:, 0], expected, rtol=0, atol=1e-12)
