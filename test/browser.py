@@ -15,13 +15,31 @@ ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"
              "--enable-unsafe-swiftshader")
 
 
+_drivers = []
+"""The one that runs, while there are pages: there cannot be two in a thread."""
+
+
+@contextlib.contextmanager
+def running_driver(playwright):
+    """Playwright's driver, shared by all pages that are open."""
+    if _drivers:
+        yield _drivers[0]
+        return
+    with playwright.sync_playwright() as driver:
+        _drivers.append(driver)
+        try:
+            yield driver
+        finally:
+            _drivers.clear()
+
+
 @contextlib.contextmanager
 def open_page(url, width=960, height=600):
     """The page, once its canvas is there; skips the test where there is no Chromium."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup")
-    with tempfile.TemporaryDirectory(prefix="robodyn_chromium_") as profile, playwright.sync_playwright() as driver:
+    with tempfile.TemporaryDirectory(prefix="robodyn_chromium_") as profile, running_driver(playwright) as driver:
         browser = driver.chromium.launch_persistent_context(
             profile, executable_path=CHROMIUM, headless=True, args=list(ARGUMENTS),
             viewport={"width": width, "height": height})

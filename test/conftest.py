@@ -37,6 +37,11 @@ def claim_domain() -> tuple[int, socket.socket]:
     raise RuntimeError("all ROS domains from 1 to 101 are in use by other test processes")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option that lets tests renew the documents' pictures."""
+    parser.addoption("--pictures", action="store_true", help="renew docs/images from pages that the tests open")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the domain before anything imports rclpy, and where this run and the nodes it starts keep code."""
     domain, config.claim_of_domain = claim_domain()

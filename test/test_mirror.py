@@ -41,6 +41,11 @@ TESTED_BY = {
     "nodes/client/robot_client.py": "commands/test_swap.py",
     "nodes/all_nodes.py": "commands/test_simulate.py",
     "nodes/view/graph_state.py": "nodes/view/test_node.py",
+    "nodes/view/graph_commands.py": "nodes/view/test_node.py",
+    "nodes/view/graph_view.py": "nodes/view/test_node.py",
+    "nodes/view/remote_parameters.py": "nodes/view/test_node.py",
+    "view/commands.py": "view/test_panel.py",  # a protocol
+    "view/tip_handle.py": "nodes/view/test_node.py",
     "view/robot_figure.py": "view/test_robot_scene.py",
     # Commands, which are tested through the command line.
     "commands/cache_command.py": "commands/test_command_line.py",

@@ -18,6 +18,8 @@ PATH_COLOR, BACKGROUND = np.array([225, 120, 20]), np.array([255, 255, 255])
 WRENCH_COLORS = {"external": ((215, 40, 40), (240, 140, 140)), "measured": ((40, 90, 215), (150, 175, 240))}
 """Of force and torque, by the kind of wrench."""
 PATH_POINTS = 400
+CANVAS_ASPECT = 0.8
+"""Width by height of the part of the page between its panels, before a browser has told."""
 LEAST_DEVIATION = 0.004
 """The desired pose is drawn where a link's origin is off by this part of the robot's size."""
 
@@ -38,7 +40,7 @@ class RobotScene:
     """
 
     def __init__(self, server: viser.ViserServer, model: RobotModel, folder: Path | None, q: Array) -> None:
-        self._server, self._model = server, model
+        self.server, self._model = server, model
         shapes, self.warnings = link_meshes(model, folder)
         self.size = reach(model)
         weight = 9.81 * max(sum(joint.inertia.mass for joint in model.joints), 1e-6)
@@ -54,7 +56,8 @@ class RobotScene:
                                             axes_radius=0.004 * self.size, visible=False)
         self._path: deque[Array] = deque(maxlen=PATH_POINTS + 1)
         self._path_lines = scene.add_line_segments("/tip path", np.zeros((PATH_POINTS, 2, 3)), _path_colors(),
-                                                   thickness=3.0)
+                                                   thickness=3.0,
+                                                   thickness_units="screen")
         thickness = 0.006 * self.size
         self._arrows = {
             kind: scene.add_arrows(f"/{kind} wrench", np.zeros((2, 2, 3)), np.array(colors), visible=False,
@@ -136,6 +139,10 @@ class RobotScene:
         """Show or hide the tip's path."""
         self._path_lines.visible = visible
 
+    def set_shadows(self, shown: bool) -> None:
+        """Show or hide shadows, which cost a computer without a graphics processor most of its time."""
+        self.server.scene.configure_default_lights(cast_shadow=shown)
+
     def frame_robot(self, client: viser.ClientHandle) -> None:
         """Put one browser's camera where it sees the whole robot."""
         camera = client.camera
@@ -145,18 +152,19 @@ class RobotScene:
             camera.fov = FIELD_OF_VIEW
 
     def _place_camera(self) -> None:
-        camera = self._server.initial_camera
-        camera.position, camera.look_at = self._framing.camera_position(), self._framing.center
+        camera = self.server.initial_camera
+        camera.position, camera.look_at = self._framing.camera_position(CANVAS_ASPECT), self._framing.center
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01 * self._framing.radius, 1000.0 * self._framing.radius
-        for client in self._server.get_clients().values():
+        for client in self.server.get_clients().values():
             self.frame_robot(client)
 
     def _add_grid(self) -> viser.GridHandle:
         framing = self._framing
         edge = 20.0 * framing.cell * np.ceil(0.2 * framing.radius / framing.cell)
-        return self._server.scene.add_grid(
+        return self.server.scene.add_grid(
             "/grid", width=edge, height=edge, cell_size=framing.cell, section_size=5.0 * framing.cell,
-            position=(0.0, 0.0, framing.floor), fade_distance=30.0 * framing.radius)
+            position=(0.0, 0.0, framing.floor),
+            cell_color=(225, 228, 232), section_color=(190, 195, 202), fade_distance=30.0 * framing.radius)
 
 
 def _path_colors() -> Array:

@@ -35,6 +35,7 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
     if port and server.get_port() != port:  # taken since the check: viser goes on to the next port
         stop_server(server)
         raise _cannot_listen(host, port, "Address already in use")
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
     _forbid_tunnels(server)
     _refuse_other_sites(server)
     return server

@@ -48,6 +48,7 @@ class Parameter:
         minimum: Lowest value of a number or of each element.
         maximum: Highest value of a number or of each element.
         choices: The values allowed; empty: any.
+        suggestions: Values to offer where others are allowed, too.
         check: Called with a value; raises InputError, whose message completes "parameter '...': ".
     """
 
@@ -58,6 +59,7 @@ class Parameter:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[Value, ...] = ()
+    suggestions: tuple[Value, ...] = ()
     check: Callable[[Any], None] | None = None
 
     @property
@@ -73,6 +75,8 @@ class Parameter:
                                          dynamic_typing=True)
         if self.choices:
             descriptor.additional_constraints = "one of: " + ", ".join(map(str, self.choices))
+        elif self.suggestions:
+            descriptor.additional_constraints = "such as: " + ", ".join(map(str, self.suggestions))
         if self.minimum is not None or self.maximum is not None:
             if type(self.default) is int:
                 descriptor.integer_range = [IntegerRange(

@@ -93,3 +93,11 @@ class LatestMessage(Generic[Message]):
         with self._subscription.handle:
             taken = self._subscription.handle.take_message(self._message_type, False)
         return None if taken is None else taken[0]
+
+    def destroy(self, node: Node) -> None:
+        """End the subscription.
+
+        Args:
+            node: The node that subscribes.
+        """
+        node.destroy_subscription(self._subscription)

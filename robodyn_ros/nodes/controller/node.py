@@ -39,7 +39,8 @@ PARAMETERS = (
     *ROBOT_PARAMETERS,
     *OUTPUT_PARAMETERS,
     Parameter(
-        "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap."
+        "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap.",
+        suggestions=controller_names(),
     ),
     Parameter(
         "safe_controller", "damping", "Controller plugin that takes over from one that fails.", read_only=True

@@ -67,7 +67,7 @@ class GraphState:
     """
 
     def __init__(self, node: Node, model: RobotModel) -> None:
-        self._joints = JointOrder(model.joint_names)
+        self._node, self._joints = node, JointOrder(model.joint_names)
         self._joint_states = LatestMessage(node, JointState, "joint_states")
         self._controller = LatestMessage(node, ControllerState, "controller/controller_state")
         self._actuators = LatestMessage(node, ActuatorStates, "hardware/actuator_states")
@@ -82,6 +82,11 @@ class GraphState:
         self.problem = ""
         self._arrival = self._progress = -math.inf
         self._stamps: deque[tuple[float, int]] = deque()
+
+    def destroy(self) -> None:
+        """Stop to listen."""
+        for latest in (self._joint_states, self._controller, self._actuators, *self._wrenches.values()):
+            latest.destroy(self._node)
 
     def update(self) -> bool:
         """Take the newest messages.

@@ -12,14 +12,12 @@ from pathlib import Path
 from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
 
-from robodyn_ros.description.model import RobotModel
-from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
-from robodyn_ros.nodes.view.graph_state import GraphState
-from robodyn_ros.view.robot_scene import RobotScene
+from robodyn_ros.nodes.view.graph_view import GraphView
+from robodyn_ros.robot import Robot
 from robodyn_ros.view.server import address, start_server, stop_server
 
 PARAMETERS = (
@@ -48,9 +46,7 @@ class ViewNode(RobodynNode):
         self._server = start_server(self.parameters["host"], self.parameters["port"], "robodyn")
         self._folder = Path(self.parameters["robot_file"]).parent if self.parameters["robot_file"] else None
         self._description = ""
-        self._model: RobotModel | None = None
-        self._graph: GraphState | None = None
-        self._scene: RobotScene | None = None
+        self._view: GraphView | None = None
         subscription = self.create_subscription(String, "robot_description", self._on_description, LATCHED_QOS)
         self._server.gui.add_markdown(WAITING.format(topic=subscription.topic_name))
         self.get_logger().info(f"waiting for a robot on {subscription.topic_name}")
@@ -59,8 +55,10 @@ class ViewNode(RobodynNode):
         print(f"robodyn view: open {address(self._server)} in a browser", flush=True)
 
     def stop(self) -> None:
-        """Close the page."""
+        """Let go of the robot and close the page."""
         super().stop()
+        if self._view is not None:
+            self._view.close()
         stop_server(self._server)
 
     def _on_description(self, message: String) -> None:
@@ -68,28 +66,18 @@ class ViewNode(RobodynNode):
             return
         self._description = message.data
         try:
-            self._model = load_urdf(message.data)
+            robot = Robot.from_urdf(message.data)
         except RobodynError as error:
             self.diagnostics.problem("rejected descriptions", f"robot_description: {error}")
             return
-        self._graph, self._scene = GraphState(self, self._model), None
+        if self._view is not None:
+            self._view.destroy()
+        self._view = GraphView(self, self._server, robot, self._folder)
 
     def _show(self) -> None:
-        if self._graph is None or self._model is None:
-            return
-        moved = self._graph.update()
-        if self._scene is None:
-            if not self._graph.alive:
-                return
-            self._scene = RobotScene(self._server, self._model, self._folder, self._graph.q)
-            for warning in self._scene.warnings:
-                self.get_logger().warning(warning)
-        with self._server.atomic():
-            if moved:
-                self._scene.show(self._graph.q)
-            self._scene.show_desired(self._graph.follow.q, self._graph.follow.tip)
-            for kind, (link, wrench) in self._graph.wrenches.items():
-                self._scene.show_wrench(kind, link, wrench)
+        if self._view is not None:
+            with self._server.atomic():
+                self._view.show()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,193 @@
+"""What a page asks for, sent to the nodes of the graph by their topics, services and parameters."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.node import Node
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_interfaces.srv import Step
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.common.messages import set_stamp
+from robodyn_ros.nodes.common.poses import to_pose, to_wrench
+from robodyn_ros.nodes.view.graph_state import GraphState
+from robodyn_ros.nodes.view.remote_parameters import RemoteParameters
+from robodyn_ros.robot import Robot
+from robodyn_ros.timing import to_nanoseconds
+
+MOTION_INTERVAL = 0.1
+"""Least time between two motions while a slider or handle is dragged [s]."""
+SPEED_SHARE, ANGULAR_SPEED, LINEAR_SPEED = 0.5, 1.5, 0.3
+"""Motions of joints use this share of the velocity limits, and at most these speeds [rad/s, m/s]."""
+LEAST_DURATION = 0.25
+STEPS = 10
+"""Control periods that the button does."""
+
+
+class GraphCommands:
+    """Takes requests on any thread and carries them out on the executor's; see :class:`robodyn_ros.view.commands`.
+
+    Args:
+        node: The node that sends.
+        robot: The robot.
+        graph: What the graph says.
+        report: Called with a message and whether it is good news; empty: nothing is wrong any more.
+    """
+
+    def __init__(self, node: Node, robot: Robot, graph: GraphState, report: Callable[[str, bool], None]) -> None:
+        self._node, self._robot, self._graph, self._report = node, robot, graph, report
+        self._lock, self._pending = threading.Lock(), dict[str, Callable[[], None]]()
+        self._next_motion = 0.0
+        self.controller, self.hardware = RemoteParameters(node, "controller"), RemoteParameters(node, "hardware")
+        self._speed_parameter = ""
+        self._trajectory = node.create_publisher(JointTrajectory, "controller/joint_trajectory", 10)
+        self._pose = node.create_publisher(PoseStamped, "controller/pose", 10)
+        self._wrench = node.create_publisher(WrenchStamped, "hardware/external_wrench", 10)
+        self._services = {name: node.create_client(kind, f"hardware/{name}")
+                          for name, kind in (("pause", SetBool), ("step", Step), ("reset", Trigger))}
+        limit = np.minimum(SPEED_SHARE * robot.model.velocity_limit, np.where(
+            [joint.kind == "prismatic" for joint in robot.model.leaders], LINEAR_SPEED, ANGULAR_SPEED))
+        self._speeds = np.maximum(limit, 1e-3)
+        self._pushing = False
+
+    def run_pending(self) -> None:
+        """Send what was asked for; on the executor's thread."""
+        with self._lock:
+            pending, self._pending = self._pending, {}
+        for key, send in pending.items():
+            if key == "motion" and time.monotonic() < self._next_motion:
+                with self._lock:
+                    self._pending.setdefault(key, send)  # a newer one may have come
+            else:
+                send()
+
+    def close(self) -> None:
+        """Let go of the robot."""
+        if self._pushing:
+            self._send_force(np.zeros(3))
+
+    def destroy(self) -> None:
+        """Let go of the robot and leave the graph; for another robot's description."""
+        self.close()
+        for publisher in (self._trajectory, self._pose, self._wrench):
+            self._node.destroy_publisher(publisher)
+        for client in self._services.values():
+            self._node.destroy_client(client)
+
+    # Commands, on any thread.
+
+    def swap(self, controller: str) -> None:
+        """Put an installed controller in force."""
+        self._later("swap", lambda: self._set(self.controller, "controller", controller,
+                                              f"the controller node refused '{controller}'"))
+
+    def set_parameter(self, name: str, value: float | bool) -> None:
+        """Set a parameter of the controller node."""
+        self._later(name, lambda: self._set(self.controller, name, value, f"the controller node refused {name}"))
+
+    def set_speed(self, factor: float) -> None:
+        """Let simulated time pass this often as fast as real time."""
+        self._later("speed", lambda: self._set(self.hardware, self._speed_parameter, factor, "refused"))
+
+    def move_joints(self, q: Array) -> None:
+        """Move the joints to positions, shape (n,) [rad or m]."""
+        self._later("motion", lambda: self._send_motion(q))
+
+    def move_tip(self, pose: Array) -> None:
+        """Move the tip link to a pose in the base frame, shape (4, 4)."""
+        self._later("motion", lambda: self._send_tip(pose))
+
+    def push(self, force: Array) -> None:
+        """Push the tip link with a force in base axes, shape (3,) [N], until the next one; zeros: let go."""
+        self._later("push", lambda: self._send_force(force))
+
+    def pause(self, paused: bool) -> None:
+        """Let the simulation stand still, or go on."""
+        self._later("pause", lambda: self._call("pause", SetBool.Request(data=paused)))
+
+    def step(self) -> None:
+        """Advance a paused simulation."""
+        self._later("step", lambda: self._call("step", Step.Request(steps=STEPS)))
+
+    def reset(self) -> None:
+        """Put the simulated robot back to its initial state."""
+        self._later("reset", lambda: self._call("reset", Trigger.Request()))
+
+    # On the executor's thread.
+
+    def read_speed(self, on_speed: Callable[[float | None], None]) -> None:
+        """Read the real-time factor that the hardware is asked for; None: time is real, or has no limit."""
+        def read(values: list[Any]) -> None:
+            mode, factor, limit = values
+            name, value = {"scaled": ("real_time_factor", factor), "lockstep": ("lockstep_speed_limit", limit)}.get(
+                mode, ("", None))
+            self._speed_parameter = name
+            on_speed(value if value else None if mode != "lockstep" else 5.0)
+
+        self.hardware.read(["time_mode", "real_time_factor", "lockstep_speed_limit"], read)
+
+    def _later(self, key: str, send: Callable[[], None]) -> None:
+        with self._lock:
+            self._pending.pop(key, None)
+            self._pending[key] = send
+
+    def _set(self, remote: RemoteParameters, name: str, value: float | bool | str, refusal: str) -> None:
+        if not remote.ready:
+            self._report(f"node '{remote.remote}' is not there", False)
+            return
+        remote.set(name, value, lambda reason: self._report(f"{refusal}: {reason}" if reason else "", False))
+
+    def _call(self, name: str, request: Any) -> None:
+        client = self._services[name]
+        if not client.service_is_ready():
+            self._report(f"there is no service {client.srv_name}: this robot is not simulated, or its node is gone",
+                         False)
+            return
+
+        def answered(done: Any) -> None:
+            response = done.result()
+            self._report("" if response.success else f"{name}: {response.message}", False)
+
+        client.call_async(request).add_done_callback(answered)
+
+    def _send_tip(self, pose: Array) -> None:
+        """Send a pose to a law that follows the tip, and the joint positions of that pose to any other."""
+        if self._graph.follow.tip is not None:
+            self._next_motion = time.monotonic() + MOTION_INTERVAL
+            message = PoseStamped(pose=to_pose(pose))
+            message.header.frame_id = self._robot.model.base_link
+            self._pose.publish(message)
+            return
+        target = pose if self._robot.n >= 6 else pose[:3, 3]
+        start = self._graph.q if self._graph.follow.q is None else self._graph.follow.q
+        found = self._robot.inverse_kinematics(target, start, restarts=0, position_tolerance=1e-5,
+                                               orientation_tolerance=1e-4)
+        self._send_motion(found.q)
+        self._report("" if found.success else "out of reach: the tip goes to the nearest pose that the arm found", True)
+
+    def _send_motion(self, q: Array) -> None:
+        if self._graph.follow.controller and self._graph.follow.q is None:
+            self._report(f"controller '{self._graph.follow.controller}' does not follow joints: choose one that does, "
+                         "such as computed_torque", False)
+            return
+        self._next_motion = time.monotonic() + MOTION_INTERVAL
+        start = self._graph.q if self._graph.follow.q is None else self._graph.follow.q
+        duration = max(LEAST_DURATION, 1.9 * float(np.max(np.abs(q - start) / self._speeds)))  # of a quintic
+        point = JointTrajectoryPoint(positions=q.tolist(), velocities=[0.0] * len(q))
+        set_stamp(point.time_from_start, to_nanoseconds(duration))
+        self._trajectory.publish(JointTrajectory(joint_names=list(self._robot.joint_names), points=[point]))
+
+    def _send_force(self, force: Array) -> None:
+        link = self._robot.tip_link
+        rotation = self._robot.dynamics().forward_kinematics(self._graph.q)[:3, :3]
+        message = WrenchStamped(wrench=to_wrench(np.concatenate([rotation.T @ force, np.zeros(3)])))
+        message.header.frame_id = link
+        self._wrench.publish(message)
+        self._pushing = bool(force.any())

@@ -1,0 +1,154 @@
+"""One robot's graph on the page: takes what its nodes publish, shows it, and sends what users ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import viser
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import parameter_value_to_python
+from rclpy.qos import qos_profile_parameter_events
+
+from robodyn_ros.control.registry import prefix
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.view.graph_commands import GraphCommands
+from robodyn_ros.nodes.view.graph_state import GraphState
+from robodyn_ros.robot import Robot
+from robodyn_ros.timing import to_seconds
+from robodyn_ros.view.live_plots import LivePlots
+from robodyn_ros.view.panel import Panel
+from robodyn_ros.view.robot_scene import RobotScene
+from robodyn_ros.view.sliders import Gain
+
+SLOW = 4
+"""Plots, status and sliders are renewed once in so many pictures."""
+ASK_AGAIN = 50
+"""Pictures after which a node that was not there is asked again."""
+
+
+class GraphView:
+    """The page of one robot.
+
+    Args:
+        node: The node that serves the page.
+        server: The page's server.
+        robot: The robot.
+        folder: Folder of its URDF file; None: not known.
+    """
+
+    def __init__(self, node: RobodynNode, server: viser.ViserServer, robot: Robot, folder: Path | None) -> None:
+        self._node, self._server, self._robot, self._folder = node, server, robot, folder
+        self._graph = GraphState(node, robot.model)
+        self._commands = GraphCommands(node, robot, self._graph, self._report)
+        self._events = node.create_subscription(ParameterEvent, "/parameter_events", self._on_parameter_event,
+                                                qos_profile_parameter_events)
+        self._scene: RobotScene | None = None
+        self._pictures, self._asked = 0, -ASK_AGAIN
+        self._shown_gains = self._wanted_gains = ""
+        self._offered = False
+
+    def show(self) -> None:
+        """Renew the picture and send what users asked for; called at the rate of pictures."""
+        graph = self._graph
+        moved = graph.update()
+        if self._scene is None:
+            if not graph.alive:
+                return
+            self._build()
+        assert self._scene is not None
+        self._pictures += 1
+        self._commands.run_pending()
+        if moved:
+            self._scene.show(graph.q)
+            self._plots.add(to_seconds(graph.stamp), graph.follow.error, graph.follow.tip_error, graph.effort,
+                            graph.current, graph.voltage)
+        desired_tip = self._scene.show_desired(graph.follow.q, graph.follow.tip)
+        for kind, (link, wrench) in graph.wrenches.items():
+            self._scene.show_wrench(kind, link, wrench)
+        self._panel.handle.follow(self._scene.tip_pose, desired_tip)
+        if self._pictures % SLOW == 0:
+            self._show_slowly()
+
+    def close(self) -> None:
+        """Let go of the robot."""
+        self._commands.close()
+
+    def destroy(self) -> None:
+        """Make room on the page and in the graph for another robot."""
+        self._commands.destroy()
+        self._graph.destroy()
+        self._node.destroy_subscription(self._events)
+        self._server.scene.reset()
+        self._server.gui.reset()
+
+    def _build(self) -> None:
+        self._server.scene.reset()
+        self._server.gui.reset()
+        self._scene = RobotScene(self._server, self._robot.model, self._folder, self._graph.q)
+        for warning in self._scene.warnings:
+            self._node.get_logger().warning(warning)
+        self._panel = Panel(self._server, self._scene, self._robot.model, self._commands)
+        self._plots = LivePlots(self._server, self._robot.model)
+        self._node.get_logger().info(f"showing robot '{self._robot.name}'")
+
+    def _show_slowly(self) -> None:
+        graph = self._graph
+        self._plots.draw()
+        self._panel.joints.follow(graph.q if graph.follow.q is None else graph.follow.q)
+        self._panel.show_status(*self._status())
+        if not graph.alive:
+            return
+        if self._commands.controller.ready and graph.follow.controller:
+            name = graph.follow.controller
+            if self._offered:
+                self._panel.show_controller(name)
+            if name != self._wanted_gains:
+                self._wanted_gains = name
+                self._read_gains()
+        if not self._offered and self._pictures - self._asked >= ASK_AGAIN:
+            self._ask()
+
+    def _ask(self) -> None:
+        """Ask the nodes what does not come by itself."""
+        self._asked = self._pictures
+        if self._commands.hardware.ready:
+            self._commands.read_speed(self._panel.show_speed)
+        if self._commands.controller.ready:
+            self._commands.controller.suggestions("controller", self._offer)
+
+    def _offer(self, names: list[str]) -> None:
+        self._panel.offer_controllers(names or [self._graph.follow.controller or "?"])
+        self._offered = True
+
+    def _read_gains(self) -> None:
+        front = prefix(self._wanted_gains)
+        self._commands.controller.gains(front, lambda gains: self._show_gains(front, gains))
+
+    def _show_gains(self, front: str, gains: list[Gain]) -> None:
+        if front == prefix(self._wanted_gains):
+            self._panel.show_gains(gains)
+
+    def _status(self) -> tuple[str, bool]:
+        graph, name = self._graph, self._robot.name
+        if not graph.alive:
+            return f"{name}: no joint states for {graph.silence:.0f} s; is the hardware node still running?", False
+        if graph.problem:
+            return f"{name}: {graph.problem}", False
+        if graph.standing:
+            return f"{name} stands still (paused, or waiting for commands)", True
+        controller = graph.follow.controller or "no controller"
+        return f"{name}, {controller}, {graph.real_time_factor:.2f} × real time", True
+
+    def _report(self, text: str, good: bool) -> None:
+        self._panel.show_message(text, good)
+        if text and not good:
+            self._node.get_logger().warning(text)
+            self._read_gains()  # sliders go back to the values in force
+            self._panel.show_controller(self._graph.follow.controller)
+
+    def _on_parameter_event(self, event: ParameterEvent) -> None:
+        namespace = self._node.get_namespace().rstrip("/")
+        if self._scene is None or event.node != f"{namespace}/controller":
+            return
+        for parameter in event.changed_parameters:
+            self._panel.gains.update(parameter.name, parameter_value_to_python(parameter.value))

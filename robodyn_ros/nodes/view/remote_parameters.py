@@ -1,0 +1,88 @@
+"""Parameters of another node, asked for without waiting: answers come to callbacks on the executor's thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
+
+from robodyn_ros.view.sliders import Gain
+
+WORDS = "such as: "
+"""A descriptor's additional_constraints begin so where other values are possible too."""
+
+
+class RemoteParameters:
+    """The parameters of one node.
+
+    Args:
+        node: The node that asks.
+        remote: Name of the node that is asked, in the namespace of the first.
+    """
+
+    def __init__(self, node: Node, remote: str) -> None:
+        self.remote = remote
+        self._client = AsyncParameterClient(node, remote)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the node is there."""
+        return self._client.services_are_ready()
+
+    def read(self, names: Sequence[str], on_values: Callable[[list[Any]], None]) -> None:
+        """Read values; None for parameters that the node does not have."""
+        future = self._client.get_parameters(list(names))
+        future.add_done_callback(lambda done: on_values([parameter_value_to_python(value)
+                                                         for value in done.result().values]))
+
+    def suggestions(self, name: str, on_values: Callable[[list[str]], None]) -> None:
+        """Read the values that a parameter's descriptor suggests; none: an empty list."""
+        def read(done: Any) -> None:
+            [descriptor] = done.result().descriptors or [ParameterDescriptor()]
+            words = descriptor.additional_constraints
+            on_values(words.removeprefix(WORDS).split(", ") if words.startswith(WORDS) else [])
+
+        self._client.describe_parameters([name]).add_done_callback(read)
+
+    def gains(self, prefix: str, on_gains: Callable[[list[Gain]], None]) -> None:
+        """Read the numbers and switches among the parameters that begin with a prefix and a dot."""
+        def listed(done: Any) -> None:
+            names = [name for name in done.result().result.names if name.startswith(f"{prefix}.")]
+            if not names:
+                on_gains([])
+                return
+            self._client.describe_parameters(names).add_done_callback(lambda described: described_all(names, described))
+
+        def described_all(names: list[str], done: Any) -> None:
+            descriptors = done.result().descriptors
+            self._client.get_parameters(names).add_done_callback(lambda values: on_gains(
+                [gain for descriptor, value in zip(descriptors, values.result().values, strict=True)
+                 if (gain := to_gain(descriptor, value)) is not None]))
+
+        self._client.list_parameters([prefix]).add_done_callback(listed)
+
+    def set(self, name: str, value: float | bool | str, on_answer: Callable[[str], None]) -> None:
+        """Set a parameter; the answer is empty, or the reason why the node refuses."""
+        def answered(done: Any) -> None:
+            [result] = done.result().results
+            on_answer("" if result.successful else result.reason or "refused without a reason")
+
+        self._client.set_parameters([Parameter(name, value=value)]).add_done_callback(answered)
+
+
+def to_gain(descriptor: ParameterDescriptor, value: ParameterValue) -> Gain | None:
+    """What a slider needs to know of a parameter; None: it is no number and no switch."""
+    if value.type not in (ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER,
+                          ParameterType.PARAMETER_BOOL):
+        return None
+    ranges = [*descriptor.floating_point_range, *descriptor.integer_range]
+    lower, upper = (float(ranges[0].from_value), float(ranges[0].to_value)) if ranges else (-math.inf, math.inf)
+    unbounded = 2.0**62  # integers have no infinity
+    return Gain(descriptor.name, parameter_value_to_python(value), lower if lower > -unbounded else -math.inf,
+                upper if upper < unbounded else math.inf, descriptor.description,
+                descriptor.read_only or "fixed while the controller is in force" in descriptor.description)

@@ -1,0 +1,139 @@
+"""The page's control panel: controller, simulation, joints, gains, and what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import viser
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.view.commands import Commands
+from robodyn_ros.view.robot_scene import RobotScene
+from robodyn_ros.view.sliders import Gain, GainSliders, JointSliders
+from robodyn_ros.view.text import plain
+from robodyn_ros.view.tip_handle import MODES, TipHandle
+
+PAUSE, RESUME, STEP, RESET = "pause", "resume", "step", "reset"
+GOOD, BAD = "#2a7d3f", "#c03030"
+
+
+class Panel:
+    """Widgets of one robot.
+
+    Args:
+        server: The page's server.
+        scene: The robot's scene.
+        model: The robot.
+        commands: Takes what a user asks for.
+    """
+
+    def __init__(self, server: viser.ViserServer, scene: RobotScene, model: RobotModel, commands: Commands) -> None:
+        gui, self._commands, self._scene = server.gui, commands, scene
+        self._status = gui.add_html(plain(f"{model.name}: waiting for its controller"))
+        self._message = gui.add_html("", visible=False)
+        self._controller: Any = None
+        self.handle = TipHandle(server.scene, commands, scene.size, scene.force_scale, turns=model.n >= 6)
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Control"):
+            self._controllers = gui.add_folder("Controller")
+            with gui.add_folder("Simulation"):
+                self._add_simulation(gui)
+            with gui.add_folder("Drag at the tip"):
+                mode = gui.add_button_group("Dragging", MODES)
+                mode.on_click(lambda event: self.handle.set_mode(event.target.value)
+                              if event.target.value in MODES else None)
+            with gui.add_folder("Joints"):
+                self.joints = JointSliders(server, model, commands.move_joints)
+        with (gains := tabs.add_tab("Gains")):
+            self.gains = GainSliders(server, gains, commands.set_parameter)
+        with tabs.add_tab("Show"):
+            self._add_shown(gui)
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(330)
+
+    def show_status(self, text: str, good: bool) -> None:
+        """Say how the graph is."""
+        content = plain(text, GOOD if good else BAD, bold=True)
+        if self._status.content != content:
+            self._status.content = content
+
+    def show_message(self, text: str, good: bool = False) -> None:
+        """Say how a request ended; empty: say nothing."""
+        self._message.visible = bool(text)
+        self._message.content = plain(text, GOOD if good else BAD)
+
+    def offer_controllers(self, names: Sequence[str]) -> None:
+        """Offer controllers by name."""
+        if self._controller is not None:
+            self._controller.remove()
+        with self._controllers:
+            self._controller = self._scene.server.gui.add_dropdown("In force", tuple(names))
+
+        @self._controller.on_update
+        def chosen(event: viser.GuiEvent[Any]) -> None:
+            # Whoever speaks the page's protocol can send any text, package.module:Class for example.
+            if event.client is not None and event.target.value in names:
+                self._commands.swap(event.target.value)
+
+    def show_controller(self, name: str) -> None:
+        """Show which controller is in force."""
+        if self._controller is None:
+            return
+        if name not in self._controller.options:
+            self._controller.options = (*self._controller.options, name)
+        if self._controller.value != name:
+            self._controller.value = name
+
+    def show_gains(self, gains: Sequence[Gain]) -> None:
+        """Show the parameters of the controller in force."""
+        self.gains.show(gains)
+
+    def show_speed(self, factor: float | None) -> None:
+        """Show the real-time factor that is asked for; None: time is real, or has no limit."""
+        self._speed.visible = factor is not None
+        if factor is not None:
+            self._speed.max = max(self._speed.max, factor)
+            self._speed.value = factor
+
+    def follow(self, desired_q: Array, tip: Array, desired_tip: Array) -> None:
+        """Let sliders and handle follow the robot; arguments as of :meth:`JointSliders.follow` and `TipHandle`."""
+        self.joints.follow(desired_q)
+        self.handle.follow(tip, desired_tip)
+
+    def _add_simulation(self, gui: viser.GuiApi) -> None:
+        buttons = gui.add_button_group("Time", (PAUSE, RESUME, STEP, RESET))
+        actions = {PAUSE: lambda: self._commands.pause(True), RESUME: lambda: self._commands.pause(False),
+                   STEP: self._commands.step, RESET: self._commands.reset}
+        buttons.on_click(lambda event: actions.get(event.target.value, lambda: None)())
+        self._speed: Any = gui.add_slider("Real-time factor", 0.05, 5.0, 0.05, 1.0, visible=False)
+
+        @self._speed.on_update
+        def changed(event: viser.GuiEvent[Any]) -> None:
+            if event.client is not None and 0.05 <= event.target.value <= self._speed.max:
+                self._commands.set_speed(event.target.value)
+
+    def _add_shown(self, gui: viser.GuiApi) -> None:
+        scene = self._scene
+
+        def show_ghost(shown: bool) -> None:
+            scene.ghost_wanted = shown
+
+        def show_grid(shown: bool) -> None:
+            scene.grid.visible = shown
+
+        for label, shown, action in (("Desired pose", True, show_ghost), ("Path of the tip", True,
+                                     scene.set_path_visible), ("Link frames", False, scene.robot.set_axes),
+                                     ("Grid", True, show_grid), ("Shadows", True, scene.set_shadows)):
+            gui.add_checkbox(label, shown).on_update(_switch(action))
+        gui.add_button("Forget the path").on_click(lambda _: scene.clear_path())
+        gui.add_button("Frame the robot").on_click(
+            lambda event: None if event.client is None else scene.frame_robot(event.client))
+
+
+def _switch(action: Callable[[bool], None]) -> Callable[[viser.GuiEvent[Any]], None]:
+    """Let a checkbox do something with its value."""
+    def changed(event: viser.GuiEvent[Any]) -> None:
+        action(bool(event.target.value))
+
+    return changed

@@ -1,0 +1,16 @@
+"""Names and messages on the page stay text."""
+
+import pytest
+
+pytest.importorskip("viser", reason="viser is not installed: make setup")
+
+from robodyn_ros.view.text import color_key, color_of, plain  # noqa: E402
+
+
+@pytest.mark.parametrize("write", [plain, lambda text: color_key((text,))])
+def test_what_the_graph_says_is_no_html(write):
+    assert "<script" not in write("<script>alert(1)</script>") and "&lt;script&gt;" in write("<script>")
+
+
+def test_colors_begin_again():
+    assert color_of(0) == color_of(10) != color_of(1)
