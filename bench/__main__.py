@@ -19,21 +19,21 @@ SECTIONS = {
     "round_trips": "bench.round_trips:ROUND_TRIPS",
     "real_time": "bench.real_time:REAL_TIME",
 }
-"""Where each section is, in the order of the report; imported when it is run."""
+"""Module and name of each section, in the order of the report; a module is imported when its section runs."""
 
 HEAD = """# Benchmarks
 
 Written by `make bench`, on: {machine}.
 
-Ours and the peer's are timed alternately in one run, so that what else the machine did falls on both; the ratio is the
-median over the repetitions of our time by theirs, between its quartiles. Both are checked to compute the same numbers
-before they are timed. Times are of that machine and moment; the ratios are what matters. Peers:
-{peers}.
+Each row times robodyn_ros ("ours") and a peer alternately in one run, so that other load on the machine affects both.
+The ratio is our time divided by the peer's: the median over the repetitions, with its quartiles. Before the timing, a
+check makes sure that both compute the same numbers. Times depend on the machine and its load; compare the ratios.
+Peers: {peers}.
 """
 
 
 def section(name: str) -> Section:
-    """A section by its name."""
+    """Import and return a section by its name."""
     module, _, attribute = SECTIONS[name].partition(":")
     found = getattr(importlib.import_module(module), attribute)
     if not isinstance(found, Section):
@@ -42,16 +42,18 @@ def section(name: str) -> Section:
 
 
 def peers() -> str:
-    """The versions compared with."""
+    """Return the names and versions of the peers."""
     from importlib.metadata import version
 
     return f"Pinocchio {version('pin')}, MuJoCo {version('mujoco')}, both from PyPI; NumPy {version('numpy')}"
 
 
 def main() -> None:
-    """Run what was asked for; a full run writes the report."""
+    """Run the requested sections; a full run writes the report."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("only", nargs="*", metavar="row", help=f"of {', '.join(SECTIONS)}; none runs all and writes")
+    parser.add_argument("only", nargs="*", metavar="row",
+                        help=f"one of {', '.join(SECTIONS)}; "
+                        "without rows, all run and the report is written")
     only = parser.parse_args().only
     if unknown := set(only) - set(SECTIONS):
         parser.error(f"no row {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")

@@ -1,7 +1,7 @@
-"""The least that rclpy does for a round trip: a JointState out, a JointState back, between two processes.
+"""The fastest round trip with rclpy: a JointState out and a JointState back, between two processes.
 
 ``python -m bench.bare_echo answer`` echoes until it is interrupted; ``ask SECONDS JOINTS`` sends a state, waits for
-the command that answers it, sends the next, and prints how many round trips it made each second.
+the command that answers it, sends the next, and prints the number of round trips per second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DISCOVERY_DEADLINE = 20.0
 
 
 class End:
-    """One end of the loop: a publisher, and a subscription waited for by a wait set of its own.
+    """One end of the loop: a publisher, and a subscription with its own wait set.
 
     Args:
         name: Name of the node.
@@ -62,7 +62,7 @@ def answer() -> None:
 
 
 def ask(seconds: float, joints: int) -> float:
-    """Return round trips a second over some seconds, counted after the first answer."""
+    """Return round trips per second over a time [s], counted after the first answer."""
     end = End("bare_ask", STATES, COMMANDS)
     state = JointState(name=[f"joint_{i}" for i in range(joints)])
     deadline = time.monotonic() + DISCOVERY_DEADLINE

@@ -1,4 +1,4 @@
-"""Batches of states through each function of the dynamics, against a loop over Pinocchio, and its own batches."""
+"""Each function of the dynamics for a batch of states, compared with a loop over Pinocchio and its batches."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from robodyn_ros.compile import compile_function
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS, InlineDynamics
 
 SAMPLES, LOOPED = 100_000, 1_000
-"""States in our batch, and of them in the peer's loop, whose time grows with their number alone."""
+"""States in our batch, and states in the peer's loop, whose time per state does not depend on their number."""
 
 CACHED = 4_000
-"""States that with their results stay in the cache, and yet many to a call."""
+"""States of a batch that fits into the cache together with its results."""
 
 
 class Result(NamedTuple):
     """Seconds per state.
 
     Attributes:
-        one: On one core, and of the loop.
-        new: The same with a new array of results.
-        cached: The same of so few states at once that these and their results stay in the cache.
-        two: On two, and of the loop.
-        parallel: Two cores of ours, and of Pinocchio's own batch on as many, where it has one.
+        one: Our batch on one core, and the peer's loop.
+        new: As ``one``, with a new array of results for each call.
+        cached: As ``one``, with `CACHED` states, which stay in the cache.
+        two: Our batch on two cores, and the peer's loop.
+        parallel: Our batch on two cores, and Pinocchio's batch on two; None for functions without one.
     """
 
     one: Comparison
@@ -41,12 +41,12 @@ class Result(NamedTuple):
 
 
 def loop(call: Call, states: list[np.ndarray]) -> list[np.ndarray]:
-    """One state after the other, each result kept."""
+    """Call the peer for one state after the other, and keep the results."""
     return [np.array(call.peer(*state)) for state in zip(*states, strict=True)]
 
 
 def run(pair: Pair, call: Call, samples: int = SAMPLES, looped: int = LOOPED, repetitions: int = 11) -> Result:
-    """Compare one function, after checking that the numbers agree."""
+    """Check that the numbers of one function agree, then compare times."""
     import pinocchio as pin
 
     batch = pair.robot.dynamics().batch
@@ -82,7 +82,7 @@ def run(pair: Pair, call: Call, samples: int = SAMPLES, looped: int = LOOPED, re
 
 
 def rows() -> Iterator[list[str]]:
-    """Every function, 7 joints."""
+    """One row for each function, 7 joints."""
     pair = Pair.shipped("arm7")
     for call in [*calls(pair), *derivative_calls(pair)]:
         result = run(pair, call)
@@ -94,7 +94,7 @@ def rows() -> Iterator[list[str]]:
 
 
 def limits() -> str:
-    """How fast the batches' arithmetic is, small and large."""
+    """Return the arithmetic rate of the batches, for a small and a large function."""
     model = Pair.shipped("arm7").robot.model
     rates = []
     for name in ("inverse_dynamics", "forward_dynamics_derivatives"):
@@ -105,16 +105,17 @@ def limits() -> str:
         seconds = float(np.median([seconds_per_call(call, 20) for _ in range(15)])) / CACHED
         rates.append(f"`{name}` has {kernel.tape.operation_count:,} operations on floating-point numbers and does "
                      f"{1e-9 * kernel.tape.operation_count / seconds:.0f} of them per ns in the cache")
-    return f"What is not memory is arithmetic: {'; '.join(rates)}. A sine and its cosine count as two."
+    return f"Arithmetic limits the rest of the time: {'; '.join(rates)}. A sine and its cosine count as two operations."
 
 
 BATCH = Section(
     "Batches",
-    f"Time per state of {SAMPLES:,} states of arm7 in one call, against a Python loop over Pinocchio, on one core. "
-    "Results go into an array made before (`dyn.batch.into(out)`). Next to it what limits that: the time per state of "
-    f"{CACHED:,} states, which with their results stay in the cache; the rest is writing to memory. Then the time with "
-    "a new array for each call, whose memory the system has to empty first; and on two cores, also against Pinocchio's "
-    "own batches on two, where it has them.",
+    f"Time per state of {SAMPLES:,} states of arm7 in one call, compared with a Python loop over Pinocchio, on one "
+    "core. Results are written to an existing array (`dyn.batch.into(out)`). Column \"in the cache\" is the time per "
+    f"state of {CACHED:,} states, which fit into the cache together with their results; the difference is the time for "
+    "writing to memory. Column \"new array\" is the time with a new array for each call, whose memory the system first "
+    "fills with zeros. The last columns are times on two cores, compared with the loop, and with Pinocchio's own "
+    "batches on two cores where it has them.",
     ("function", "ours [ns]", "loop over Pinocchio [ns]", *RATIO_HEAD, "in the cache [ns]", "new array [ns]",
      "two cores [ns]", "to the loop", "Pinocchio's batch, two cores [ns]", "ours to it"),
     rows,

@@ -1,4 +1,4 @@
-"""Closed loops under computed torque, one robot and many, against Python loops over MuJoCo and Pinocchio."""
+"""Closed loops under computed torque, one robot and many, compared with Python loops over MuJoCo and Pinocchio."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ P, D = 400.0, 40.0
 
 
 class Swing:
-    """All joints to and fro, from rest.
+    """Reference that swings all joints to and fro, from rest.
 
     Attributes:
         kind: Class of the references.
-        start_time: When it begins [s].
-        end_time: When it ends [s].
+        start_time: Time at which it begins [s].
+        end_time: Time at which it ends [s].
     """
 
     kind: ClassVar[type] = JointReference
@@ -39,7 +39,7 @@ class Swing:
     _amplitude, _rate = 0.2, 2.0
 
     def sample(self, time: float) -> JointReference:
-        """The reference at a time [s]."""
+        """Return the reference at a time [s]."""
         phase, one = self._rate * time, np.ones(len(START))
         return JointReference(START + self._amplitude * (1.0 - np.cos(phase)) * one,
                               self._amplitude * self._rate * np.sin(phase) * one,
@@ -55,11 +55,11 @@ class Swing:
 
 
 class PeerLoop:
-    """The same closed loop in Python: Pinocchio for the law, MuJoCo for the robot, as one would write it.
+    """The same closed loop in plain Python: Pinocchio computes the law, MuJoCo moves the robot.
 
     Args:
         pair: The robot.
-        scenario: What it is to do; its references are read, not computed, in the peers' favour.
+        scenario: Start and references. The loop reads the references and does not compute them, in the peers' favour.
     """
 
     def __init__(self, pair: Pair, scenario: Scenario) -> None:
@@ -69,7 +69,7 @@ class PeerLoop:
         self._friction, self._limit = pair.robot.model.damping, pair.robot.model.effort_limit
 
     def run(self, p: float = P, d: float = D) -> np.ndarray:
-        """Positions and velocities at the end, shape (2, n)."""
+        """Return positions and velocities at the end, shape (2, n)."""
         import mujoco
         import pinocchio as pin
 
@@ -86,7 +86,7 @@ class PeerLoop:
 
 
 def prepared(duration: float) -> tuple[Pair, ClosedLoop, Scenario]:
-    """The robot, and the loop that our side compiled for it."""
+    """Return the robot, our compiled loop, and its scenario."""
     pair = Pair(damped(Pair.shipped("arm7").urdf))
     law = ComputedTorque(pair.robot, ComputedTorqueParameters(p=np.full(7, P), d=np.full(7, D)).for_robot(pair.robot))
     loop = ClosedLoop(law, PlantModel.from_description(pair.robot.model, STEP), STEP)
@@ -94,7 +94,7 @@ def prepared(duration: float) -> tuple[Pair, ClosedLoop, Scenario]:
 
 
 def one(duration: float = DURATION, repetitions: int = 7) -> Comparison:
-    """Seconds of one rollout, after checking that both end alike."""
+    """Check that both loops end in the same state, then compare the seconds of one rollout."""
     pair, loop, scenario = prepared(duration)
     peer = PeerLoop(pair, scenario)
     score = loop.run(scenario).score
@@ -106,7 +106,7 @@ def one(duration: float = DURATION, repetitions: int = 7) -> Comparison:
 
 
 def many(threads: int, duration: float = DURATION, robots: int = ROBOTS, repetitions: int = 3) -> Comparison:
-    """Seconds per robot of a batch with different gains, and of the loop with one."""
+    """Compare the seconds per robot of a batch with different gains with the seconds of the peers' loop."""
     pair, loop, scenario = prepared(duration)
     peer = PeerLoop(pair, scenario)
     p = np.geomspace(100.0, 1600.0, robots)
@@ -122,7 +122,7 @@ def many(threads: int, duration: float = DURATION, robots: int = ROBOTS, repetit
 
 
 def rows() -> Iterator[list[str]]:
-    """One robot, and batches."""
+    """One row for one robot, then rows for batches."""
     for what, result, aim in (("one robot", one(), 1 / 20),
                               (f"{ROBOTS:,} robots with different gains, one core", many(1), 1 / 100),
                               (f"{ROBOTS:,} robots with different gains, two cores", many(2), 1 / 100)):
@@ -131,19 +131,19 @@ def rows() -> Iterator[list[str]]:
 
 
 def limits() -> str:
-    """What a tick consists of."""
+    """Return the number of operations of a tick."""
     _, loop, _ = prepared(0.01)
-    attempt, *_, commit = loop.procedure(recorded=False, noisy=False).tapes  # in between: where a limit is met
+    attempt, *_, commit = loop.procedure(recorded=False, noisy=False).tapes  # the others run at limits only
     operations = attempt.operation_count + commit.operation_count
-    return (f"What limits these is arithmetic, as for the plant's steps: a tick of law and plant has {operations:,} "
+    return (f"Arithmetic limits these times, as for the plant's steps: a tick of law and plant has {operations:,} "
             "operations on floating-point numbers.")
 
 
 CLOSED_LOOP = Section(
     "Closed loops",
-    f"arm7 under computed torque, {DURATION:g} s simulated with steps and control periods of 1 ms, against a Python "
-    "loop over `pin.rnea` and `mujoco.mj_step`; time per robot. Ours also adds up errors and efforts; neither records "
-    "the motion.",
+    f"arm7 under computed torque, {DURATION:g} s simulated with steps and control periods of 1 ms, compared with a "
+    "Python loop over `pin.rnea` and `mujoco.mj_step`; time per robot. Our loop also sums errors and efforts; neither "
+    "loop records the motion.",
     ("", "ours [ms]", "Python loop [ms]", *RATIO_HEAD),
     rows,
     limits=limits,

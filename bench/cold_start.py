@@ -1,7 +1,7 @@
-"""A new process from a URDF's text to its first answers: time with and without kept code, and memory.
+"""A new process from the text of a URDF to the first results: time with and without cached code, and memory.
 
-``python -m bench.cold_start FUNCTION ...`` is that process: it reads the URDF from standard input and prints, as JSON,
-what it took.
+``python -m bench.cold_start FUNCTION ...`` is that process: it reads the URDF from standard input and prints times and
+memory as JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEVEN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity", "cori
 EVERY = "every_function"
 
 FIRST_ANSWER = {6: 0.5, 44: 3.0}
-"""Aims by joints [s]."""
+"""Greatest times to the first result aimed at, by number of joints [s]."""
 
 ALL_COMPILED = 14.0
 """Aim for compiling all functions of 44 joints and their batch forms [s of processor time]."""
@@ -35,21 +35,21 @@ LARGEST_MEMORY = 500.0
 
 
 def memory() -> float:
-    """Largest memory of this process so far [MB]; what getrusage says begins with that of the process before exec."""
+    """Largest memory of this process so far [MB]; getrusage would include the process before exec."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024.0 for line in lines if line.startswith("VmHWM"))
 
 
 def answers(names: Sequence[str]) -> dict[str, float]:
-    """Answer once with each function for the robot on standard input; seconds and megabytes.
+    """Call each function once for the robot on standard input; return seconds and megabytes.
 
     Args:
-        names: The functions; `EVERY` for all there are, also in their batch forms.
+        names: The functions; `EVERY` stands for all functions and their batch forms.
     """
     urdf = sys.stdin.read()
     start = time.perf_counter()
     import numpy as np
-    import yourdfpy  # noqa: F401  # the parser, with all that it imports
+    import yourdfpy  # noqa: F401  # the parser and its imports
 
     imported, memory_before, processor = time.perf_counter(), memory(), time.process_time()
     from robodyn_ros import Robot
@@ -67,7 +67,7 @@ def answers(names: Sequence[str]) -> dict[str, float]:
 
 
 def fresh(urdf: str, names: Sequence[str], cache: str) -> dict[str, float]:
-    """`answers` in a process of its own, with a directory for kept code."""
+    """Run `answers` in a new process, with a directory for cached code."""
     result = subprocess.run([sys.executable, "-m", "bench.cold_start", *names], input=urdf, text=True, check=True,
                             stdout=subprocess.PIPE, env=os.environ | {VARIABLE: cache})
     found: dict[str, float] = json.loads(result.stdout)
@@ -75,13 +75,13 @@ def fresh(urdf: str, names: Sequence[str], cache: str) -> dict[str, float]:
 
 
 def median(urdf: str, names: Sequence[str], cache: str, repetitions: int) -> dict[str, float]:
-    """The median run, by the time until the last answer."""
+    """Return the run with the median time to the last result."""
     runs = sorted((fresh(urdf, names, cache) for _ in range(repetitions)), key=lambda run: run["answer"])
     return runs[len(runs) // 2]
 
 
 def rows(repetitions: int = 5) -> Iterator[list[str]]:
-    """The first answer, one of each of the seven functions, and all there is, without and with kept code."""
+    """Rows for one function, the seven functions and all functions, without and with cached code."""
     arm, humanoid = robot_file("arm6").read_text(), tree((*HUMANOID, *HANDS))
     for joints, urdf, what, names in ((6, arm, SEVEN[0], SEVEN[:1]), (6, arm, "all seven", SEVEN),
                                       (44, humanoid, SEVEN[0], SEVEN[:1]), (44, humanoid, "all seven", SEVEN),
@@ -104,10 +104,11 @@ def rows(repetitions: int = 5) -> Iterator[list[str]]:
 
 COLD_START = Section(
     "A new process",
-    "Seconds in a new process from the text of a URDF to the first answer, or one answer of each function, importing "
-    "robodyn_ros and LLVM included; NumPy and the URDF parser were imported before. Compiled there and then, and with "
-    "code kept on disk by an earlier process. Time of the processor leaves out what other programs took. Memory is the "
-    "most that the process had, before and after. The robot of 44 joints is the humanoid of above with hands.",
+    "Seconds in a new process from the text of a URDF to the result of one function, or to one result of each "
+    "function. The import of robodyn_ros and LLVM counts; NumPy and the URDF parser were imported before. "
+    "\"compiled\": the process compiles the functions; \"kept\": it loads code that an earlier process kept on disk. "
+    "Processor time does not contain the time of other programs. Memory is the greatest memory of the process so far, "
+    "before and after. The robot with 44 joints is the humanoid with hands.",
     ("joints", "functions", "imports not counted [s]", "compiled [s]", "of the processor [s]", "kept [s]",
      "memory before [MB]", "memory, compiled [MB]", "aim", ""),
     rows,

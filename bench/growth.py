@@ -1,4 +1,4 @@
-"""How the time of one call grows with the number of joints, ours and Pinocchio's, on robots of random links."""
+"""Growth of the time of one call with the number of joints, ours and Pinocchio's, on robots of random links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.timing import Comparison
 JOINTS = (2, 3, 5, 7, 10, 15, 22, 32, 47, 68, 100)
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 FIRST_FITTED = 10
-"""Joints from which the power is fitted: before, what a call costs whatever it does shows."""
+"""Least number of joints for the fit of the power; on smaller robots the fixed cost of a call counts."""
 IMAGE = "images/growth.svg"
 LARGE = (60, 80, 100)
 """Joints of the chains on which all functions are compared."""
@@ -26,7 +26,7 @@ Times = dict[int, dict[str, Comparison]]
 
 
 def rows(repetitions: int = 9) -> Iterator[list[str]]:
-    """One row for each number of joints, then the powers, fitted; draws the plot."""
+    """One row for each number of joints, then the fitted powers; draws the plot."""
     times: Times = {}
     for joints in JOINTS:
         pair = Pair(chain(joints))
@@ -50,7 +50,7 @@ def large_rows(repetitions: int = 9) -> Iterator[list[str]]:
 
 
 def power(times: Times, name: str, side: str) -> float:
-    """The p of time ~ joints^p that fits best."""
+    """Return the p of the best fit time ~ joints^p."""
     joints = [number for number in times if number >= FIRST_FITTED]
     medians = [np.median(getattr(times[number][name], side)) for number in joints]
     return float(np.polyfit(np.log(joints), np.log(medians), 1)[0])
@@ -83,8 +83,8 @@ def draw(times: Times) -> None:
 GROWTH = Section(
     "Growth with the number of joints",
     "One call from Python on chains of random links. Inverse and forward dynamics take a number of operations "
-    "proportional to the joints, the mass matrix one that grows with their square; the last row is the power of the "
-    "number of joints that fits the times.",
+    "proportional to the joints, the mass matrix one that grows with their square; the last row is the "
+    "fitted power of the number of joints.",
     ("joints", *(head for name in FUNCTIONS for head in (f"{name}, ours [µs]", "Pinocchio [µs]", "ratio"))),
     rows,
     IMAGE,

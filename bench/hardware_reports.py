@@ -1,4 +1,4 @@
-"""What the hardware node says of itself on /diagnostics, once a second."""
+"""Receives the diagnostics that the hardware node publishes once a second."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DEADLINE = 60.0
 
 
 class HardwareReports:
-    """Listens to a hardware node.
+    """Subscribes to /diagnostics of a hardware node.
 
     Attributes:
-        received: When each report came [s], and its values by name; only of a running loop.
+        received: Time of each report [s] and its values by name, from the first period of the hardware on.
     """
 
     def __init__(self) -> None:
@@ -36,10 +36,10 @@ class HardwareReports:
                 self.received.append((now, values))
 
     def listen(self, seconds: float, nodes: list[NodeProcess]) -> list[tuple[float, dict[str, str]]]:
-        """Reports of some seconds, from the next but one on.
+        """Return the reports of the given time [s], from the second next one on.
 
         Raises:
-            RobodynError: A node ended, or the loop did not get going.
+            RobodynError: A node ended, or the hardware ran no periods in time.
         """
         deadline, first = time.monotonic() + seconds + DEADLINE, len(self.received) + 1
         while len(self.received) < first + 2 or self.received[-1][0] - self.received[first][0] < seconds:

@@ -1,4 +1,4 @@
-"""MuJoCo's side: the same robot from the same description, its contacts and joint limits switched off."""
+"""The peer MuJoCo: the same robot from the same description, without contacts and joint limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.robots import Pair
 
 
 class MujocoRobot:
-    """A robot in MuJoCo, stepped by its semi-implicit Euler method, which takes damping implicitly, as ours.
+    """A robot in MuJoCo, stepped by its semi-implicit Euler method, which is implicit in damping, as ours is.
 
     Args:
         pair: The robot.
@@ -32,10 +32,10 @@ class MujocoRobot:
         self.data: Any = mujoco.MjData(self.model)
         names = [self.model.joint(number).name for number in range(self.model.njnt)]
         if names != list(pair.robot.joint_names):
-            raise SystemExit(f"bench: MuJoCo orders the joints of '{pair.robot.name}' otherwise: {names}")
+            raise SystemExit(f"bench: MuJoCo has another order of the joints of '{pair.robot.name}': {names}")
 
     def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, steps: int) -> np.ndarray:
-        """Positions and velocities after some steps under constant efforts, shape (2, n)."""
+        """Return positions and velocities after the steps under constant efforts, shape (2, n)."""
         import mujoco
 
         data = self.data

@@ -1,4 +1,4 @@
-"""The functions compared, as they are called on our side and on Pinocchio's."""
+"""The functions of the comparison, with the calls on our side and on Pinocchio's."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Call(NamedTuple):
     """A function of the dynamics.
 
     Attributes:
-        name: On our side, also of its batch form.
-        inputs: How many of position, velocity, and acceleration or effort it takes.
-        axes: Which axes of its result count joints.
-        peer: Pinocchio's, a function of as many arrays, in its order of joints.
-        complete: Makes of Pinocchio's answer the whole of what ours is; not timed.
+        name: Name of our function and of its batch form.
+        inputs: Number of arguments out of position, velocity, and acceleration or effort.
+        axes: Axes of the result that are ordered by joint.
+        peer: Pinocchio's function of as many arrays, in its order of joints.
+        complete: Converts Pinocchio's result to the form of ours; not timed.
     """
 
     name: str
@@ -31,9 +31,9 @@ class Call(NamedTuple):
 
 
 def calls(pair: Pair) -> list[Call]:
-    """The seven functions of a robot.
+    """Return the calls of the seven functions of a robot.
 
-    Pinocchio fills the upper half of the mass matrix alone; that it does not mirror it is in its favour.
+    Pinocchio computes only the upper half of the mass matrix. Mirroring it is not timed, in its favour.
     """
     import pinocchio as pin
 
@@ -55,7 +55,7 @@ def calls(pair: Pair) -> list[Call]:
 
 
 def derivative_calls(pair: Pair) -> list[Call]:
-    """The derivatives of inverse and forward dynamics: (by q, by v, by a or effort)."""
+    """Return the calls of the derivatives of inverse and forward dynamics: (by q, by v, by a or effort)."""
     import pinocchio as pin
 
     model, data = pair.model, pair.data
@@ -68,7 +68,7 @@ def derivative_calls(pair: Pair) -> list[Call]:
 
 
 def other_calls(pair: Pair) -> list[Call]:
-    """The functions that `calls` and `derivative_calls` leave out, wherever Pinocchio has them."""
+    """Return the calls of the other functions that Pinocchio has."""
     import pinocchio as pin
 
     model, data, tip, axes = pair.model, pair.data, pair.tip, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -94,27 +94,27 @@ def other_calls(pair: Pair) -> list[Call]:
 
 
 def mirrored(upper: np.ndarray) -> np.ndarray:
-    """A symmetric matrix from its upper half."""
+    """Return a symmetric matrix from its upper half."""
     return np.triu(upper) + np.triu(upper, 1).T
 
 
 def with_mirrored_mass(slopes: np.ndarray) -> np.ndarray:
-    """The three matrices of derivatives, the last of them, M or its inverse, from its upper half."""
+    """Return the three matrices of derivatives; the last one, M or its inverse, is mirrored from its upper half."""
     return np.array([slopes[0], slopes[1], mirrored(slopes[2])])
 
 
 def check(call: Call, pair: Pair, ours: np.ndarray, inputs: tuple[np.ndarray, ...], tolerance: float = 1e-9) -> None:
-    """Make sure that both sides compute the same numbers.
+    """Check that both sides compute the same numbers.
 
     Args:
         call: The function.
         pair: The robot.
-        ours: Our answer.
-        inputs: What it was computed from, in our order of joints.
-        tolerance: Largest difference relative to the largest number of the answer.
+        ours: Our result.
+        inputs: Its arguments, in our order of joints.
+        tolerance: Largest difference relative to the largest number of the result.
 
     Raises:
-        AssertionError: They do not.
+        AssertionError: The numbers differ.
     """
     expected = call.complete(call.peer(*(array[pair.to_pin] for array in inputs)))
     for axis in call.axes:

@@ -1,4 +1,4 @@
-"""Steps of the simulated robot, one robot and many, against MuJoCo's."""
+"""Steps of the simulated robot, one robot and many, compared with MuJoCo."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAMPING = 2.0
 
 
 def damped(urdf: str) -> str:
-    """The description with the same viscous friction in each joint, and no other."""
+    """Return the description with `DAMPING` as the only friction of each joint."""
     return re.sub("<dynamics [^>]*/>", f"<dynamics damping='{DAMPING}'/>", urdf)
 
 
@@ -47,7 +47,7 @@ class Batch:
                                            ("state",), name="plant")
 
     def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, threads: int = 1) -> np.ndarray:
-        """Positions and velocities after the steps under constant efforts: arrays (N, n) in, (N, 2, n) out."""
+        """Return positions and velocities after the steps under constant efforts: arrays (N, n) in, (N, 2, n) out."""
         state = np.zeros((len(q), len(StateRow), self._model.n))
         state[:] = self._model.state(q[0], v[0])
         state[:, StateRow.POSITION], state[:, StateRow.VELOCITY] = q, v
@@ -58,7 +58,7 @@ class Batch:
 
 
 def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
-    """Seconds per step of one robot that falls from rest, after checking that both end alike."""
+    """Check that both sides end in the same state, then compare seconds per step of one robot that falls from rest."""
     plant, peer = Plant(pair.robot, STEP), MujocoRobot(pair, STEP)
     rest, effort = np.zeros(pair.robot.n), pair.robot.dynamics().gravity(START) + 1.0
     drive = Drive(effort, rest, rest)
@@ -74,7 +74,7 @@ def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:
 
 
 def many(pair: Pair, threads: int, robots: int = ROBOTS, steps: int = 500, repetitions: int = 5) -> Comparison:
-    """Seconds per robot and step of a batch, and of one of MuJoCo's robots."""
+    """Compare seconds per robot and step of a batch with those of one robot in MuJoCo."""
     batch, peer = Batch(pair.robot, steps), MujocoRobot(pair, STEP)
     rng = np.random.default_rng(0)
     q, v = START + rng.uniform(-0.1, 0.1, (robots, pair.robot.n)), rng.uniform(-0.1, 0.1, (robots, pair.robot.n))
@@ -88,7 +88,7 @@ def many(pair: Pair, threads: int, robots: int = ROBOTS, steps: int = 500, repet
 
 
 def rollout(pair: Pair, threads: int, robots: int = 1000, steps: int = 100, repetitions: int = 5) -> Comparison:
-    """Seconds per robot and step of a batch, and of `mujoco.rollout`, on as many threads."""
+    """Compare seconds per robot and step of a batch and of `mujoco.rollout` with equally many threads."""
     from mujoco.rollout import Rollout
 
     batch, peer = Batch(pair.robot, steps), MujocoRobot(pair, STEP)
@@ -116,7 +116,7 @@ def rollout(pair: Pair, threads: int, robots: int = 1000, steps: int = 100, repe
 
 
 def rows() -> Iterator[list[str]]:
-    """One robot, and batches."""
+    """One row for one robot, then rows for batches."""
     pair = Pair(damped(Pair.shipped("arm7").urdf))
     single = "`mj_step(nstep=…)`, one robot"
     for what, peer, result, aim in (
@@ -129,7 +129,7 @@ def rows() -> Iterator[list[str]]:
 
 
 def limits() -> str:
-    """What a step consists of, and what a part of it that no simulation can do without takes."""
+    """Return operations of a step, and the time of forward dynamics alone, which every simulation needs."""
     pair = Pair(damped(Pair.shipped("arm7").urdf))
     robot, states = pair.robot, np.random.default_rng(0).uniform(-1.0, 1.0, (3, 1000, pair.robot.n))
     kernel = compile_function(partial(forward_dynamics, robot.model), dict.fromkeys(("q", "v", "tau"), (robot.n,)))
@@ -138,20 +138,20 @@ def limits() -> str:
     peer_steps = partial(MujocoRobot(pair, STEP).run, START, rest, rest, steps)
     times = compare(partial(kernel.batch, *states, out=out), peer_steps)
     ours, peer = np.median(times.ours) * 1e9 / len(out), np.median(times.peer) * 1e9 / steps
-    attempt, *_, commit = Batch(robot, 1).procedure.tapes  # in between is what follows where a limit is met
+    attempt, *_, commit = Batch(robot, 1).procedure.tapes  # the others run at limits only
     operations = attempt.operation_count + commit.operation_count
-    return (f"What limits a batch is arithmetic: a step has {operations:,} operations on floating-point numbers. "
-            f"Forward dynamics alone, {kernel.tape.operation_count:,} operations, its results kept in the cache, takes "
-            f"{ours:.0f} ns per robot on one core, {kernel.tape.operation_count / ours:.0f} operations per ns; a "
-            f"hundredth of a step of MuJoCo is {peer / 100:.0f} ns.")
+    return (f"Arithmetic limits a batch: a step has {operations:,} operations on floating-point numbers. Forward "
+            f"dynamics alone has {kernel.tape.operation_count:,} operations and takes {ours:.0f} ns per robot on one "
+            f"core, with results in the cache: {kernel.tape.operation_count / ours:.0f} operations per ns. A hundredth "
+            f"of a step of MuJoCo is {peer / 100:.0f} ns.")
 
 
 PLANT = Section(
     "Steps of the simulated robot",
-    "arm7 with viscous friction, by the semi-implicit Euler method with steps of 1 ms, damping implicit, under "
-    "constant efforts, in a compiled loop; time per robot and step. Ours looks at the limits of positions and efforts. "
-    "One robot is a `Plant`, which has brakes too, hence dry friction, takes voltages and sums energies; a batch does "
-    "what rollouts do. MuJoCo has neither contacts nor limits to look at.",
+    "arm7 with viscous friction under constant efforts, in a compiled loop: semi-implicit Euler method, implicit in "
+    "damping, steps of 1 ms; time per robot and step. Our steps check the limits of positions and efforts; MuJoCo's "
+    "have no contacts and no limits to check. \"One robot\" is a `Plant`, which also has brakes and dry friction, "
+    "takes voltages and sums energies. A batch runs the step of rollouts, without these.",
     ("ours", "MuJoCo", "ours [ns]", "MuJoCo [ns]", *RATIO_HEAD),
     rows,
     limits=limits,

@@ -1,7 +1,7 @@
-"""Hardware and controller in real time at 1 kHz, beside processes that do nothing but sleep until each period.
+"""Hardware and controller in real time at 1 kHz, beside processes that only sleep until each period.
 
-``python -m bench.real_time sleep SECONDS`` is such a process; ``observe SECONDS`` is one that notes how long after each
-state's time the command that answers it arrives. They print lateness in seconds, as JSON.
+``python -m bench.real_time sleep SECONDS`` is such a process. ``observe SECONDS`` measures the time from the stamp of
+each state to the arrival of the command that answers it. Both print delays in seconds, as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROBOT, CONTROLLER = "arm7", "computed_torque"
 
 
 def sleep(seconds: float) -> list[float]:
-    """How late sleep returns after each period's deadline [s]; periods over by then are missed and left out."""
+    """Return the delay of sleep after the deadline of each period [s], without the periods that it missed."""
     period = round(1e9 / RATE)
     late: list[float] = []
     deadline = time.monotonic_ns()
@@ -43,7 +43,7 @@ def sleep(seconds: float) -> list[float]:
 
 
 def observe(seconds: float) -> list[float]:
-    """How long after the time of each state the command that answers it arrives [s]."""
+    """Return the time from the stamp of each state to the arrival of the command that answers it [s]."""
     end = End("bench_observer", "bench_unused", "joint_commands")
     late: list[float] = []
     stop = time.monotonic() + seconds
@@ -56,18 +56,18 @@ def observe(seconds: float) -> list[float]:
 
 
 def process(task: str, seconds: float) -> subprocess.Popen[str]:
-    """A process with ``sleep`` or ``observe``."""
+    """Start a process with ``sleep`` or ``observe``."""
     return subprocess.Popen([sys.executable, "-m", "bench.real_time", task, str(seconds)], stdout=subprocess.PIPE,
                             text=True)
 
 
 def result(task: subprocess.Popen[str]) -> np.ndarray:
-    """What a process printed in the end."""
+    """Wait for a process and return the numbers that it printed."""
     return np.array(json.loads(task.communicate()[0]))
 
 
 def rows(seconds: float = SECONDS) -> Iterator[list[str]]:
-    """Sleep alone, twice, the hardware's periods, and the way of a command."""
+    """Two rows for sleep, one for the periods of the hardware, one for the delay of commands."""
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     hardware = {"robot": ROBOT, "time_mode": "real_time", "update_rate": RATE}
     controller = {"robot": ROBOT, "controller": CONTROLLER, "state_publish_rate": 10.0}
@@ -79,7 +79,7 @@ def rows(seconds: float = SECONDS) -> Iterator[list[str]]:
             with process("sleep", seconds) as first, process("sleep", seconds) as second:
                 received = reports.listen(seconds, [one, other])
                 sleepers = [result(first), result(second)]
-            with process("observe", OBSERVED_SECONDS) as observing:  # afterwards: it takes time of the same processors
+            with process("observe", OBSERVED_SECONDS) as observing:  # afterwards, since it uses the same cores
                 reports.listen(OBSERVED_SECONDS, [one, other])
                 way = result(observing)
             reports.close()
@@ -105,11 +105,12 @@ def rows(seconds: float = SECONDS) -> Iterator[list[str]]:
 REAL_TIME = Section(
     "Real time",
     f"The nodes `hardware` (real_time, {ROBOT}, {RATE} Hz) and `controller` ({CONTROLLER}), two processes, for "
-    f"{SECONDS:g} s, while two other processes sleep until each millisecond, which shows what the machine itself "
-    "misses, and by how much two differ that do the same: how many periods were missed, the one after them being due "
-    "already, and how late the others began, the hardware's worst since its start. The last row is how long after the "
-    f"time stamped on a state a third process has the command that answers it, in {OBSERVED_SECONDS:g} s after those. "
-    "No real-time priorities. The aim is to miss no more than sleep does, the one of the two that misses more.",
+    f"{SECONDS:g} s. Meanwhile two other processes sleep until each millisecond; they show the delays of the machine "
+    "itself. A period is missed if the next one is due before it begins; the times are delays of the other periods, "
+    "the worst one of the hardware since its start. The last row is the time from the stamp of a state until a third "
+    f"process has the command that answers it, measured afterwards for {OBSERVED_SECONDS:g} s. No process has "
+    "real-time priority. The aim: the hardware misses at most as many periods as the worse of the two sleeping "
+    "processes.",
     ("", "periods", "missed", "without a new command", "median [ms]", "99 % [ms]", "worst [ms]", ""),
     rows,
 )

@@ -1,4 +1,4 @@
-"""What a benchmark hands over: a title, what was compared how, and a table that is printed while it grows."""
+"""Sections of the report: a title, a text, and a table that is printed row by row."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Section:
 
     Attributes:
         title: Heading.
-        text: What is compared, and how.
+        text: The comparison and its conditions.
         head: Heads of the table's columns.
         rows: Runs the benchmark and yields the table row by row.
-        image: File below docs/ that the rows draw, if they do.
-        limits: Says, after the rows, by what the times are limited.
+        image: File below docs/ that the rows draw; empty for none.
+        limits: Returns a text on the limits of the times, printed after the rows.
     """
 
     title: str
@@ -37,7 +37,7 @@ class Section:
     limits: Callable[[], str] = str
 
     def run(self, name: str) -> str:
-        """Run it; the section in Markdown. Rows are printed as they come."""
+        """Run the benchmark, print its rows one by one, and return the section in Markdown."""
         print(f"\n{name}: {self.title}", flush=True)
         lines = [line(self.head), line(["---"] * len(self.head))]
         print(lines[0])
@@ -51,7 +51,7 @@ class Section:
 
 
 def line(cells: Iterable[str]) -> str:
-    """A line of a table in Markdown."""
+    """Return a line of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
 
 
@@ -59,12 +59,12 @@ RATIO_HEAD = ("ratio", "quartiles", "aim", "")
 
 
 def ratio_cells(result: Comparison, aim: float, least: bool = False) -> list[str]:
-    """Cells under ``RATIO_HEAD``: the ratio, its quartiles, the aim, and whether it is met.
+    """Return the cells under ``RATIO_HEAD``: the ratio, its quartiles, the aim, and whether it is met.
 
     Args:
         result: The times.
         aim: The largest ratio aimed at.
-        least: It is the smallest instead.
+        least: Whether the aim is the smallest ratio instead.
     """
     low, high = result.spread
     met = result.ratio >= aim if least else result.ratio <= aim
@@ -73,12 +73,12 @@ def ratio_cells(result: Comparison, aim: float, least: bool = False) -> list[str
 
 
 def time_cells(result: Comparison, unit: float, digits: int) -> list[str]:
-    """Two cells: our median and the peer's, in units of 1 / ``unit`` seconds."""
+    """Return two cells: our median and the peer's, in units of 1 / ``unit`` seconds."""
     return [f"{np.median(times) * unit:.{digits}f}" for times in (result.ours, result.peer)]
 
 
 def machine() -> str:
-    """Processor, cores, load and Python of this machine, in a line."""
+    """Describe processor, cores, load and Python of this machine in one line."""
     names = [each.split(":")[1].strip() for each in Path("/proc/cpuinfo").read_text().splitlines()
              if each.startswith("model name")]
     return (f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores, {platform.system()} "

@@ -1,4 +1,4 @@
-"""Robots for the benchmarks, the same for both sides: shipped ones, and trees and chains made up from a seed."""
+"""Robots for the benchmarks, the same for both sides: shipped ones, and random trees and chains from a seed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from robodyn_ros.resources import robot_file
 
 HUMANOID = (("left_leg", "base", 6), ("right_leg", "base", 6), ("waist", "base", 3), ("neck", "waist", 3),
             ("left_arm", "waist", 7), ("right_arm", "waist", 7))
-"""Limbs of a humanoid's size, 32 joints: name, the limb it is on, joints."""
+"""Limbs of a humanoid with 32 joints: name, the limb that carries it, number of joints."""
 
 HANDS = (("left_hand", "left_arm", 6), ("right_hand", "right_arm", 6))
 """With these the humanoid has 44 joints."""
 
 
 def tree(limbs: Sequence[tuple[str, str, int]], seed: int = 0) -> str:
-    """URDF of limbs of random links with random axes, each at the end of another limb, or at ``base``."""
+    """Return the URDF of limbs of random links with random axes, each at the end of another limb, or at ``base``."""
     rng = np.random.default_rng(seed)
     parts, ends = ["<link name='base'/>"], {"base": "base"}
     for limb, root, joints in limbs:
@@ -34,12 +34,12 @@ def tree(limbs: Sequence[tuple[str, str, int]], seed: int = 0) -> str:
 
 
 def chain(joints: int) -> str:
-    """URDF of one limb."""
+    """Return the URDF of one limb."""
     return tree([("link", "base", joints)])
 
 
 def _link(child: str, parent: str, rng: np.random.Generator) -> str:
-    """A link and the joint that carries it."""
+    """Return the XML of a link and of the joint that carries it."""
     x, y, z, cx, cy, cz = rng.uniform(-0.15, 0.15, 6)
     roll, pitch, yaw = rng.uniform(-1.5, 1.5, 3)
     mass, (ixx, iyy, izz) = rng.uniform(0.5, 2.0), rng.uniform(0.02, 0.03, 3)
@@ -52,18 +52,18 @@ def _link(child: str, parent: str, rng: np.random.Generator) -> str:
 
 
 class Pair:
-    """A robot on our side and on Pinocchio's.
+    """A robot in robodyn_ros and in Pinocchio.
 
     Args:
-        urdf: Its description.
+        urdf: URDF of the robot as XML.
 
     Attributes:
-        urdf: Its description.
-        robot: Ours.
-        model: Pinocchio's.
+        urdf: As given.
+        robot: The robot in robodyn_ros.
+        model: The robot in Pinocchio.
         data: Pinocchio's working memory.
-        to_pin: Our index of each of Pinocchio's joints: ``q[to_pin]`` is Pinocchio's q.
-        from_pin: The other way round.
+        to_pin: Our index of each joint of Pinocchio: ``q[to_pin]`` is Pinocchio's q.
+        from_pin: Pinocchio's index of each of our joints.
     """
 
     def __init__(self, urdf: str) -> None:
@@ -81,10 +81,10 @@ class Pair:
 
     @classmethod
     def shipped(cls, name: str) -> Pair:
-        """A robot that comes with the package."""
+        """Load a shipped robot."""
         return cls(robot_file(name).read_text())
 
     @cached_property
     def tip(self) -> int:
-        """Pinocchio's number of the tip link's frame."""
+        """Index of the tip link's frame in Pinocchio."""
         return int(self.model.getFrameId(self.robot.tip_link))

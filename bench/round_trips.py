@@ -1,4 +1,4 @@
-"""Lock-stepped round trips between hardware and controller, two processes, against a bare rclpy echo."""
+"""Round trips in lockstep between hardware and controller, two processes, compared with a bare rclpy echo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROBOT, CONTROLLER = "arm7", "computed_torque"
 
 
 def bare_seconds(seconds: float, joints: int) -> float:
-    """Time of one bare round trip [s], averaged over some seconds."""
+    """Return the mean time of one bare round trip over the given time [s]."""
     command = [sys.executable, "-m", "bench.bare_echo"]
     with subprocess.Popen([*command, "answer"]) as answering:
         try:
@@ -38,7 +38,7 @@ def bare_seconds(seconds: float, joints: int) -> float:
 
 
 def our_seconds(seconds: float) -> float:
-    """Time of one round trip between hardware and controller [s], averaged over some seconds."""
+    """Return the mean time of one round trip between hardware and controller over the given time [s]."""
     hardware = {"robot": ROBOT, "time_mode": "lockstep", "update_rate": 1000, "clock_rate": 10}
     controller = {"robot": ROBOT, "controller": CONTROLLER, "state_publish_rate": 10.0}
     with NodeProcess("hardware", hardware) as one, NodeProcess("controller", controller) as other:
@@ -52,7 +52,7 @@ def our_seconds(seconds: float) -> float:
 
 
 def run(repetitions: int = 5, seconds: float = 4.0) -> Comparison:
-    """Compare the times of a round trip, alternately."""
+    """Measure the times of a round trip alternately."""
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     joints = Robot.from_urdf(robot_file(ROBOT)).n
     rclpy.init()
@@ -65,31 +65,31 @@ def run(repetitions: int = 5, seconds: float = 4.0) -> Comparison:
 
 
 def rows() -> Iterator[list[str]]:
-    """The one comparison, as rates."""
+    """One row: both rates and their ratio."""
     times = run()
     rates = Comparison(1.0 / times.ours, 1.0 / times.peer)
     yield [f"{np.median(rates.ours):.0f}", f"{np.median(rates.peer):.0f}", *ratio_cells(rates, 0.8, least=True)]
 
 
 def limits() -> str:
-    """What the dynamics take of a round trip, as the nodes call them."""
+    """Return the parts of a round trip that the plant and the law take."""
     robot = Robot.from_urdf(robot_file(ROBOT))
     plant, law, rest = Plant(robot), make_controller(CONTROLLER, robot), np.zeros(robot.n)
     state, reference = State(0.0, 0.001, plant.q, rest), JointReference(plant.q, rest, rest)
     drive = Drive(rest, rest, rest)
     step, answer = (1e6 * np.median([seconds_per_call(call, 200) for _ in range(15)]) for call in (
         partial(plant.advance, drive), partial(law.update, state, reference)))
-    return (f"Of a round trip the plant's step takes {step:.1f} µs and the law {answer:.1f} µs; besides, the nodes "
-            "check names and values both ways, compare stamps and count for the diagnostics, which the bare echo does "
-            "not. They make up for it by reading and writing stamp and numbers in the messages' bytes "
-            "(`robodyn_ros/nodes/common/joint_wire.py`), where rclpy makes an object of every message.")
+    return (f"In a round trip the plant's step takes {step:.1f} µs and the law {answer:.1f} µs. Unlike the bare echo, "
+            "the nodes also check names and values in both directions, compare stamps and count for the diagnostics. "
+            "They save time elsewhere: they read and write stamps and numbers in the bytes of the messages "
+            "(`robodyn_ros/nodes/common/joint_wire.py`), while rclpy makes an object of every message.")
 
 
 ROUND_TRIPS = Section(
-    "Lock-stepped round trips between two processes",
-    f"The nodes `hardware` (time_mode lockstep, {ROBOT}) and `controller` ({CONTROLLER}) against "
-    "`bench/bare_echo.py`, which sends messages of the same size back and forth and does nothing else. The "
-    "ratio is of rates.",
+    "Round trips in lockstep between two processes",
+    f"The nodes `hardware` (time_mode lockstep, {ROBOT}) and `controller` ({CONTROLLER}), compared with "
+    "`bench/bare_echo.py`, which only sends messages of the same size back and forth. The ratio is our rate divided by "
+    "that of the echo.",
     ("ours [1/s]", "bare echo [1/s]", *RATIO_HEAD),
     rows,
     limits=limits,

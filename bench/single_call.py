@@ -1,4 +1,4 @@
-"""One call from Python of each function of the dynamics, against the same function of Pinocchio."""
+"""One call from Python of each function of the dynamics, compared with the same function of Pinocchio."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bench.timing import Comparison, compare
 
 
 def run(pair: Pair, functions: Iterable[Call], repetitions: int = 31) -> Iterator[tuple[str, Comparison]]:
-    """Compare functions at one random state, after checking that both compute the same numbers."""
+    """Check that both sides compute the same numbers at one random state, then compare times."""
     state = np.random.default_rng(4).uniform(-1.0, 1.0, (3, pair.robot.n))
     for call in functions:
         inputs = tuple(state[: call.inputs])
         ours = getattr(pair.robot.dynamics(), call.name)
         check(call, pair, ours(*inputs), inputs)
-        ours = getattr(pair.robot.dynamics(), call.name)  # by now the compiled function itself
+        ours = getattr(pair.robot.dynamics(), call.name)  # the compiled function, which the first call has put in place
         peer = partial(call.peer, *(array[pair.to_pin] for array in inputs))
         yield call.name, compare(partial(ours, *inputs), peer, repetitions)
 
 
 def rows() -> Iterator[list[str]]:
-    """The seven functions of robots of 6, 7 and 32 joints."""
+    """Rows for the seven functions of robots with 6, 7 and 32 joints."""
     for name, pair, aim in (("arm6", Pair.shipped("arm6"), 0.4), ("arm7", Pair.shipped("arm7"), 0.4),
                             ("humanoid", Pair(tree(HUMANOID)), 0.5)):
         for function, result in run(pair, calls(pair)):
@@ -34,7 +34,7 @@ def rows() -> Iterator[list[str]]:
 
 
 def derivative_rows() -> Iterator[list[str]]:
-    """The derivatives, 7 joints."""
+    """Rows for the derivatives, 7 joints."""
     pair = Pair.shipped("arm7")
     for function, result in run(pair, derivative_calls(pair)):
         yield [function, *time_cells(result, 1e6, 3), *ratio_cells(result, 0.5)]
@@ -42,15 +42,16 @@ def derivative_rows() -> Iterator[list[str]]:
 
 SINGLE_CALL = Section(
     "One call from Python",
-    "The same function of [Pinocchio](https://pypi.org/project/pin/) from Python, at one random state. `arm6` and "
-    "`arm7` are shipped; `humanoid` is a tree of random links, two legs, waist, neck and two arms.",
+    "Each function and the same function of [Pinocchio](https://pypi.org/project/pin/), called from Python at one "
+    "random state. `arm6` and `arm7` are shipped robots; `humanoid` is a tree of random links: two legs, waist, neck "
+    "and two arms.",
     ("function", "robot", "ours [µs]", "Pinocchio [µs]", *RATIO_HEAD),
     rows,
 )
 
 DERIVATIVES = Section(
     "Derivatives of inverse and forward dynamics",
-    "All three matrices (by position, velocity, acceleration or effort) of arm7 in one call, against "
+    "All three matrices (by position, velocity, acceleration or effort) of arm7 in one call, compared with "
     "`computeRNEADerivatives` and `computeABADerivatives`.",
     ("function", "ours [µs]", "Pinocchio [µs]", *RATIO_HEAD),
     derivative_rows,

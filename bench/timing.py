@@ -1,4 +1,4 @@
-"""Timing two ways of doing the same work side by side, so that what else the machine does falls on both."""
+"""Times two ways to do the same work alternately, so that other load on the machine affects both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Comparison:
-    """Times of one repetition after another, ours and the peer's taken alternately.
+    """Times of the repetitions, ours and the peer's measured alternately.
 
     Attributes:
         ours: Seconds per call, shape (repetitions,).
@@ -34,7 +34,7 @@ class Comparison:
 
 
 def seconds_per_call(function: Callable[[], object], calls: int) -> float:
-    """Time of one call [s], averaged over ``calls`` calls in a loop."""
+    """Return the mean time of one call in a loop of ``calls`` calls [s]."""
     repeat = range(calls)
     start = time.perf_counter()
     for _ in repeat:
@@ -43,7 +43,7 @@ def seconds_per_call(function: Callable[[], object], calls: int) -> float:
 
 
 def enough_calls(function: Callable[[], object], seconds: float) -> int:
-    """How often to call a function so that it takes some time [s]; at least once. The first calls warm it up."""
+    """Return the number of calls that take the given time [s], at least 1. The first calls warm the function up."""
     once = seconds_per_call(function, 1)
     return 1 if once > seconds else max(1, int(seconds / seconds_per_call(function, 20)))
 
@@ -55,8 +55,8 @@ def compare(ours: Callable[[], object], peer: Callable[[], object], repetitions:
     Args:
         ours: Our call, with its arguments bound.
         peer: The peer's call doing the same work, bound alike.
-        repetitions: How often each is timed.
-        seconds: How long one timing of either lasts, about [s].
+        repetitions: Number of timings of each.
+        seconds: Approximate duration of one timing [s].
     """
     calls = [enough_calls(function, seconds) for function in (ours, peer)]
     times = np.array([[seconds_per_call(ours, calls[0]), seconds_per_call(peer, calls[1])]
