@@ -1,4 +1,4 @@
-"""Newton-Euler inverse dynamics in the twist form of [LynchPark] 9.3, for trees."""
+"""Newton-Euler dynamics of trees in the twist form of [LynchPark] 9.3."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ def inverse_dynamics(
     a: Array,
     exerted: Mapping[str, Array] | None = None,
 ) -> Array:
-    """The efforts that give the robot an acceleration: tau = M(q) a + c(q, v) + g(q) + J^T F_tip, (9.81).
+    """Compute joint efforts tau = M(q) a + c(q, v) + g(q) + J^T F_tip, (9.81), from a joint acceleration.
 
-    The recursion of [LynchPark] (9.53)-(9.57). Four things are wider than in the book:
+    The function runs the recursion of [LynchPark] (9.53)-(9.57), extended in four ways:
 
-    - A link has any number of children, whose wrenches (9.56) sums.
-    - The link frame is the description's, not the centre of mass; the equations keep their form in every frame fixed
-      to the link, G_i being block diagonal (9.52) in the book's only. See ``body_wrench``.
-    - Joints that share a degree of freedom (mimic joints) move at ``multiplier`` times its rate, and their efforts
-      (9.57) act on it at that leverage.
-    - Any link, not the tip alone, may exert a wrench on the environment.
+    - A link has any number of children; (9.56) sums their wrenches.
+    - The link frame is the description's instead of a frame at the centre of mass. The equations have the same form
+      in every frame fixed to the link, but G_i is block diagonal (9.52) only at the centre of mass. See
+      ``body_wrench``.
+    - A joint that shares a degree of freedom (mimic joint) moves at ``multiplier`` times the rate of the degree of
+      freedom, and adds ``multiplier`` times its own effort (9.57).
+    - Any link may exert a wrench on the environment, not only the tip link.
 
-    Gravity enters as an acceleration -g of the base (the book's text; its initialisation prints (0, g)).
+    Gravity enters as an acceleration -g of the base. The book's text says so; its initialisation prints (0, g).
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
-        exerted: F_tip = (moment, force) that links exert on the environment, by the link's name, each in its link's
-            frame, shape (6,) [N m, N]; None for none.
+        exerted: Wrenches F_tip = (moment, force) that links exert on the environment, by link name, each in its
+            link's frame, shape (6,) [N m, N]; None for none.
 
     Returns:
         Joint efforts, shape (n,) [N m or N].
@@ -53,7 +54,7 @@ def inverse_dynamics(
     base_acceleration = np.concatenate([np.zeros(3), -model.gravity])
     twists: list[Array] = []  # V_i
     accelerations: list[Array] = []  # V_i'
-    forces: list[Array] = []  # F_i of (9.56), first the link's own part alone
+    forces: list[Array] = []  # F_i of (9.56), at first without the terms of the children
     for joint, pose in zip(model.joints, poses, strict=True):
         axis = joint_twist(joint)
         rate, rate_dot = joint.multiplier * v[joint.dof], joint.multiplier * a[joint.dof]
@@ -79,14 +80,14 @@ def inverse_dynamics(
 
 
 def body_wrench(inertia: Inertia, twist: Array, acceleration: Array) -> Array:
-    """The wrench that moves one rigid body: F = G V' - ad_V^T(G V), [LynchPark] (9.33), the own part of (9.56).
+    """Wrench that accelerates one rigid body: F = G V' - ad_V^T(G V), [LynchPark] (9.33), a term of (9.56).
 
-    At the centre of mass this is force (9.17) and moment (9.20). They are written out here, and the moment then taken
-    about the link frame's origin, which is less arithmetic than G and ad_V about that origin.
+    The function computes force (9.17) and moment (9.20) at the centre of mass and moves the moment to the link
+    frame's origin. This takes fewer operations than G and ad_V about that origin.
 
     Args:
-        inertia: The body's, in the link frame.
-        twist: V = (w, v) of the link frame, in it, shape (6,).
+        inertia: Inertia of the body in the link frame.
+        twist: Twist V = (w, v) of the link frame, in its own axes, shape (6,).
         acceleration: V', its derivative, shape (6,).
 
     Returns:
@@ -102,7 +103,7 @@ def body_wrench(inertia: Inertia, twist: Array, acceleration: Array) -> Array:
 
 @checks_joint_arrays
 def bias(model: RobotModel, q: Array, v: Array) -> Array:
-    """b(q, v) = c(q, v) + g(q) of [LynchPark] (9.1): inverse dynamics at no acceleration (9.5).
+    """Bias b(q, v) = c(q, v) + g(q) of [LynchPark] (9.1): inverse dynamics with zero acceleration (9.5).
 
     Args:
         model: The robot.
@@ -119,7 +120,7 @@ def bias(model: RobotModel, q: Array, v: Array) -> Array:
 
 
 def gravity(model: RobotModel, q: Array) -> Array:
-    """g(q) of [LynchPark] (9.84): inverse dynamics at rest.
+    """Gravity efforts g(q) of [LynchPark] (9.84): inverse dynamics at rest.
 
     Args:
         model: The robot.
@@ -127,12 +128,15 @@ def gravity(model: RobotModel, q: Array) -> Array:
 
     Returns:
         The joint efforts that hold the robot still, shape (n,) [N m or N].
+
+    Raises:
+        InputError: q has another shape.
     """
     return inverse_dynamics(model, q, np.zeros(model.n), np.zeros(model.n))
 
 
 def mass_matrix(model: RobotModel, q: Array) -> Array:
-    """M(q) = sum of J_ib^T G_i J_ib over the links, [LynchPark] (9.61).
+    """Mass matrix M(q) = sum of J_ib^T G_i J_ib over the links, [LynchPark] (9.61).
 
     Args:
         model: The robot.
@@ -158,7 +162,7 @@ def forward_dynamics(
     tau: Array,
     exerted: Mapping[str, Array] | None = None,
 ) -> Array:
-    """GetJointAccel of [LynchPark] 9.5: the solution a of M(q) a = tau - b(q, v) - J^T F_tip, (9.89).
+    """Solve M(q) a = tau - b(q, v) - J^T F_tip for the acceleration a, (9.89): GetJointAccel of [LynchPark] 9.5.
 
     Args:
         model: The robot.

@@ -1,4 +1,4 @@
-"""The planar arm of two revolute joints in closed form ([ManipulatorNotes] 4.3.3, 4.3.7)."""
+"""Dynamics of the planar arm with two revolute joints, in closed form ([ManipulatorNotes] 4.3.3, 4.3.7)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from robodyn_ros.checks import as_array
 
 @dataclass(frozen=True)
 class Planar2R:
-    """Two links in the x-y plane, gravity along -y; both joints turn about z.
+    """Planar arm of two links in the x-y plane with gravity along -y; both joints rotate about z.
 
-    q is the angle of the first link from the x axis and that of the second from the first, each of shape (2,) [rad].
-    With ``com_1 = length_1``, ``com_2 = L_2`` and no inertias it is the arm of [LynchPark] 9.1.1. What the text leaves
-    to the reader ("after hard computing", tau_1 = ...) is worked out here.
+    q, shape (2,) [rad], holds the angle of the first link from the x axis and the angle of the second link from the
+    first. With ``com_1 = length_1``, ``com_2 = L_2`` and zero inertias, the arm is that of [LynchPark] 9.1.1. The
+    text omits tau_1 and tau_2 ("after hard computing"); ``inverse_dynamics`` computes them.
 
     Attributes:
         mass_1: m_1 [kg].
@@ -25,9 +25,9 @@ class Planar2R:
         length_1: l_1, from the first joint to the second [m].
         com_1: l_g1, from the first joint to the first link's centre of mass, on the line to the second joint [m].
         com_2: l_g2, from the second joint to the second link's centre of mass, on the link's own x axis [m].
-        inertia_1: I_1 about z, about the first link's centre of mass [kg m^2].
-        inertia_2: I_2 likewise [kg m^2].
-        gravity: Gravitational acceleration g, positive [m/s^2].
+        inertia_1: I_1, inertia of the first link about the z axis through its centre of mass [kg m^2].
+        inertia_2: I_2, inertia of the second link about the z axis through its centre of mass [kg m^2].
+        gravity: Magnitude g of the gravitational acceleration [m/s^2].
     """
 
     mass_1: float
@@ -40,7 +40,7 @@ class Planar2R:
     gravity: float = 9.81
 
     def kinetic_energies(self, q: ArrayLike, v: ArrayLike) -> NDArray[Any]:
-        """K_1 and K_2 of the links, shape (2,) [J]. [ManipulatorNotes] 4.3.3.
+        """Kinetic energies K_1 and K_2 of the links, shape (2,) [J]. [ManipulatorNotes] 4.3.3.
 
         Args:
             q: Joint positions, shape (2,) [rad].
@@ -58,7 +58,7 @@ class Planar2R:
         )
 
     def potential_energies(self, q: ArrayLike) -> NDArray[Any]:
-        """U_1 and U_2 of the links, 0 at the first joint's height, shape (2,) [J]. [ManipulatorNotes] 4.3.3.
+        """Potential energies U_1, U_2, 0 at the height of the first joint, shape (2,) [J]. [ManipulatorNotes] 4.3.3.
 
         Args:
             q: Joint positions, shape (2,) [rad].
@@ -71,7 +71,7 @@ class Planar2R:
         return np.array([self.mass_1, self.mass_2]) * self.gravity * heights
 
     def mass_matrix(self, q: ArrayLike) -> NDArray[Any]:
-        """M(q), shape (2, 2) [kg m^2]: the kinetic energies gathered as v^T M v / 2. [ManipulatorNotes] 4.3.5, 4.3.7.
+        """Mass matrix M(q), shape (2, 2) [kg m^2]: K_1 + K_2 = v^T M v / 2. [ManipulatorNotes] 4.3.5, 4.3.7.
 
         Args:
             q: Joint positions, shape (2,) [rad].
@@ -86,7 +86,7 @@ class Planar2R:
         return np.array([[first + second + 2.0 * coupling, second + coupling], [second + coupling, second]])
 
     def centrifugal_matrix(self, q: ArrayLike) -> NDArray[Any]:
-        """C(q), shape (2, 2): times (v_1^2, v_2^2) the centrifugal efforts. [ManipulatorNotes] 4.3.7.
+        """Matrix C(q), shape (2, 2): C (v_1^2, v_2^2) are the centrifugal efforts. [ManipulatorNotes] 4.3.7.
 
         Args:
             q: Joint positions, shape (2,) [rad].
@@ -98,7 +98,7 @@ class Planar2R:
         return np.array([[0.0, -lever], [lever, 0.0]])
 
     def coriolis_product_matrix(self, q: ArrayLike) -> NDArray[Any]:
-        """B(q), shape (2, 1): times v_1 v_2 the Coriolis efforts. [ManipulatorNotes] 4.3.7.
+        """Matrix B(q), shape (2, 1): B v_1 v_2 are the Coriolis efforts. [ManipulatorNotes] 4.3.7.
 
         Args:
             q: Joint positions, shape (2,) [rad].
@@ -109,7 +109,7 @@ class Planar2R:
         return np.array([[-2.0 * self._lever(q)], [0.0]])
 
     def coriolis_centrifugal(self, q: ArrayLike, v: ArrayLike) -> NDArray[Any]:
-        """V(q, v) = C(q) [v^2] + B(q) [v_1 v_2], shape (2,) [N m]. [ManipulatorNotes] 4.3.7.
+        """Velocity efforts V(q, v) = C(q) [v^2] + B(q) [v_1 v_2], shape (2,) [N m]. [ManipulatorNotes] 4.3.7.
 
         Args:
             q: Joint positions, shape (2,) [rad].
@@ -122,7 +122,7 @@ class Planar2R:
         return self.centrifugal_matrix(q) @ v**2 + self.coriolis_product_matrix(q)[:, 0] * (v[0] * v[1])
 
     def gravity_efforts(self, q: ArrayLike) -> NDArray[Any]:
-        """G(q) = dU/dq, shape (2,) [N m]. [ManipulatorNotes] 4.3.1, 4.3.8.
+        """Gravity efforts G(q) = dU/dq, shape (2,) [N m]. [ManipulatorNotes] 4.3.1, 4.3.8.
 
         Args:
             q: Joint positions, shape (2,) [rad].
@@ -149,7 +149,7 @@ class Planar2R:
         return self.mass_matrix(q) @ _pair(a, "a") + self.coriolis_centrifugal(q, v) + self.gravity_efforts(q)
 
     def _lever(self, q: ArrayLike) -> Any:
-        """b_211 = -b_122 = -b_112 = m_2 l_1 l_g2 sin q_2, from which all speeds' efforts come [kg m^2]."""
+        """b_211 = -b_122 = -b_112 = m_2 l_1 l_g2 sin q_2 [kg m^2], the only velocity coefficient of the arm."""
         return self.mass_2 * self.length_1 * self.com_2 * np.sin(_pair(q, "q")[1])
 
 

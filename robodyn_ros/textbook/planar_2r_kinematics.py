@@ -1,4 +1,4 @@
-"""The planar arm of two revolute joints: position and its inverse in closed form ([Yamamoto] 1.10)."""
+"""Forward and inverse kinematics of the planar arm with two revolute joints, in closed form ([Yamamoto] 1.10)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from robodyn_ros.errors import InputError
 
 
 def planar_2r_position(q: ArrayLike, length_1: float, length_2: float) -> NDArray[Any]:
-    """Position of the tip, x and y, shape (2,) [m]. [Yamamoto] figure 1.11.
+    """Position (x, y) of the tip, shape (2,) [m]. [Yamamoto] figure 1.11.
 
     Args:
-        q: Angle of the first link from the x axis and of the second from the first, shape (2,) [rad].
+        q: Angle of the first link from the x axis and of the second link from the first, shape (2,) [rad].
         length_1: Length of the first link [m].
         length_2: Length of the second link [m].
 
@@ -29,13 +29,14 @@ def planar_2r_position(q: ArrayLike, length_1: float, length_2: float) -> NDArra
 
 
 def planar_2r_inverse_kinematics(position: ArrayLike, length_1: float, length_2: float) -> NDArray[np.float64]:
-    """Both joint positions that put the tip there, shape (2, 2) [rad]. [Yamamoto] (1.24), upper and lower signs.
+    """Both solutions of inverse kinematics, shape (2, 2) [rad]. [Yamamoto] (1.24), upper and lower signs.
 
-    The first row has q2 in [0, pi], the second in [-pi, 0]. On the edge of the reach both are the same arm,
-    stretched or folded. With equal links and the tip in the shoulder every q1 will do: q1 = 0 is given.
+    The first row has q2 in [0, pi], the second in [-pi, 0]. At the edge of the reach both rows describe the same
+    stretched or folded arm. With equal links and the tip at the shoulder every q1 is a solution; the function returns
+    q1 = 0.
 
     Args:
-        position: x and y of the tip, shape (2,) [m], floats.
+        position: Position (x, y) of the tip, shape (2,) [m], floats.
         length_1: Length of the first link [m].
         length_2: Length of the second link [m].
 
@@ -50,14 +51,14 @@ def planar_2r_inverse_kinematics(position: ArrayLike, length_1: float, length_2:
     if l1 <= 0.0 or l2 <= 0.0:
         raise InputError(f"lengths: expected positive ones, received {l1:g} m and {l2:g} m")
     distance = np.hypot(x, y)
-    # A position computed on the edge itself may come out beyond it by rounding.
+    # Rounding may put a position computed at the edge of the reach slightly beyond it.
     slack = 1e-12 * (l1 + l2)
     if not abs(l1 - l2) - slack <= distance <= l1 + l2 + slack:
         raise InputError(
             f"position: expected a distance from the shoulder between {abs(l1 - l2):g} m and {l1 + l2:g} m "
             f"(difference and sum of the links' lengths), received {distance:g} m"
         )
-    # The book's k^2 = (r^2 + l1^2 + l2^2)^2 - 2 (r^4 + l1^4 + l2^4) as Heron's product, which keeps its digits near
+    # Heron's product equals the book's k^2 = (r^2 + l1^2 + l2^2)^2 - 2 (r^4 + l1^4 + l2^4) without cancellation near
     # the edge of the reach.
     r = distance
     k = np.sqrt(max(0.0, (l1 + l2 + r) * (l1 + l2 - r) * (r + l1 - l2) * (r - l1 + l2)))

@@ -1,4 +1,4 @@
-"""Derivatives of link poses as 4×4 matrices: what [Yamamoto] chapter 3 builds Lagrange's equation from."""
+"""Derivatives of link poses as 4×4 matrices; [Yamamoto] chapter 3 derives Lagrange's equation from them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from robodyn_ros.kinematics.forward import joint_poses, joint_twist
 
 
 class PoseDerivatives(NamedTuple):
-    """Pose of one link in the base frame and how it depends on the joint positions.
+    """Pose of one link in the base frame, and its first and second derivatives by the joint positions.
 
     Attributes:
         pose: ^0 T_k, shape (4, 4).
         first: d ^0 T_k / dq_i, shape (n, 4, 4).
-        second: d^2 ^0 T_k / dq_i dq_j, shape (n, n, 4, 4), the same with i and j exchanged.
+        second: d^2 ^0 T_k / dq_i dq_j, shape (n, n, 4, 4), symmetric in i and j.
     """
 
     pose: Array
@@ -25,26 +25,26 @@ class PoseDerivatives(NamedTuple):
     second: Array
 
     def velocity(self, v: Array) -> Array:
-        """d/dt ^0 T_k, shape (4, 4): [Yamamoto] (3.20)."""
+        """First time derivative d/dt ^0 T_k, shape (4, 4): [Yamamoto] (3.20)."""
         return np.tensordot(v, self.first, 1)
 
     def acceleration(self, v: Array, a: Array) -> Array:
-        """d^2/dt^2 ^0 T_k, shape (4, 4): [Yamamoto] (3.24)."""
+        """Second time derivative d^2/dt^2 ^0 T_k, shape (4, 4): [Yamamoto] (3.24)."""
         return np.tensordot(v, np.tensordot(v, self.second, 1), 1) + np.tensordot(a, self.first, 1)
 
     def velocity_gradient(self, v: Array) -> Array:
-        """d/dq_i of d/dt ^0 T_k, equally d/dt of d ^0 T_k / dq_i, shape (n, 4, 4): [Yamamoto] (3.22)."""
+        """Derivative of d/dt ^0 T_k by q_i, equal to d/dt of d ^0 T_k / dq_i, shape (n, 4, 4): [Yamamoto] (3.22)."""
         return np.tensordot(v, self.second, 1)
 
 
 def differentiator(joint: Joint) -> Array:
-    """Q_j: differentiates a pose by its joint, d ^{j-1}T_j / d theta_j = ^{j-1}T_j Q_j. [Yamamoto] (3.30).
+    """Matrix Q_j with d ^{j-1}T_j / d theta_j = ^{j-1}T_j Q_j. [Yamamoto] (3.30).
 
-    For the book's joints about or along z it has two entries, 1 and -1, or one; for any axis it is the 4×4 matrix of
-    the joint's twist, [A_j] of [LynchPark] (9.40).
+    For any joint axis it is the 4×4 matrix [A_j] of the joint's twist, [LynchPark] (9.40). The book's joints about or
+    along z have two nonzero elements, 1 and -1, or one.
 
     Args:
-        joint: Its kind and axis count.
+        joint: The joint; the function uses its kind and its axis.
 
     Returns:
         Shape (4, 4).
@@ -56,18 +56,18 @@ def differentiator(joint: Joint) -> Array:
 
 
 def pose_derivatives(model: RobotModel, q: Array) -> list[PoseDerivatives]:
-    """Poses of all moving links with their first and second derivatives, [Yamamoto] (3.30).
+    """Compute the poses of all moving links and their first and second derivatives, [Yamamoto] (3.30).
 
-    The book's product T_1 ... T_j Q_j T_{j+1} ... T_k is made link by link: what is known of a link, times ^{k-1}T_k,
-    is known of the next, in which only the derivatives by its own joint are new. So it serves trees; a mimic joint's
-    derivatives act on the position it follows, at its multiplier.
+    The book's product T_1 ... T_j Q_j T_{j+1} ... T_k is computed from link to link. Pose and derivatives of a link
+    are those of its parent times ^{k-1}T_k; the link's own joint adds its derivatives. The function therefore accepts
+    trees. Derivatives by a mimic joint are multiplied by its ``multiplier`` and added at the joint that it follows.
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        In the order of ``model.joints``.
+        One entry for each moving link, in the order of ``model.joints``.
 
     Raises:
         InputError: q has another shape.

@@ -1,4 +1,4 @@
-"""Forward kinematics as a product of exponentials, and the frames that [LynchPark] chapter 9 describes a robot by."""
+"""Forward kinematics as a product of exponentials, with the home poses and screws of [LynchPark] chapter 9."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from robodyn_ros.kinematics.twists import exponential, homogeneous, inverse_pose
 
 
 class Home(NamedTuple):
-    """A robot in its zero position, every joint at 0.
+    """Link poses and joint screws of a robot in its zero position, where every joint is at 0.
 
-    Mimic joints are at 0 too, whatever their offset: positions here are those of the joints, one for each moving link.
+    Mimic joints are at 0 too, regardless of their offset; see ``joint_positions``.
 
     Attributes:
-        poses: M_i of a frame on each moving link, in the base frame, shape (4, 4) each.
-        screws: S_i, each joint's twist in the base frame, shape (6,) each.
+        poses: M_i, pose of a frame on each moving link in the base frame, shape (4, 4) each.
+        screws: S_i, twist of each joint in the base frame, shape (6,) each.
     """
 
     poses: list[Array]
     screws: list[Array]
 
     def relative_poses(self, model: RobotModel) -> list[Array]:
-        """M_{i-1,i} = M_{i-1}^-1 M_i, [LynchPark] (9.39), of each joint, i-1 being the link before it; (4, 4) each."""
+        """M_{i-1,i} = M_{i-1}^-1 M_i of each joint, [LynchPark] (9.39), shape (4, 4) each; i-1 is the parent link."""
         return [
             pose if joint.parent < 0 else inverse_pose(self.poses[joint.parent]) @ pose
             for joint, pose in zip(model.joints, self.poses, strict=True)
@@ -39,12 +39,12 @@ class Home(NamedTuple):
 
 
 def home(model: RobotModel, at_centers_of_mass: bool = False) -> Home:
-    """The zero position: M_i and S_i of [LynchPark] (9.37).
+    """Compute M_i and S_i of [LynchPark] (9.37) in the zero position.
 
     Args:
         model: The robot.
-        at_centers_of_mass: Whether the frames are at the links' centres of mass, with the link frames' axes, as
-            [LynchPark] 9.3 has them, instead of the description's link frames.
+        at_centers_of_mass: True for frames at the links' centres of mass with the axes of the link frames, as in
+            [LynchPark] 9.3; False for the link frames of the description.
 
     Returns:
         Poses and screws in the order of ``model.joints``.
@@ -64,7 +64,7 @@ def home(model: RobotModel, at_centers_of_mass: bool = False) -> Home:
 
 @checks_joint_arrays
 def joint_positions(model: RobotModel, q: Array) -> list[Array]:
-    """theta_i of every joint, mimic joints included, in the order of ``model.joints``.
+    """Position theta_i of every joint, mimic joints included, in the order of ``model.joints``.
 
     Args:
         model: The robot.
@@ -77,7 +77,7 @@ def joint_positions(model: RobotModel, q: Array) -> list[Array]:
 
 
 def product_of_exponentials(model: RobotModel, q: Array, link: str | None = None) -> Array:
-    """T_0n = e^{[S_1] theta_1} ... e^{[S_n] theta_n} M, [LynchPark] (9.36), (9.37), (9.49).
+    """Pose T_0n = e^{[S_1] theta_1} ... e^{[S_n] theta_n} M of a link, [LynchPark] (9.36), (9.37), (9.49).
 
     Args:
         model: The robot.
@@ -85,7 +85,7 @@ def product_of_exponentials(model: RobotModel, q: Array, link: str | None = None
         link: Name of any link of the description; None for the tip link.
 
     Returns:
-        T_base_link, shape (4, 4), of the kind of q.
+        T_base_link, shape (4, 4), of floats or of traced scalars, like q.
 
     Raises:
         InputError: q has another shape; no link has that name.

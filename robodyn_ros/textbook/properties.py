@@ -1,9 +1,10 @@
-"""Properties of the equation of motion ([Properties] 1 to 3, [LagrangeNotes] (47)-(50)), as functions to test with.
+"""Functions that test properties of the equation of motion ([Properties] 1 to 3, [LagrangeNotes] (47)-(50)).
 
-A factorisation is any C(q, v) with C v the Coriolis and centrifugal efforts. There are many (property 1):
-``christoffel.coriolis_matrix`` of Christoffel symbols or of Lagrange's coefficients, or ``gathered_coriolis_matrix`` of
-either. All conserve energy (property 2); dM/dt - 2 C is skew-symmetric for that of Christoffel symbols only (property
-3), which is why [LagrangeNotes], who show property 2, cannot conclude property 3 from it.
+A factorisation is any matrix C(q, v) whose product C v gives the Coriolis and centrifugal efforts. There are many
+(property 1): ``christoffel.coriolis_matrix`` of Christoffel symbols or of Lagrange's coefficients, and
+``gathered_coriolis_matrix`` of either. All of them conserve energy (property 2). Of these, dM/dt - 2 C is
+skew-symmetric only for the C of Christoffel symbols (property 3). [LagrangeNotes] prove property 2, from which
+property 3 does not follow.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from robodyn_ros.textbook.lagrange_jacobians import mass_matrix, mass_matrix_rat
 
 
 def gathered_coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[Any]:
-    """Another C with the same C v, shape (n, n): each product v_j v_k counts in the column of the first of both.
+    """Another matrix C with the same C v, shape (n, n): column min(j, k) collects the products v_j v_k.
 
-    [Properties], property 1, does so with Gamma_121 v_1 v_2 for two joints, in the last of its three lines.
+    [Properties], property 1, moves the term Gamma_121 v_1 v_2 of two joints in this way, in the last of its three
+    lines.
 
     Args:
         coefficients: c_ijk or h_ijk of ``christoffel``, shape (n, n, n).
@@ -37,7 +39,7 @@ def gathered_coriolis_matrix(coefficients: ArrayLike, v: ArrayLike) -> NDArray[A
 
 
 def energy_defect(mass_rate: ArrayLike, coriolis: ArrayLike, v: ArrayLike) -> Any:
-    """v^T (dM/dt - 2 C) v: 0 for every factorisation C(q, v) and this v. [Properties], property 2.
+    """Number v^T (dM/dt - 2 C) v, which is 0 for every factorisation C(q, v) and the same v. [Properties], property 2.
 
     Args:
         mass_rate: dM/dt at q and v, shape (n, n).
@@ -45,7 +47,7 @@ def energy_defect(mass_rate: ArrayLike, coriolis: ArrayLike, v: ArrayLike) -> An
         v: Joint velocities, shape (n,) [rad/s or m/s].
 
     Returns:
-        A number; twice the power [W] that C v wrongly adds.
+        A number, twice the power [W] that a wrong C v adds to the robot.
 
     Raises:
         InputError: A shape differs.
@@ -55,7 +57,7 @@ def energy_defect(mass_rate: ArrayLike, coriolis: ArrayLike, v: ArrayLike) -> An
 
 
 def skew_symmetry_defect(mass_rate: ArrayLike, coriolis: ArrayLike) -> NDArray[Any]:
-    """N + N^T with N = dM/dt - 2 C, shape (n, n): 0 if C is that of Christoffel symbols. [Properties], property 3.
+    """N + N^T with N = dM/dt - 2 C, shape (n, n): 0 for the C of Christoffel symbols. [Properties], property 3.
 
     Args:
         mass_rate: dM/dt at q and v, shape (n, n).
@@ -70,9 +72,9 @@ def skew_symmetry_defect(mass_rate: ArrayLike, coriolis: ArrayLike) -> NDArray[A
 
 @checks_joint_arrays
 def kinetic_energy_rate(model: RobotModel, q: Array, v: Array, a: Array) -> Any:
-    """dT/dt = v^T M a + v^T (dM/dt) v / 2, a number [W]: [LagrangeNotes] (47).
+    """Rate dT/dt = v^T M a + v^T (dM/dt) v / 2 of the kinetic energy, a number [W]: [LagrangeNotes] (47).
 
-    It equals v^T (xi - g), the power of all generalised forces and of gravity, [LagrangeNotes] (48), (49).
+    It equals v^T (xi - g), the power of the generalised forces and of gravity, [LagrangeNotes] (48), (49).
 
     Args:
         model: The robot.
@@ -88,5 +90,5 @@ def kinetic_energy_rate(model: RobotModel, q: Array, v: Array, a: Array) -> Any:
 
 
 def _difference(mass_rate: ArrayLike, coriolis: ArrayLike, n: int) -> NDArray[Any]:
-    """The matrix dM/dt - 2 C."""
+    """Compute dM/dt - 2 C, shape (n, n)."""
     return as_array(mass_rate, (n, n), "mass_rate") - 2.0 * as_array(coriolis, (n, n), "coriolis")

@@ -1,8 +1,8 @@
-"""Unit quaternions x, y, z, w, as ROS orders them ([Yamamoto] appendix C).
+"""Unit quaternions in the order x, y, z, w of ROS ([Yamamoto] appendix C).
 
-The book's (C.1) to (C.5) and (C.12) to (C.16) put the scalar first, its (C.6) to (C.10) put it last and give the
-transposed matrix, and (C.3) multiplies in the reverse order. Here the scalar is last throughout, the product is
-Hamilton's, and the matrix is the one of appendix B. docs/errata.md has the details.
+The book puts the scalar first in (C.1) to (C.5) and (C.12) to (C.16), and last in (C.6) to (C.10), which give the
+transposed matrix; (C.3) multiplies in the reverse order. Here the scalar is always last, the product is Hamilton's,
+and the matrix is that of appendix B. docs/errata.md gives the details.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def quaternion_from_axis_angle(axis: ArrayLike, angle: Any) -> NDArray[Any]:
 
 
 def rotate_by_quaternion(quaternion: ArrayLike, vector: ArrayLike) -> NDArray[Any]:
-    """Rotate a vector: P = A Q B with B the conjugate of A. [Yamamoto] (C.13) to (C.16).
+    """Rotate a vector by P = A Q B, where B is the conjugate of A. [Yamamoto] (C.13) to (C.16).
 
     Args:
         quaternion: Unit quaternion x, y, z, w, shape (4,).
@@ -76,9 +76,9 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> NDArray[Any]:
 
 
 def quaternion_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
-    """Unit quaternion x, y, z, w of a rotation matrix, by SciPy; sound for every rotation.
+    """Unit quaternion x, y, z, w of a rotation matrix, shape (4,), by SciPy; accurate for every rotation.
 
-    Of the two quaternions of a rotation the one with w >= 0 is given.
+    Two quaternions describe each rotation; the function returns the one with w >= 0.
 
     Args:
         rotation: Rotation matrix, shape (3, 3), floats.
@@ -92,20 +92,20 @@ def quaternion_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
 def quaternion_from_rotation_elements(rotation: ArrayLike) -> NDArray[Any]:
     """Unit quaternion x, y, z, w by the book's formula, which can be traced. [Yamamoto] (C.7) to (C.10), corrected.
 
-    It divides by w: it loses digits near half a turn and is undefined there. Of the signs of (C.7) it takes w > 0.
-    Use :func:`quaternion_from_rotation` for floats.
+    The formula divides by w. It loses accuracy near half a turn and is undefined at half a turn. The function takes
+    the positive sign of w in (C.7). Use :func:`quaternion_from_rotation` for floats.
 
     Args:
         rotation: Rotation matrix, shape (3, 3); floats or traced scalars.
 
     Raises:
-        InputError: Not of shape (3, 3), or (floats only) half a turn.
+        InputError: Not of shape (3, 3), or (floats only) the rotation is half a turn.
     """
     r = as_array(rotation, (3, 3), "rotation")
     trace = r[0, 0] + r[1, 1] + r[2, 2]
     if not is_traced(r) and 1.0 + trace < 1e-12:
         raise InputError(
-            f"rotation: half a turn (trace {trace:.6g}) has w = 0 and no quaternion by (C.8) to (C.10); "
+            f"rotation: half a turn (trace {trace:.6g}) has w = 0, and (C.8) to (C.10) divide by w; "
             "use quaternion_from_rotation"
         )
     w = 0.5 * np.sqrt(1.0 + trace)

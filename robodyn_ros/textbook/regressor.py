@@ -1,4 +1,4 @@
-"""Efforts as a linear function of the links' inertial parameters, column by column from a body's equation of motion."""
+"""Regressor of the joint efforts in the inertial parameters, column by column from a body's equation of motion."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from robodyn_ros.kinematics.twists import ad
 
 
 def unit_inertias() -> list[Array]:
-    """The spatial inertia G for 1 in each parameter and 0 in the others, [LynchPark] (9.23) about any origin.
+    """Spatial inertias G that have 1 in one parameter and 0 in all others, [LynchPark] (9.23) about any origin.
 
     Returns:
-        For m, h_x, h_y, h_z, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz, each of shape (6, 6).
+        One matrix of shape (6, 6) for each of m, h_x, h_y, h_z, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz.
     """
     inertias = [np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])]
     for axis in np.eye(3):
@@ -32,7 +32,7 @@ def unit_inertias() -> list[Array]:
 
 @checks_joint_arrays
 def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
-    """Y(q, v, a) with tau = Y pi: each parameter's wrench G V' - [ad_V]^T G V, [LynchPark] (9.33), times J_ib^T.
+    """Regressor Y(q, v, a) with tau = Y pi; its columns are J_ib^T (G V' - [ad_V]^T G V), [LynchPark] (9.33).
 
     Args:
         model: The robot.
@@ -41,7 +41,7 @@ def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
     Returns:
-        Shape (n, 10 * number of moving links), ten columns for each link in the order of ``model.joints``.
+        Shape (n, 10 * number of moving links): ten columns for each link, in the order of ``model.joints``.
 
     Raises:
         InputError: An array has another shape.

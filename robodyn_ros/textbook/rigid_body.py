@@ -1,7 +1,7 @@
-"""One rigid body: inertia tensor, its change of axes and of point, Euler's equation ([Yamamoto] appendices D, E, F).
+"""One rigid body: inertia tensor, change of its axes and point, Euler's equation ([Yamamoto] appendices D, E, F).
 
-``Inertia`` of ``robodyn_ros.description.model`` is what robots are described with; these are the book's formulas for
-the same quantities.
+Robot models store inertias as ``Inertia`` of ``robodyn_ros.description.model``. This module holds the book's formulas
+for the same quantities.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from robodyn_ros.kinematics.twists import cross
 
 
 def inertia_tensor(points: ArrayLike, masses: ArrayLike) -> NDArray[Any]:
-    """Inertia tensor about the origin of a body of mass points, shape (3, 3) [kg m^2]. [Yamamoto] (D.6) to (D.8).
+    """Inertia tensor of N mass points about the origin, shape (3, 3) [kg m^2]. [Yamamoto] (D.6) to (D.8).
 
     Args:
-        points: Their positions, shape (N, 3) [m].
-        masses: Their masses dm, shape (N,) [kg].
+        points: Positions of the points, shape (N, 3) [m].
+        masses: Masses dm of the points, shape (N,) [kg].
 
     Raises:
         InputError: A shape differs.
@@ -33,7 +33,7 @@ def inertia_tensor(points: ArrayLike, masses: ArrayLike) -> NDArray[Any]:
 
 
 def angular_momentum(inertia: ArrayLike, angular_velocity: ArrayLike) -> NDArray[Any]:
-    """M = I omega, shape (3,) [kg m^2/s]. [Yamamoto] (D.7), (D.9), (F.1), (F.9).
+    """Angular momentum M = I omega, shape (3,) [kg m^2/s]. [Yamamoto] (D.7), (D.9), (F.1), (F.9).
 
     Args:
         inertia: Inertia tensor, shape (3, 3) [kg m^2].
@@ -46,9 +46,9 @@ def angular_momentum(inertia: ArrayLike, angular_velocity: ArrayLike) -> NDArray
 
 
 def inertia_in_outer_axes(rotation_a_b: ArrayLike, inertia_b: ArrayLike) -> NDArray[Any]:
-    """R I R^T: an inertia tensor in axes of a from axes of b, shape (3, 3) [kg m^2]. [Yamamoto] (D.15), (F.4).
+    """Convert an inertia tensor from axes of b to axes of a: R I R^T, shape (3, 3) [kg m^2]. [Yamamoto] (D.15), (F.4).
 
-    The other way, (D.14), is the same with the transposed rotation.
+    The inverse conversion (D.14) is the same formula with the transposed rotation.
 
     Args:
         rotation_a_b: Axes of b in axes of a, shape (3, 3).
@@ -67,7 +67,7 @@ def parallel_axes(inertia_com: ArrayLike, mass: Any, offset: ArrayLike) -> NDArr
     Args:
         inertia_com: Inertia tensor about the centre of mass, shape (3, 3) [kg m^2].
         mass: Mass [kg].
-        offset: From the centre of mass to the point, or back, in the same axes, shape (3,) [m].
+        offset: Vector from the centre of mass to the point, of either sign, in the same axes, shape (3,) [m].
 
     Raises:
         InputError: A shape differs.
@@ -78,7 +78,7 @@ def parallel_axes(inertia_com: ArrayLike, mass: Any, offset: ArrayLike) -> NDArr
 
 
 def eulers_moment(inertia: ArrayLike, angular_velocity: ArrayLike, angular_acceleration: ArrayLike) -> NDArray[Any]:
-    """N = I omega' + omega x I omega, shape (3,) [N m]. [Yamamoto] (F.11) in the body's axes, (F.16) in fixed axes.
+    """Moment N = I omega' + omega x I omega, shape (3,) [N m]. [Yamamoto] (F.11) in body axes, (F.16) in fixed axes.
 
     Args:
         inertia: Inertia tensor about the centre of mass or a fixed point, shape (3, 3) [kg m^2].
@@ -93,7 +93,7 @@ def eulers_moment(inertia: ArrayLike, angular_velocity: ArrayLike, angular_accel
 
 
 def eulers_angular_acceleration(inertia: ArrayLike, angular_velocity: ArrayLike, moment: ArrayLike) -> NDArray[Any]:
-    """Angular acceleration I^-1 (N - omega x I omega), shape (3,) [rad/s^2]: [Yamamoto] (F.16) the other way.
+    """Angular acceleration I^-1 (N - omega x I omega), shape (3,) [rad/s^2]: [Yamamoto] (F.16) solved for omega'.
 
     Args:
         inertia: Inertia tensor about the centre of mass or a fixed point, shape (3, 3) [kg m^2], floats.
@@ -108,7 +108,7 @@ def eulers_angular_acceleration(inertia: ArrayLike, angular_velocity: ArrayLike,
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] <= 1e-14 * moments[2]:
         raise InputError(
-            f"inertia: expected positive principal moments, received {moments.tolist()} kg m^2: about some axis "
-            "nothing resists a moment"
+            f"inertia: expected positive principal moments, received {moments.tolist()} kg m^2: the body has no "
+            "inertia about some axis"
         )
     return np.linalg.solve(inertia, as_floats(moment, (3,), "moment") - cross(omega, inertia @ omega))

@@ -1,6 +1,6 @@
-"""Motion seen from a frame that moves and turns ([Yamamoto] 4.1, 4.2): what the recursion of chapter 4 starts from.
+"""Kinematics in a moving and rotating frame ([Yamamoto] 4.1, 4.2), from which the recursion of chapter 4 follows.
 
-All vectors are those of frame A unless they are said to be of frame B, which moves in A.
+Frame B moves in frame A. Vectors are in axes of A unless the text names frame B.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from robodyn_ros.kinematics.twists import cross
 
 
 class FrameMotion(NamedTuple):
-    """How frame B moves in frame A.
+    """Motion of frame B in frame A.
 
     Attributes:
-        rotation: R, the axes of B, shape (3, 3).
-        position: p_B0, the origin of B, shape (3,) [m].
+        rotation: R, whose columns are the axes of B, shape (3, 3).
+        position: p_B0, position of the origin of B, shape (3,) [m].
         velocity: p_B0', shape (3,) [m/s].
         acceleration: p_B0'', shape (3,) [m/s^2].
         omega: Angular velocity of B, shape (3,) [rad/s].
@@ -49,7 +49,7 @@ class FrameMotion(NamedTuple):
 
         Args:
             point: p, in frame B, shape (3,) [m].
-            rate: p', as seen in frame B, shape (3,) [m/s].
+            rate: p', time derivative of p in frame B, shape (3,) [m/s].
 
         Raises:
             InputError: A shape differs.
@@ -60,12 +60,12 @@ class FrameMotion(NamedTuple):
     def point_acceleration(self, point: ArrayLike, rate: ArrayLike, rate_dot: ArrayLike) -> NDArray[Any]:
         """Acceleration of a point, with centripetal and Coriolis acceleration, shape (3,) [m/s^2]: [Yamamoto] (4.8).
 
-        p_B0'' + w' × R p + w × (w × R p) + 2 w × R p' + R p''.
+        The result is p_B0'' + w' × R p + w × (w × R p) + 2 w × R p' + R p''.
 
         Args:
             point: p, in frame B, shape (3,) [m].
-            rate: p', as seen in frame B, shape (3,) [m/s].
-            rate_dot: p'', likewise, shape (3,) [m/s^2].
+            rate: p', time derivative of p in frame B, shape (3,) [m/s].
+            rate_dot: p'', second time derivative of p in frame B, shape (3,) [m/s^2].
 
         Raises:
             InputError: A shape differs.
@@ -77,10 +77,10 @@ class FrameMotion(NamedTuple):
         return self.acceleration + turning + coriolis + self.rotation @ rate_dot
 
     def angular_velocity(self, omega: ArrayLike) -> NDArray[Any]:
-        """Angular velocity in A of a frame that turns in B, shape (3,) [rad/s]: [Yamamoto] (4.9).
+        """Angular velocity in A of a frame that rotates in B, shape (3,) [rad/s]: [Yamamoto] (4.9).
 
         Args:
-            omega: Its angular velocity in B, shape (3,) [rad/s].
+            omega: Angular velocity of that frame in B, in axes of B, shape (3,) [rad/s].
 
         Raises:
             InputError: Not of shape (3,).
@@ -88,11 +88,11 @@ class FrameMotion(NamedTuple):
         return self.omega + self.rotation @ as_array(omega, (3,), "omega")
 
     def angular_acceleration(self, omega: ArrayLike, omega_dot: ArrayLike) -> NDArray[Any]:
-        """Angular acceleration in A of a frame that turns in B, shape (3,) [rad/s^2]: [Yamamoto] (4.10).
+        """Angular acceleration in A of a frame that rotates in B, shape (3,) [rad/s^2]: [Yamamoto] (4.10).
 
         Args:
-            omega: Its angular velocity in B, shape (3,) [rad/s].
-            omega_dot: The time derivative as seen in B, shape (3,) [rad/s^2].
+            omega: Angular velocity of that frame in B, in axes of B, shape (3,) [rad/s].
+            omega_dot: Time derivative of ``omega`` in B, shape (3,) [rad/s^2].
 
         Raises:
             InputError: A shape differs.
@@ -102,10 +102,10 @@ class FrameMotion(NamedTuple):
 
 
 def rotation_rate(rotation: ArrayLike, omega: ArrayLike) -> NDArray[Any]:
-    """dR/dt = [w × x, w × y, w × z], shape (3, 3) [1/s]: [Yamamoto] (4.3) to (4.6).
+    """Time derivative dR/dt = [w × x, w × y, w × z], shape (3, 3) [1/s]: [Yamamoto] (4.3) to (4.6).
 
-    Each axis moves with the turning frame: perpendicular to w and to itself (4.3), at the rate |w| sin theta (4.4),
-    which together are the vector product (4.5).
+    Each axis of the rotating frame moves perpendicular to w and to itself (4.3), at the rate |w| sin theta (4.4). The
+    vector product (4.5) combines both.
 
     Args:
         rotation: R = [x, y, z], shape (3, 3).

@@ -1,7 +1,7 @@
-"""Rotation matrices: about the axes of a frame and about any axis ([Yamamoto] 1.1, 1.2, appendix B).
+"""Rotation matrices about the axes of a frame and about any axis ([Yamamoto] 1.1, 1.2, appendix B).
 
-A rotation matrix R_ab holds the axes of frame b, in axes of frame a, as its columns (1.1). So r_a = R_ab r_b (1.2),
-the inverse is the transpose (1.3), and R_ac = R_ab R_bc (1.4): in NumPy ``@`` and ``.T``.
+The columns of a rotation matrix R_ab are the axes of frame b in axes of frame a (1.1). Therefore r_a = R_ab r_b (1.2),
+the inverse is the transpose (1.3), and R_ac = R_ab R_bc (1.4). NumPy writes these as ``@`` and ``.T``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rotation_z(angle: Any) -> NDArray[Any]:
 
 
 def rotation_about_axis(axis: ArrayLike, angle: Any) -> NDArray[Any]:
-    """Rot(k, angle), the rotation about any axis, shape (3, 3). [Yamamoto] (B.12), (B.13), element (3, 2) corrected.
+    """Rotation matrix Rot(k, angle) about any axis, shape (3, 3). [Yamamoto] (B.12), (B.13), element (3, 2) corrected.
 
     Args:
         axis: Unit vector k, shape (3,); floats or traced scalars.
@@ -95,11 +95,11 @@ def rotate_about_axis(vector: ArrayLike, axis: ArrayLike, angle: Any) -> NDArray
 
 
 def axis_angle_from_rotation(rotation: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    """Axis and angle of a rotation matrix: [Yamamoto] (B.12) the other way, by SciPy.
+    """Axis and angle of a rotation matrix: [Yamamoto] (B.12) inverted, by SciPy.
 
-    The negative axis with the negative angle is the same rotation; the one with an angle between 0 and pi is given.
-    Two cases leave a choice: without any rotation the axis is taken as (0, 0, 1); at exactly half a turn axis and
-    negative axis serve equally and SciPy's pick is kept.
+    Axis and angle with both signs reversed describe the same rotation; the function returns an angle between 0 and
+    pi. For the identity it returns the axis (0, 0, 1). At exactly half a turn both signs of the axis are correct, and
+    SciPy selects one.
 
     Args:
         rotation: Rotation matrix, shape (3, 3), floats.

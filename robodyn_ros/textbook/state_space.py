@@ -1,13 +1,12 @@
-"""Forward dynamics as a differential equation of first order, and its solution ([Yamamoto] chapter 5).
+"""Forward dynamics as a first-order differential equation, and its solution ([Yamamoto] chapter 5).
 
-A motion is computed step by step::
+The following code computes a motion step by step::
 
     f = compile_function(partial(state_derivative, model), {"x": (2 * n,), "tau": (n,)})
     states = runge_kutta(lambda time, x: f(x, effort(time)), x_start, times)
 
-The derivative is a function of time and state as SciPy's ``solve_ivp`` takes it, which chooses its steps by itself and
-is what to use where a tolerance is wanted. Friction that holds, and stops, make the derivative jump: see
-``robodyn_ros.simulation``.
+The derivative is a function of time and state, as SciPy's ``solve_ivp`` takes it; use ``solve_ivp`` to meet a given
+tolerance. Static friction and joint stops make the derivative discontinuous; use ``robodyn_ros.simulation`` for them.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ Derivative = Callable[[Any, NDArray[Any]], NDArray[Any]]
 
 
 def state_derivative(model: RobotModel, x: Array, tau: Array) -> Array:
-    """f(x, tau) of x' = f(x, tau): (v, M^-1 (tau - h - g)) for x = (q, v). [Yamamoto] (5.2) to (5.4).
+    """State derivative x' = f(x, tau) = (v, M^-1 (tau - h - g)) for x = (q, v). [Yamamoto] (5.2) to (5.4).
 
-    (5.3) prints the opposite sign; (5.2) is right.
+    (5.3) prints the opposite sign; (5.2) has the correct sign.
 
     Args:
         model: The robot.
@@ -49,18 +48,18 @@ def state_derivative(model: RobotModel, x: Array, tau: Array) -> Array:
 
 
 def runge_kutta_step(derivative: Derivative, time: Any, x: NDArray[Any], step: Any) -> NDArray[Any]:
-    """One step of the classical Runge-Kutta method, of order 4, [HairerLubichWanner] II.1.
+    """Compute one step of the classical Runge-Kutta method of order 4, [HairerLubichWanner] II.1.
 
-    [Yamamoto] names it after (5.4).
+    [Yamamoto] names the method after (5.4).
 
     Args:
         derivative: f(time, x).
-        time: At the beginning of the step [s].
-        x: The state there.
+        time: Time at the beginning of the step [s].
+        x: State at the beginning of the step.
         step: h [s].
 
     Returns:
-        The state at ``time + step``; wrong by an error proportional to h^5.
+        The state at ``time + step``, with an error proportional to h^5.
     """
     k1 = derivative(time, x)
     k2 = derivative(time + 0.5 * step, x + 0.5 * step * k1)
@@ -70,20 +69,20 @@ def runge_kutta_step(derivative: Derivative, time: Any, x: NDArray[Any], step: A
 
 
 def runge_kutta(derivative: Derivative, x_start: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-    """The solution of x' = f(time, x) at given times, one ``runge_kutta_step`` from each to the next.
+    """Solve x' = f(time, x) at given times with one ``runge_kutta_step`` from each time to the next.
 
-    With f of [Yamamoto] (5.4) it is the robot's motion.
+    With f of [Yamamoto] (5.4) the solution is the robot's motion.
 
     Args:
         derivative: f(time, x).
         x_start: The state at the first time, shape (m,).
-        times: Ascending or descending, as close together as the accuracy needs, shape (N,) [s].
+        times: Ascending or descending times, shape (N,) [s]; their spacing determines the accuracy.
 
     Returns:
         The states, shape (N, m).
 
     Raises:
-        InputError: The state or the times have the wrong shape, or the times do not go one way.
+        InputError: The state or the times have the wrong shape, or the times neither ascend nor descend throughout.
         SimulationError: The solution is no longer finite.
     """
     x = as_floats(x_start, (None,), "x_start")

@@ -1,10 +1,10 @@
 """Forces at the tip and efforts at the joints in equilibrium ([Yamamoto] chapter 2).
 
-A wrench is here (force, moment), linear part first, as in the book's m and the public ``wrench_tip``.
+A wrench is (force, moment) here, linear part first, like the book's m and the public ``wrench_tip``.
 
-Which way: with the book's sign in (2.1) the efforts are those that the wrench *causes* when it acts on the tip,
-equally those by which the tip exerts the wrench on its surroundings. The motors hold the robot still under a wrench
-from outside with the negative of them.
+With the book's sign in (2.1), the efforts are those that the wrench *causes* at the joints when it acts on the tip.
+Motors that exert these efforts make the tip exert the wrench on its surroundings. Motors that hold the robot still
+against the wrench exert the negative efforts.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def static_efforts(jacobian: ArrayLike, wrench: ArrayLike) -> NDArray[Any]:
 
 
 def static_wrench(jacobian: ArrayLike, tau: ArrayLike) -> NDArray[Any]:
-    """The wrench m = (J_omega^T)^-1 tau that goes with joint efforts, shape (6,) [N, N m]. [Yamamoto] figure 2.2.
+    """Wrench m = (J_omega^T)^-1 tau that causes given joint efforts, shape (6,) [N, N m]. [Yamamoto] figure 2.2.
 
-    With more than six joints the efforts must be those of some wrench; with fewer, or at a singular position, many
-    wrenches go with them, and none is given.
+    With more than six joints, not all efforts correspond to a wrench at the tip; the function refuses those that do
+    not. With fewer than six joints, or at a singular position, the efforts do not determine the wrench, and the
+    function refuses the Jacobian.
 
     Args:
         jacobian: Geometric Jacobian of the tip, shape (6, n) with n >= 6, linear rows first, base axes, floats.
@@ -47,7 +48,7 @@ def static_wrench(jacobian: ArrayLike, tau: ArrayLike) -> NDArray[Any]:
         (force, moment about the tip's origin), base axes.
 
     Raises:
-        InputError: A shape differs, the Jacobian has not rank 6, or the efforts are those of no wrench.
+        InputError: A shape differs, the rank of the Jacobian is less than 6, or no wrench causes the efforts.
     """
     jacobian = as_floats(jacobian, (6, None), "jacobian")
     tau = as_floats(tau, (jacobian.shape[1],), "tau")
@@ -55,24 +56,24 @@ def static_wrench(jacobian: ArrayLike, tau: ArrayLike) -> NDArray[Any]:
     if len(singular_values) < 6 or singular_values[-1] <= SINGULAR * singular_values[0]:
         raise InputError(
             f"jacobian: expected rank 6, received shape {jacobian.shape} with singular values "
-            f"{np.array2string(singular_values, precision=3)}: wrenches exist that the joints do not feel, so the "
-            "efforts do not determine the wrench"
+            f"{np.array2string(singular_values, precision=3)}: some wrenches cause no efforts, so the efforts do not "
+            "determine the wrench"
         )
     wrench = np.linalg.lstsq(jacobian.T, tau, rcond=None)[0]
     residual = jacobian.T @ wrench - tau
     if np.abs(residual).max() > 1e-9 * max(1.0, np.abs(tau).max()):
         raise InputError(
             f"tau: expected efforts that a wrench at the tip balances, received {tau.tolist()}, which leave "
-            f"{np.abs(residual).max():.3g} at a joint: part of them moves the robot with its tip at rest"
+            f"{np.abs(residual).max():.3g} at a joint: a part of them moves the joints without the tip"
         )
     return wrench
 
 
 def wrench_transform(rotation_a_b: ArrayLike, origin_a_b: ArrayLike) -> NDArray[Any]:
-    """Gamma_ab, shape (6, 6), which takes a wrench from frame b to frame a. [Yamamoto] (2.3) to (2.6).
+    """Matrix Gamma_ab, shape (6, 6), that transforms a wrench from frame b to frame a. [Yamamoto] (2.3) to (2.6).
 
-    Axes and reference point both change: the moment is about the origin of b before and about the origin of a after.
-    With a zero origin only the axes change.
+    The matrix changes axes and reference point: the moment about the origin of b becomes the moment about the origin
+    of a. With a zero origin only the axes change.
 
     Args:
         rotation_a_b: Axes of frame b in frame a, shape (3, 3).
@@ -89,10 +90,10 @@ def wrench_transform(rotation_a_b: ArrayLike, origin_a_b: ArrayLike) -> NDArray[
 def static_efforts_of_tip_wrench(
     jacobian: ArrayLike, pose_base_tip: ArrayLike, wrench_in_tip_axes: ArrayLike
 ) -> NDArray[Any]:
-    """Joint efforts, shape (n,) [N m or N], of a wrench given in the tip's own frame. [Yamamoto] (2.7), corrected.
+    """Joint efforts of a wrench in the tip's own frame, shape (n,) [N m or N]. [Yamamoto] (2.7), corrected.
 
-    The book multiplies J_omega^T, which wants the moment about the tip's origin, with Gamma of (2.6), which gives it
-    about the base's. Only the axes may change: this is J_omega^T diag(R, R) m.
+    The book multiplies J_omega^T by Gamma of (2.6). J_omega^T needs the moment about the tip's origin, but Gamma gives
+    the moment about the base's origin. Only the axes must change, so the function computes J_omega^T diag(R, R) m.
 
     Args:
         jacobian: Geometric Jacobian of the tip, shape (6, n), linear rows first, base axes.

@@ -1,9 +1,9 @@
-"""Where PD and PID control of each joint come to rest under gravity, and whether they do: [Yamamoto] 6.3 to 6.5.
+"""Rest position and stability of PD and PID joint control under gravity: [Yamamoto] 6.3 to 6.5.
 
-Gains are those of efforts, tau = K_p e + K_v e' + K_i (integral of e) with e = q_d - q, as ``PD`` and ``PID`` have
-them. Gains in volts, as the book has them, become these by ``Actuators.effort_gain``; (6.27) and (6.32), their brackets
-multiplied by Gamma^T J_M Gamma, are then what stands here. The book neglects M(q) and h(q, v) in them, which is good
-for high gear ratios; where the robot comes to rest does not depend on either, and the poles here have M(q), too.
+Gains command efforts: tau = K_p e + K_v e' + K_i (integral of e) with e = q_d - q, as in ``PD`` and ``PID``. The
+book's gains command volts; ``Actuators.effort_gain`` converts them. The formulas here are (6.27) and (6.32) with their
+brackets multiplied by Gamma^T J_M Gamma. The book neglects M(q) and h(q, v), which is accurate for high gear ratios.
+The rest position depends on neither. The poles here include M(q).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from robodyn_ros.textbook.lagrange_jacobians import gravity, mass_matrix
 
 
 class RestPosition(NamedTuple):
-    """Where a robot under PD or PID control stands still.
+    """Position where a robot under PD or PID control stands still.
 
     Attributes:
         q: Joint positions, shape (n,) [rad or m].
         error: e = q_d - q, shape (n,) [rad or m].
-        effort: What the controller exerts there, which is g(q), shape (n,) [N m or N].
+        effort: Effort g(q) of the controller at q, shape (n,) [N m or N].
     """
 
     q: Array
@@ -37,16 +37,16 @@ class RestPosition(NamedTuple):
 
 
 def gravity_stiffness(model: RobotModel, q: ArrayLike) -> Array:
-    """C = dg/dq of [Yamamoto] (6.24): -sum of m g^T dJ_P/dq over the links, the derivative of (3.46).
+    """Matrix C = dg/dq of [Yamamoto] (6.24): -sum of m g^T dJ_P/dq over the links, the derivative of (3.46).
 
-    Symmetric, since g is the gradient of the potential energy.
+    C is symmetric, because g is the gradient of the potential energy.
 
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        Shape (n, n) [N m/rad, N/rad or N m/m; 0 between sliding joints].
+        Shape (n, n) [N m/rad, N/rad or N m/m; 0 between prismatic joints].
 
     Raises:
         InputError: q has another shape or is not finite.
@@ -60,11 +60,12 @@ def gravity_stiffness(model: RobotModel, q: ArrayLike) -> Array:
 
 
 def steady_state_error(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> Array:
-    """The error that remains, e = (K_p + C)^-1 g(q_d) with C = dg/dq at q_d: [Yamamoto] (6.27), (6.33).
+    """Steady-state error e = (K_p + C)^-1 g(q_d) with C = dg/dq at q_d: [Yamamoto] (6.27), (6.33).
 
-    Linear in e: what it is wrong by falls with the cube of K_p. Of an error of 0.1 rad on arm6 that was 0.5 %, of one
-    of 0.14 rad on arm7 10 %; ``rest_position`` has the error itself. Joints with an integral gain have none; what then
-    remains of the others is the same formula with their rows and columns only.
+    The formula linearises gravity in e; its deviation decreases with the cube of K_p. It deviated by 0.5 % for an
+    error of 0.1 rad on arm6, and by 10 % for an error of 0.14 rad on arm7; ``rest_position`` computes the exact error.
+    Joints with an integral gain have no steady-state error. The error of the other joints follows from the same
+    formula with their rows and columns only.
 
     Args:
         model: The robot.
@@ -76,8 +77,8 @@ def steady_state_error(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: Array
         Shape (n,) [rad or m].
 
     Raises:
-        InputError: An argument has another shape or is not finite; a gain is negative; or K_p is too weak to hold the
-            robot at q_d against gravity (K_p + C is not positive definite), so that it does not come to rest near by.
+        InputError: An argument has another shape or is not finite; a gain is negative; or K_p is too small to hold the
+            robot near q_d against gravity (K_p + C is not positive definite).
     """
     q_d, p, i = _joints(model, q_d, "q_d"), _gains(model, p, "p"), _gains(model, i, "i")
     held = np.flatnonzero(i == 0.0)
@@ -85,7 +86,7 @@ def steady_state_error(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: Array
     if len(held) and np.linalg.eigvalsh(stiffness).min() <= 0.0:
         raise InputError(
             f"steady_state_error of '{model.name}': expected K_p stiffer than gravity (K_p + dg/dq positive definite) "
-            f"at {q_d.tolist()}, received p = {p.tolist()}; rest_position says where the robot falls to"
+            f"at {q_d.tolist()}, received p = {p.tolist()}; rest_position computes where the robot comes to rest"
         )
     error = np.zeros(model.n)
     error[held] = np.linalg.solve(stiffness, gravity(model, q_d)[held])
@@ -93,24 +94,24 @@ def steady_state_error(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: Array
 
 
 def rest_position(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: ArrayLike = 0.0) -> RestPosition:
-    """Where the robot comes to rest, gravity being what it is there: the solution of K_p (q_d - q) = g(q).
+    """Compute the stable rest position under gravity, a solution q of K_p (q_d - q) = g(q).
 
-    That is where the potential energy of robot and springs, U(q) + e^T K_p e / 2, is least. Downhill from q_d there is
-    always such a place, and a stable one. Limits of positions and efforts, and dry friction, are not looked at: what is
-    beyond them (see ``RestPosition.effort``) is not reached.
+    The rest position is a minimum of the potential energy of robot and springs, U(q) + e^T K_p e / 2. The function
+    descends from q_d to such a minimum, which is stable. It ignores limits of positions and efforts and dry friction;
+    compare ``RestPosition.q`` and ``RestPosition.effort`` with the limits.
 
     Args:
         model: The robot.
         q_d: Desired joint positions, shape (n,) [rad or m].
         p: As for ``steady_state_error``.
-        i: As for ``steady_state_error``; joints with an integral gain stand at q_d.
+        i: As for ``steady_state_error``; joints with an integral gain rest at q_d.
 
     Returns:
-        The position.
+        The rest position.
 
     Raises:
-        InputError: An argument has another shape or is not finite; a gain is negative; or a joint has neither p nor i,
-            or too little of p, so that nothing determines where it stands.
+        InputError: An argument has another shape or is not finite; a gain is negative; a joint has neither p nor i; or
+            the search found no rest position.
     """
     q_d, p, i = _joints(model, q_d, "q_d"), _gains(model, p, "p"), _gains(model, i, "i")
     held = np.flatnonzero(i == 0.0)
@@ -137,10 +138,10 @@ def rest_position(model: RobotModel, q_d: ArrayLike, p: ArrayLike, i: ArrayLike 
         scale = np.abs(slope(error)).max()
         error = minimize(energy, error, jac=slope, hess=curvature, method="trust-exact",
                          options={"gtol": 1e-6 * scale + 1e-12}).x
-        found = root(slope, error, jac=curvature, options={"xtol": 1e-14})  # the last digits: energy has too few
+        found = root(slope, error, jac=curvature, options={"xtol": 1e-14})  # refines beyond the energy's resolution
         if not np.abs(found.fun).max() <= 1e-9 * max(scale, 1.0):
-            raise InputError(f"rest_position of '{model.name}': no rest found from q_d = {q_d.tolist()}, "
-                             f"{found.fun.tolist()} being left of the efforts; use a larger p, received {p.tolist()}")
+            raise InputError(f"rest_position of '{model.name}': no rest position found from q_d = {q_d.tolist()}; the "
+                             f"remaining efforts are {found.fun.tolist()}; use a larger p, received {p.tolist()}")
         error = found.x
     q = position(error)
     return RestPosition(q, q_d - q, gravity(model, q))
@@ -154,21 +155,23 @@ def closed_loop_poles(
     i: ArrayLike = 0.0,
     reflected_inertia: ArrayLike = 0.0,
 ) -> NDArray[np.complex128]:
-    """The poles s of the error near a rest position: {s^2 M + s (K_v + D) + K_p + C + K_i / s} e(s) = g / s.
+    """Poles s of the error near a rest position: {s^2 M + s (K_v + D) + K_p + C + K_i / s} e(s) = g / s.
 
-    The braces of [Yamamoto] (6.26) and (6.32), multiplied by Gamma^T J_M Gamma, with M(q) and the description's D kept.
-    The final value theorem, and with it (6.27) and (6.33), holds if all real parts are negative.
+    The braces are those of [Yamamoto] (6.26) and (6.32) multiplied by Gamma^T J_M Gamma, but they keep M(q) and the
+    description's damping D. If all real parts are negative, the final value theorem holds, and so do (6.27) and (6.33).
 
     Args:
         model: The robot.
-        q: Joint positions where it rests, shape (n,) [rad or m].
+        q: Joint positions at rest, shape (n,) [rad or m].
         p: Diagonal of K_p, shape (n,) or one number for all [N m/rad or N/m].
-        d: Diagonal of K_v, with the ``damping`` of ``Actuators`` if there are any, likewise [N m s/rad or N s/m].
-        i: Diagonal of K_i, 0 for PD, likewise [N m/(rad s) or N/(m s)].
-        reflected_inertia: Of the rotors, see ``Actuators.reflected_inertia``, likewise [kg m^2 or kg].
+        d: Diagonal of K_v, plus the ``damping`` of ``Actuators`` for a robot with motors, shape (n,) or one number for
+            all [N m s/rad or N s/m].
+        i: Diagonal of K_i, 0 for PD, shape (n,) or one number for all [N m/(rad s) or N/(m s)].
+        reflected_inertia: Reflected inertia of the rotors, see ``Actuators.reflected_inertia``, shape (n,) or one
+            number for all [kg m^2 or kg].
 
     Returns:
-        Two for each joint and a third one for each with an integral gain, shape (2n to 3n,) [1/s].
+        Two poles for each joint, and a third one for each joint with an integral gain, shape (2n to 3n,) [1/s].
 
     Raises:
         InputError: An argument has another shape or is not finite; a gain is negative.
@@ -196,14 +199,14 @@ def error_transform(
     i: ArrayLike = 0.0,
     reflected_inertia: ArrayLike = 0.0,
 ) -> NDArray[np.complex128]:
-    """The Laplace transform e(s) of the error of a robot released at rest at q_d, [Yamamoto] (6.26), (6.32).
+    """Laplace transform e(s) of the error of a robot released at rest at q_d, [Yamamoto] (6.26), (6.32).
 
-    e(s) = {s^2 M + s (K_v + D) + K_p + C + K_i / s}^-1 g(q_d) / s, with the terms that the book neglects, as in
-    ``closed_loop_poles``, and with the K_i that (6.32) has lost.
+    e(s) = {s^2 M + s (K_v + D) + K_p + C + K_i / s}^-1 g(q_d) / s. As in ``closed_loop_poles``, the formula includes
+    the terms that the book neglects. It also includes K_i, which is missing in (6.32).
 
     Args:
         model: The robot.
-        s: Where; neither 0 nor a pole [1/s].
+        s: Complex frequency, neither 0 nor a pole [1/s].
         q_d: Desired joint positions, shape (n,) [rad or m].
         p: As for ``closed_loop_poles``.
         d: As for ``closed_loop_poles``.

@@ -1,7 +1,7 @@
-"""The dynamics in coordinates of a link: [LynchPark] 9.6, and for any number of joints [Khatib].
+"""Dynamics in task-space coordinates of a link: [LynchPark] 9.6, and for any number of joints [Khatib].
 
-F = Lambda V' + eta is how a link moves under a wrench on it, the joints' efforts being 0; F = J^-T tau is the wrench to
-which efforts amount. The functions of matrices hold for the Jacobian of any frame, and of some of its rows alone.
+F = Lambda V' + eta relates the twist rate V' of a link to the wrench F on it. Joint efforts tau are equivalent to the
+wrench F = J^-T tau. The functions that take matrices accept the Jacobian of any frame, with all rows or some of them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from robodyn_ros.textbook.newton_euler import bias, mass_matrix
 
 
 def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:
-    """Lambda = (J M^-1 J^T)^-1 [Khatib]: for a square J that is J^-T M J^-1, [LynchPark] (9.98).
+    """Task-space inertia Lambda = (J M^-1 J^T)^-1 [Khatib]; J^-T M J^-1 for a square J, [LynchPark] (9.98).
 
     Args:
         mass_matrix: M, shape (n, n).
         jacobian: J, shape (m, n) with m <= n.
 
     Returns:
-        Shape (m, m). At a singular position of the robot it does not exist; near one its numbers grow without bound.
+        Shape (m, m). Lambda does not exist at a singular position; its elements grow without bound near one.
 
     Raises:
-        InputError: There are more rows than joints, or rows depend on each other wherever the robot is.
+        InputError: There are more rows than joints, or rows depend on each other at every position of the robot.
     """
     rows, columns = jacobian.shape
     if rows > columns:
@@ -50,13 +50,15 @@ def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:
 
 
 def task_space_bias(inertia: Array, mass_matrix: Array, jacobian: Array, drift: Array, bias: Array) -> Array:
-    """eta = Lambda (J M^-1 b - J' v) [Khatib]: for a square J that is J^-T b - Lambda J' J^-1 V, [LynchPark] (9.99).
+    """Task-space bias eta = Lambda (J M^-1 b - J' v) [Khatib], shape (m,).
+
+    For a square J it is eta = J^-T b - Lambda J' J^-1 V, [LynchPark] (9.99).
 
     Args:
         inertia: Lambda, shape (m, m).
         mass_matrix: M, shape (n, n).
         jacobian: J, shape (m, n).
-        drift: J' v, shape (m,): the link's acceleration when the joints have none.
+        drift: J' v, shape (m,): acceleration of the link with zero joint accelerations.
         bias: b(q, v) = c + g, shape (n,).
 
     Returns:
@@ -66,10 +68,10 @@ def task_space_bias(inertia: Array, mass_matrix: Array, jacobian: Array, drift: 
 
 
 def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array, jacobian: Array) -> Array:
-    """J^+ = M^-1 J^T Lambda of [Khatib], the generalised inverse of J with the least kinetic energy.
+    """Generalised inverse J^+ = M^-1 J^T Lambda [Khatib], which gives joint velocities of least kinetic energy.
 
-    F = J^+T tau is what efforts amount to at the link, for a square J it is J^-T tau; and efforts (1 - J^T J^+T) tau
-    do not accelerate the link.
+    Joint efforts tau are equivalent to the wrench F = J^+T tau at the link; for a square J it is J^-T tau. Efforts
+    (1 - J^T J^+T) tau do not accelerate the link.
 
     Args:
         inertia: Lambda, shape (m, m).
@@ -83,7 +85,7 @@ def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array, jacobian:
 
 
 class TaskSpaceDynamics(NamedTuple):
-    """F = Lambda V' + eta, [LynchPark] (9.97).
+    """Coefficients of F = Lambda V' + eta, [LynchPark] (9.97).
 
     Attributes:
         inertia: Lambda, shape (6, 6).
@@ -95,22 +97,22 @@ class TaskSpaceDynamics(NamedTuple):
 
 
 def task_space_dynamics(model: RobotModel, q: Array, v: Array, link: str | None = None) -> TaskSpaceDynamics:
-    """The dynamics in end-effector frame coordinates, [LynchPark] (9.90)-(9.99).
+    """Compute the dynamics in coordinates of the end-effector frame, [LynchPark] (9.90)-(9.99).
 
-    (9.95) prints J^-T before b, where it belongs in (9.96) only.
+    (9.95) prints J^-T before b; this factor belongs to (9.96) only.
 
     Args:
-        model: The robot; 6 joints in the book, here 6 or more.
+        model: The robot, with 6 joints in the book and 6 or more here.
         q: Joint positions, shape (n,) [rad or m].
-        v: Joint velocities, shape (n,) [rad/s or m/s]: J^-1 V of the book.
+        v: Joint velocities, shape (n,) [rad/s or m/s]; the book writes J^-1 V.
         link: Name of any link of the description; None for the tip link.
 
     Returns:
         Lambda and eta for V and F in the link's own frame, angular part first.
 
     Raises:
-        InputError: An array has another shape; no link has that name; there are fewer than 6 joints; or the link cannot
-            move in all directions wherever the robot is.
+        InputError: An array has another shape; no link has that name; the link does not move; there are fewer than 6
+            joints; or the link cannot move in all directions at any position of the robot.
     """
     q, v = as_array(q, (model.n,), "q"), as_array(v, (model.n,), "v")
     frame = model.frame(model.tip_link if link is None else link)

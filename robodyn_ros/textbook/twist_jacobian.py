@@ -1,4 +1,4 @@
-"""The Jacobian of a link by differentiation of its pose, as [Yamamoto] 1.14 defines it, with its time derivative."""
+"""Jacobian of a link by differentiation of its pose, as [Yamamoto] 1.14 defines it, and its time derivative."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from robodyn_ros.textbook.pose_derivatives import PoseDerivatives, pose_derivati
 
 
 def twist_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
-    """J_omega of [Yamamoto] (1.37) with its angular rows first: (angular velocity, velocity of the origin) = J v.
+    """J_omega of [Yamamoto] (1.37) with angular rows first: (angular velocity, velocity of the origin) = J v.
 
-    Column i is the derivative of the link's pose by q_i: that of its origin's position, as in (1.36), and the vector w
-    of [w] = (dR/dq_i) R^T, as in [LynchPark] (9.49). Both parts are in base axes.
+    Column i differentiates the link's pose by q_i. Its linear part is the derivative of the origin's position, as in
+    (1.36). Its angular part is the vector w of [w] = (dR/dq_i) R^T, as in [LynchPark] (9.49). Both are in base axes.
 
     Args:
         model: The robot.
@@ -34,7 +34,7 @@ def twist_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Arra
 
 
 def twist_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str | None = None) -> Array:
-    """The time derivative of ``twist_jacobian`` by the product rule, with the second derivatives of the pose.
+    """Time derivative of ``twist_jacobian`` by the product rule, with the second derivatives of the pose.
 
     It is J_omega' of [Yamamoto] summary 1.15.
 
@@ -63,7 +63,7 @@ def twist_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str |
 
 
 def _link_derivatives(model: RobotModel, q: Array, link: str | None) -> PoseDerivatives:
-    """Pose derivatives of any link; those of a link that does not move are 0."""
+    """Pose derivatives of any link; the derivatives are 0 for a link that does not move."""
     frame = model.frame(model.tip_link if link is None else link)
     of_joints = pose_derivatives(model, q)
     if frame.joint < 0:
@@ -76,5 +76,5 @@ def _link_derivatives(model: RobotModel, q: Array, link: str | None) -> PoseDeri
 
 
 def _vector(matrix: Array) -> Array:
-    """w of a skew-symmetric matrix [w], shape (3,)."""
+    """Vector w of a skew-symmetric matrix [w], shape (3,)."""
     return np.array([matrix[2, 1], matrix[0, 2], matrix[1, 0]])

@@ -12,7 +12,7 @@ from robodyn_ros.kinematics.twists import cross
 
 
 def vector_product(a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
-    """a × b, shape (3,): perpendicular to both, of length |a| |b| sin theta. [Yamamoto] (A.1) to (A.3).
+    """Vector product a × b, shape (3,), perpendicular to both, length |a| |b| sin theta. [Yamamoto] (A.1) to (A.3).
 
     Args:
         a: Shape (3,).
@@ -25,7 +25,7 @@ def vector_product(a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
 
 
 def scalar_triple_product(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Any:
-    """a^T (b × c), the determinant of the matrix of rows a, b, c, a number. [Yamamoto] (A.4), (A.5).
+    """Number a^T (b × c), the determinant of the matrix with rows a, b, c. [Yamamoto] (A.4), (A.5).
 
     Args:
         a: Shape (3,).
@@ -39,7 +39,7 @@ def scalar_triple_product(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Any:
 
 
 def vector_triple_product(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[Any]:
-    """a × (b × c) = (c^T a) b - (a^T b) c, shape (3,). [Yamamoto] (A.6), whose first element is misprinted; (A.7).
+    """Product a × (b × c) = (c^T a) b - (a^T b) c, shape (3,). [Yamamoto] (A.6), first element corrected; (A.7).
 
     Args:
         a: Shape (3,).
@@ -54,7 +54,7 @@ def vector_triple_product(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[A
 
 
 def triple_product_matrix(a: ArrayLike, c: ArrayLike) -> NDArray[Any]:
-    """c^T a E - c a^T, shape (3, 3): times b it is a × (b × c). [Yamamoto] (A.8) to (A.10).
+    """Matrix c^T a E - c a^T, shape (3, 3), whose product with b is a × (b × c). [Yamamoto] (A.8) to (A.10).
 
     Args:
         a: Shape (3,).
