@@ -429,11 +429,12 @@ class CompiledProgram:
             sequences: Arrays to read, C-contiguous.
             records: Arrays to write, C-contiguous.
         """
-        words = [*counts]
+        rows: list[int] = []
         for role, name in self._layout.arrays:
             array = (sequences if role == "sequence" else records)[name]
-            words += [array.ctypes.data, *[0] * (ROW_WORDS - 1)]
-        self.function(frame.ctypes.data, np.array(words, dtype=np.int64).ctypes.data)
+            rows += [array.ctypes.data, *[0] * (ROW_WORDS - 1)]
+        words = np.array([*counts, *rows], dtype=np.int64)  # a name keeps it; only its address goes to the function
+        self.function(frame.ctypes.data, words.ctypes.data)
 
     def run_batch(
         self, samples: int, threads: int, counts: Iterable[int], given: Arrays, results: Arrays

@@ -1,4 +1,5 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -409,3 +410,15 @@ def test_functions_that_do_not_fit():
     ):
         with pytest.raises(CompileError, match=message):
             compile_procedure({"x": (3,)}, [Compute(function, "x", outputs)], ["x"], ["x"])
+
+
+def test_counts_outlive_a_call_while_other_threads_make_arrays():
+    add = Compute(lambda total: total + 1.0, "total", "total")
+    count = compile_procedure({"total": ()}, [Repeat("rounds", [Repeat("inner", [add])])], outputs=["total"])
+    count(rounds=1, inner=1)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(count, rounds=2_000_000, inner=3)
+        while not running.done():
+            kept = [np.full(2, 7) for _ in range(1000)]
+    assert len(kept) == 1000
+    assert running.result()["total"] == 6_000_000.0
