@@ -78,13 +78,13 @@ class ProgramText:
         parameters = [place.pointer for place in self.places.values()]
         lowered = self._lower(statement, tape, (*parameters, "spill"), Place("spill", 0), "")
         given = ", ".join(f"ptr noalias %{name}" for name in parameters)
-        return [
-            lowered.functions,
-            f"define void @program({given}) {self._runtime.attributes} {{",
-            f"  %spill = alloca [{lowered.spill_slots} x double], align 64",
-            lowered.body,
-            "  ret void\n}\n",
-        ]
+        spill = f"  %spill = alloca [{lowered.spill_slots} x double], align 64"
+        return self._function(f"void @program({given})", lowered, spill)
+
+    def _function(self, head: str, lowered: Lowered, *first: str) -> list[str]:
+        """A lowered tape as a function, after the functions that it calls."""
+        head = f"define {head} {self._runtime.attributes} {{"
+        return [lowered.functions, head, *first, lowered.body, "  ret void", "}", ""]
 
     def _in_frame(self) -> list[str]:
         computations = self._computations()
@@ -114,14 +114,7 @@ class ProgramText:
             name = self._functions[statement]
             lowered = self._lower(statement, tape, ("block",), spill, f"{name}_")
             largest = max(largest, lowered.spill_slots)
-            texts += [
-                lowered.functions,
-                f"define internal void @{name}(ptr noalias %block) noinline {self._runtime.attributes} {{",
-                lowered.body,
-                "  ret void",
-                "}",
-                "",
-            ]
+            texts += self._function(f"internal void @{name}(ptr noalias %block) noinline", lowered)
         self.frame_size += largest
         return "\n".join(texts)
 
@@ -155,8 +148,8 @@ class ProgramText:
         return Lowered("\n".join([lowered.body, *call]), lowered.functions + loops, size + lowered.spill_slots)
 
     def _element(self, name: str, element: int) -> Place:
-        place = self.places[name]
-        return Place(place.pointer, place.offset + element)
+        pointer, start = self.places[name]
+        return Place(pointer, start + element)
 
     # -- lines of the function ----------------------------------------------------------------------------------------
 
@@ -340,7 +333,8 @@ class ProgramText:
             "  %left = sub i64 %end, %row",
             f"  %rows = call i64 @llvm.smin.i64(i64 %left, i64 {self._width})",
         )
-        overwritten = _overwritten(self._traced.statements)
+        first = next(iter(self._traced.statements), None)  # writes some variables without reading them: they need no 0
+        overwritten = set(first.output_names) - set(first.inputs) if isinstance(first, Compute) else set()
         for name, size in self._sizes.items():
             if name in self._program.inputs:
                 self._move("input", name, name)
@@ -363,12 +357,6 @@ class ProgramText:
             "}",
             "",
         )
-
-
-def _overwritten(statements: Iterable[Statement]) -> set[str]:
-    """Variables that the first statement writes without reading them, so that they need no zeros."""
-    first = next(iter(statements), None)
-    return set(first.output_names) - set(first.inputs) if isinstance(first, Compute) else set()
 
 
 class CompiledProgram:
@@ -436,9 +424,7 @@ class CompiledProgram:
         words = np.array([*counts, *rows], dtype=np.int64)  # a name keeps it; only its address goes to the function
         self.function(frame.ctypes.data, words.ctypes.data)
 
-    def run_batch(
-        self, samples: int, threads: int, counts: Iterable[int], given: Arrays, results: Arrays
-    ) -> None:
+    def run_batch(self, samples: int, threads: int, counts: Iterable[int], given: Arrays, results: Arrays) -> None:
         """Run the program for many samples, which threads share.
 
         Args:
