@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, GearTrain
 from robodyn_ros.actuation.actuated_dynamics import (
-    damping,
     forward_dynamics,
     inverse_dynamics,
     mass_matrix,
@@ -133,15 +132,6 @@ def test_small_inductance_tends_to_6_17():
                                      rtol=1e-10, atol=1e-11).y[: 2 * n, -1]
     far, near = (np.abs(ends[inductance] - ends[0.0]).max() for inductance in (1e-4, 1e-5))
     assert 0.0 < near < 0.11 * far and far < 2e-3  # proportional to it
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_actuators_add_inertia_and_damping(name):
-    robot = ROBOTS[name]
-    actuators, (q, _, _) = actuators_of(robot), random_state(robot)
-    added = mass_matrix(robot.model, actuators, q) - robot.dynamics().mass_matrix(q)
-    np.testing.assert_allclose(added, np.diag(actuators.motor.rotor_inertia * actuators.gear.ratio**2), atol=1e-12)
-    assert (damping(robot.model, actuators) > robot.model.damping).all()
 
 
 def test_the_wrong_number_of_actuators_is_refused():

@@ -23,11 +23,6 @@ def test_figures_are_consistent(name):
     assert 3000 < no_load < 14000  # rpm
 
 
-def test_there_are_several_motors():
-    assert len(motor_names()) >= 5
-    assert "maxon_re40_148877" in motor_names()
-
-
 def test_motors_of_ones_own_are_files(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("{name: mine, source: measured, nominal_voltage: 12, resistance: 2, torque_constant: 5e-2, "

@@ -76,7 +76,7 @@ def test_every_row_is_a_section():
 def test_single_calls_and_batches_agree_with_pinocchio():
     from bench import batch, single_call
     from bench.pinocchio_calls import calls, derivative_calls, other_calls
-    from bench.robots import HANDS, HUMANOID, Pair, chain, tree
+    from bench.robots import Pair, chain, tree
 
     for urdf in (tree([("trunk", "base", 1), ("left", "trunk", 2), ("right", "trunk", 1)]), chain(3)):
         pair = Pair(urdf)
@@ -85,8 +85,6 @@ def test_single_calls_and_batches_agree_with_pinocchio():
             for call in functions:
                 result = batch.run(pair, call, samples=40, looped=20, repetitions=1)
                 assert min(result.one.ours.min(), result.two.ours.min(), result.new.ours.min()) > 0.0
-    assert sum(joints for *_, joints in HUMANOID) == 32
-    assert sum(joints for *_, joints in HUMANOID + HANDS) == 44
 
 
 @needs_peers
@@ -137,7 +135,7 @@ def test_large_robots_are_compared_in_every_function(monkeypatch):
     monkeypatch.setattr(growth, "LARGE", (4,))
     rows = list(growth.large_rows(repetitions=1))
     assert {len(row) for row in rows} == {len(growth.LARGE_ROBOTS.head)}
-    assert len(rows) == 2 * len({row[0] for row in rows}) == 30
+    assert len(rows) == 2 * len({row[0] for row in rows})  # each function, on both robots
 
 
 def test_power_of_known_times():
