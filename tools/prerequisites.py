@@ -1,4 +1,4 @@
-"""What must be on the machine before anything is downloaded; what is missing is named with its remedy."""
+"""Checks of the machine before anything is downloaded; missing programs are reported with the remedy."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DISPENSABLE = ("launch", "launch_ros", "rviz2", "robodyn_interfaces", *STAND_INS
 """Dependencies of package.xml that the set-up builds, or that only `ros2 launch` needs."""
 OLDEST_GLIBC = (2, 28)
 OLDEST_PIP = (22, 3)
-"""The first that installs into another environment, which stands in for a missing ensurepip."""
+"""The first pip that installs into another environment; it replaces a missing ensurepip."""
 
 
 class Problem(NamedTuple):
-    """Something missing, the Debian or Ubuntu packages that bring it, and further advice."""
+    """A missing program, the Debian or Ubuntu packages that install it, and further advice."""
 
     what: str
     packages: tuple[str, ...] = ()
@@ -36,12 +36,13 @@ class Problem(NamedTuple):
 
 
 def problems() -> list[Problem]:
-    """Everything that stands in the way of the set-up."""
-    return [*of_path(), *(of_sourced_ros() if places.DISTRO else of_platform()), *of_python(), *of_tools()]
+    """Return all reasons why the set-up would fail."""
+    ros = sourced_ros_problems() if places.DISTRO else platform_problems()
+    return [*path_problems(), *ros, *python_problems(), *tool_problems()]
 
 
 def report(found: list[Problem]) -> str:
-    """The problems, and one command that installs all that is missing."""
+    """Return a text of the problems, with one command that installs all missing packages."""
     lines = ["Nothing was downloaded, because this is missing:"]
     for problem in found:
         lines.append(f"  - {problem.what}" + (f"\n    {problem.advice}" if problem.advice else ""))
@@ -52,16 +53,16 @@ def report(found: list[Problem]) -> str:
     return "\n".join(lines)
 
 
-def of_path() -> Iterator[Problem]:
-    """The path of the checkout: CMake, shebang lines and path variables split it at such characters."""
+def path_problems() -> Iterator[Problem]:
+    """Find characters in the path of the checkout at which CMake, shebang lines and path variables split it."""
     odd = sorted({character for character in str(places.ROOT) if character.isspace() or character in ":;'\"$\\#"})
     if odd:
         yield Problem(f"a path without {', '.join(map(repr, odd))}: this checkout is in '{places.ROOT}'",
                       advice="Move or clone it elsewhere, for instance to ~/robodyn_ros.")
 
 
-def of_platform() -> Iterator[Problem]:
-    """The processor, C library and Python for which ROS 2 is on PyPI."""
+def platform_problems() -> Iterator[Problem]:
+    """Check for the processor, C library and Python for which PyPI has ROS 2."""
     libc, version = platform.libc_ver()
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if sys.platform != "linux" or platform.machine() != "x86_64" or libc != "glibc" or numbers < OLDEST_GLIBC:
@@ -72,8 +73,8 @@ def of_platform() -> Iterator[Problem]:
         yield wrong_python()
 
 
-def of_sourced_ros() -> Iterator[Problem]:
-    """The ROS 2 installation that ROS_DISTRO speaks of."""
+def sourced_ros_problems() -> Iterator[Problem]:
+    """Check the ROS 2 installation that ROS_DISTRO names."""
     distro = places.DISTRO
     if sys.version_info[:2] < OLDEST:
         yield Problem(f"CPython 3.11 or later: ROS 2 {distro} runs on Python {platform.python_version()}",
@@ -90,7 +91,7 @@ def of_sourced_ros() -> Iterator[Problem]:
 
 
 def needed_ros_packages() -> list[str]:
-    """What the builds need, and what robodyn_ros needs to run, this checkout's own interfaces apart."""
+    """Return the ROS 2 packages for building and running robodyn_ros, without those of this checkout."""
     manifest = ElementTree.parse(places.ROOT / "package.xml")
     names = [element.text or "" for element in manifest.findall("exec_depend")]
     return ["ament_cmake", "rosidl_default_generators",
@@ -98,13 +99,13 @@ def needed_ros_packages() -> list[str]:
 
 
 def imports(module: str) -> bool:
-    """Whether the interpreter that .venv is made from imports a module, this checkout's own environment apart."""
+    """Whether the interpreter that .venv is made from imports a module outside this checkout's environment."""
     return subprocess.run([places.base_python(), "-c", f"import {module}"], env=places.outer_environment(),
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def wrong_python(release: Path = Path("/etc/os-release")) -> Problem:
-    """Another Python is needed; say which package brings it on the systems that have one."""
+    """Return the problem of an unsupported Python, with the package of a supported one where the system has it."""
     [codename, *_] = [*re.findall(r"^VERSION_CODENAME=(\w+)", release.read_text() if release.is_file() else "",
                                   re.MULTILINE), ""]
     version = {"bookworm": "3.11", "trixie": "3.13", "jammy": "3.11", "noble": "3.12"}.get(codename)
@@ -118,8 +119,8 @@ def wrong_python(release: Path = Path("/etc/os-release")) -> Problem:
                                 "Or install ROS 2 and source it.")
 
 
-def of_python() -> Iterator[Problem]:
-    """What distributions split off from Python."""
+def python_problems() -> Iterator[Problem]:
+    """Check for the parts of Python that distributions package separately."""
     version = f"python3.{sys.version_info[1]}"
     if not importlib.util.find_spec("venv") or not importlib.util.find_spec("ensurepip") and not can_stand_in():
         yield Problem(f"modules venv and ensurepip of {places.base_python()}, or else its pip 22.3 or later",
@@ -138,8 +139,8 @@ def can_stand_in() -> bool:
     return tuple(int(number) for number in numbers) >= OLDEST_PIP
 
 
-def of_tools() -> Iterator[Problem]:
-    """CMake, what it drives, and the compilers."""
+def tool_problems() -> Iterator[Problem]:
+    """Check for CMake, make and the compilers."""
     if not shutil.which("cmake"):
         yield Problem("cmake", ("cmake",))
     if os.environ.get("CMAKE_GENERATOR", "Unix Makefiles") == "Unix Makefiles" and not shutil.which("make"):

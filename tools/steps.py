@@ -1,4 +1,4 @@
-"""Steps of the set-up: each is done once per content of its inputs, and counts only when it was finished."""
+"""Steps of the set-up: each runs again only if its inputs changed or its last run was interrupted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import places
 
 
 class SetUpError(Exception):
-    """The set-up cannot go on; the message says why and what to do."""
+    """The set-up cannot continue; the message says why and what to do."""
 
 
 def fingerprint(*parts: object) -> str:
-    """One hash of texts, and of the paths and contents of files; a folder stands for all files in it."""
+    """Return one hash of texts, and of paths and contents of files; a folder stands for all files in it."""
     digest = hashlib.sha256()
     for part in parts:
         if not isinstance(part, Path):
@@ -29,7 +29,7 @@ def fingerprint(*parts: object) -> str:
 
 
 def files_below(path: Path) -> Iterable[Path]:
-    """The file itself, or each file in a folder."""
+    """Return the file itself, or all files in a folder."""
     return [path] if path.is_file() else [item for item in path.rglob("*") if item.is_file()]
 
 
@@ -37,11 +37,11 @@ class Step:
     """One step.
 
     Args:
-        title: What it makes, for the user.
-        stamp: File that holds the key of the last finished run. It lies inside of what the step makes, so that
-            removing the one removes the other.
-        key: Tells whether what was made is still right.
-        run: Makes it, from whatever an interrupted run has left.
+        title: Name of the product, for the user.
+        stamp: File with the key of the last finished run. It is inside the product, so that removing the product
+            removes the stamp.
+        key: Hash of the inputs; another key makes the step run again.
+        run: Makes the product, also from the remains of an interrupted run.
     """
 
     def __init__(self, title: str, stamp: Path, key: str, run: Callable[[], None]) -> None:
@@ -55,7 +55,7 @@ class Step:
         return self.stamp.is_file() and self.stamp.read_text() == self.key
 
     def run(self) -> None:
-        """Make it anew; the stamp goes first and comes back last."""
+        """Run the step; the stamp is removed before and written after it."""
         self.stamp.unlink(missing_ok=True)
         began = time.monotonic()
         self._run()
@@ -64,12 +64,12 @@ class Step:
 
 
 def say(text: str) -> None:
-    """Tell the user."""
+    """Print a message for the user."""
     print(f"set-up: {text}", flush=True)
 
 
 def call(command: list[str], log: str, environment: dict[str, str], cwd: Path = places.ROOT, hint: str = "") -> None:
-    """Run a command with its output in a log, of which the user sees the lines' count, and the end if it fails."""
+    """Run a command with its output in a log; a terminal shows the current line, an error the last lines."""
     path = places.NOTES / f"{log}.log"
     show = sys.stdout.isatty()
     with path.open("w", errors="replace") as sink, subprocess.Popen(

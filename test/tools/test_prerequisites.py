@@ -79,7 +79,7 @@ def test_only_these_versions_of_python(monkeypatch):
     counts = []
     for newest in ((3, 99), (3, 10)):
         monkeypatch.setattr(prerequisites, "NEWEST", newest)
-        counts.append(len(list(prerequisites.of_platform())))
+        counts.append(len(list(prerequisites.platform_problems())))
     assert counts[1] == counts[0] + 1
 
 
@@ -94,19 +94,19 @@ def test_make_looks_for_the_same_versions():
                                               ("libc_ver", ("", ""))])
 def test_machine_without_wheels(monkeypatch, function, answer):
     monkeypatch.setattr(prerequisites.platform, function, lambda: answer)
-    [problem] = prerequisites.of_platform()
+    [problem] = prerequisites.platform_problems()
     assert "x86_64 with glibc 2.28" in problem.what and "source it" in problem.advice
 
 
 def test_no_venv_and_no_pip_to_stand_in(monkeypatch):
     monkeypatch.setattr(prerequisites.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(prerequisites, "can_stand_in", lambda: False)
-    assert f"python3.{sys.version_info[1]}-venv" in prerequisites.report(list(prerequisites.of_python()))
+    assert f"python3.{sys.version_info[1]}-venv" in prerequisites.report(list(prerequisites.python_problems()))
 
 
 def test_no_python_headers(monkeypatch, tmp_path):
     monkeypatch.setattr(prerequisites.sysconfig, "get_path", lambda _: str(tmp_path))
-    assert f"python3.{sys.version_info[1]}-dev" in prerequisites.report(list(prerequisites.of_python()))
+    assert f"python3.{sys.version_info[1]}-dev" in prerequisites.report(list(prerequisites.python_problems()))
 
 
 def test_nothing_is_missing_here(monkeypatch):
