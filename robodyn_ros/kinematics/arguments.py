@@ -1,4 +1,4 @@
-"""Checks of the arguments that functions of a robot share: joint arrays, wrenches, rows of a Jacobian, rotations."""
+"""Argument checks that functions of a robot share: joint arrays, wrenches, rows of a Jacobian, rotations."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 JOINT_ARRAYS = ("q", "v", "a", "tau")
-"""What functions of a robot call their arrays of shape (n,)."""
+"""Names of the arguments of shape (n,) in functions of a robot."""
 
 
 def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function of a ``model`` refuse ``JOINT_ARRAYS`` and ``exerted`` wrenches of a wrong shape, and say which.
+    """Decorate a function of a ``model`` to refuse ``JOINT_ARRAYS`` and ``exerted`` wrenches of a wrong shape.
 
-    Too short an array would fail far from its cause, too long a one would not fail at all. Numbers are not looked at:
-    NaN passes through the formulas.
+    The error names the argument. Without the check, an array that is too short would fail far from its cause, and one
+    that is too long would not fail at all. The check ignores the values: NaN passes through the formulas.
     """
     names = list(inspect.signature(function).parameters)
     places = [(names.index(name), name) for name in (*JOINT_ARRAYS, "exerted") if name in names]
@@ -50,10 +50,10 @@ def checks_joint_arrays(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def as_rows(rows: Sequence[bool]) -> tuple[bool, ...]:
-    """Return which rows of a geometric Jacobian count (linear rows first) as six booleans; 0 and 1 count as such.
+    """Return the selection of rows of a geometric Jacobian (linear rows first) as six booleans; 0 and 1 are accepted.
 
     Raises:
-        InputError: They are not six booleans, or none is true.
+        InputError: The selection is not six booleans, or none is true.
     """
     given = list(rows)
     if len(given) != 6 or not all(row in (False, True) for row in given) or not any(given):
@@ -65,7 +65,7 @@ def as_rows(rows: Sequence[bool]) -> tuple[bool, ...]:
 
 
 def as_rotation(value: ArrayLike, name: str, tolerance: float = 1e-6) -> NDArray[np.float64]:
-    """Return ``value`` as a float rotation matrix, shape (3, 3), which has [Yamamoto] (1.3): R^-1 = R^T.
+    """Return ``value`` as a float rotation matrix, shape (3, 3), and check [Yamamoto] (1.3): R^-1 = R^T.
 
     Raises:
         InputError: The shape differs, or the matrix is not orthonormal and right-handed within ``tolerance``.

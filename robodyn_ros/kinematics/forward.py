@@ -1,4 +1,4 @@
-"""Forward kinematics: from joint positions to the poses of links."""
+"""Forward kinematics: poses of links from joint positions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from robodyn_ros.kinematics.twists import exponential
 
 
 def joint_twist(joint: Joint) -> Array:
-    """The joint's twist A_i in its own link frame [LynchPark] (9.40).
+    """Twist A_i of a joint in its own link frame [LynchPark] (9.40).
 
-    The link frame's origin lies on the axis, so one half is zero.
+    One half of the twist is zero, because the origin of the link frame lies on the joint axis.
 
     Args:
         joint: The joint.
@@ -26,7 +26,7 @@ def joint_twist(joint: Joint) -> Array:
 
 @checks_joint_arrays
 def joint_poses(model: RobotModel, q: Array) -> list[Array]:
-    """T_{parent,i} = M_{parent,i} e^{[A_i] theta_i} of every joint, [LynchPark] (9.53).
+    """Pose T_{parent,i} = M_{parent,i} e^{[A_i] theta_i} of every joint, [LynchPark] (9.53).
 
     Args:
         model: The robot.
@@ -47,7 +47,8 @@ def joint_poses(model: RobotModel, q: Array) -> list[Array]:
 def link_poses(model: RobotModel, q: Array) -> list[Array]:
     """Pose of each moving link in the base frame: [LynchPark] (9.36) to (9.38), a product of (9.35) from link to link.
 
-    What [Yamamoto] (1.18) does with (1.17); a point of a link, (1.19), is this times its position in the link frame.
+    [Yamamoto] (1.18) computes the same from (1.17). The pose times a position in the link frame gives a point of the
+    link in the base frame, (1.19).
 
     Args:
         model: The robot.
@@ -55,6 +56,9 @@ def link_poses(model: RobotModel, q: Array) -> list[Array]:
 
     Returns:
         T_0i in the order of ``model.joints``, each of shape (4, 4).
+
+    Raises:
+        InputError: q has another shape.
     """
     poses: list[Array] = []
     for joint, pose_parent_link in zip(model.joints, joint_poses(model, q), strict=True):
@@ -71,10 +75,10 @@ def forward_kinematics(model: RobotModel, q: Array, link: str | None = None) -> 
         link: Name of any link of the description; None for the tip link.
 
     Returns:
-        T_base_link, shape (4, 4), of the kind of q.
+        T_base_link, shape (4, 4), of floats or of traced scalars, like q.
 
     Raises:
-        InputError: No link has that name.
+        InputError: q has another shape; or no link has that name.
     """
     frame = model.frame(model.tip_link if link is None else link)
     if frame.joint < 0:
@@ -88,7 +92,7 @@ def forward_kinematics(model: RobotModel, q: Array, link: str | None = None) -> 
 
 
 def path_to(model: RobotModel, joint: int) -> list[int]:
-    """Indices of the joints from the base to the given one, which comes last; empty for the base (-1)."""
+    """Indices of the joints from the base to the given joint, which is the last one; empty for the base (-1)."""
     path = []
     while joint >= 0:
         path.append(joint)

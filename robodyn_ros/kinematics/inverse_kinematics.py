@@ -22,11 +22,11 @@ POSE = (True,) * 6
 """All rows: position and orientation."""
 
 POSITION = (True, True, True, False, False, False)
-"""Position alone; the orientation is left as it comes."""
+"""Position only; the orientation is arbitrary."""
 
 
 class Kinematics(Protocol):
-    """What inverse kinematics needs of a robot; ``robot.dynamics()`` has it."""
+    """Functions of a robot that inverse kinematics calls; ``robot.dynamics()`` has them."""
 
     def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> Array:
         """Pose of a link in the base frame, shape (4, 4)."""
@@ -37,16 +37,16 @@ class Kinematics(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class InverseKinematicsResult:
-    """What a search has found.
+    """Result of a search.
 
     Attributes:
-        q: The joint positions: the solution, or the nearest there was, shape (n,) [rad or m].
+        q: Joint positions of the solution, or else of the attempt that came nearest, shape (n,) [rad or m].
         success: Whether the errors are within the tolerances.
-        reason: Why not, in a sentence; "solved" otherwise.
-        position_error: Distance still to go on the rows asked for [m].
-        orientation_error: Angle still to go on the rows asked for [rad].
-        attempts: How many starts it took.
-        iterations: Newton steps taken, over all attempts.
+        reason: "solved", or a sentence with the reason of the failure.
+        position_error: Remaining distance to the target on the selected rows [m].
+        orientation_error: Remaining angle to the target on the selected rows [rad].
+        attempts: Number of attempts, each from another start.
+        iterations: Number of Newton steps over all attempts.
     """
 
     q: Array
@@ -74,36 +74,39 @@ def inverse_kinematics(
     respect_limits: bool = True,
     seed: int = 0,
 ) -> InverseKinematicsResult:
-    """Joint positions that bring a link to a pose. [Yamamoto] 1.9, steps 1 to 5, (1.20) to (1.23).
+    """Search for joint positions that bring a link to a pose. [Yamamoto] 1.9, steps 1 to 5, (1.20) to (1.23).
 
-    Newton's method, q_i = q_(i-1) + k J^-1 (r - r_(i-1)), with three additions: the inverse is damped, the more the
-    farther the target [Sugihara], so that singular positions do no harm and convergence is still Newton's; joints
-    stay within their limits, those that press against one being left out of the step; and an attempt that stops
-    coming nearer is given up for another from random joint positions.
+    The search runs Newton's method, q_i = q_(i-1) + k J^-1 (r - r_(i-1)), with three additions:
+
+    - The inverse is damped in proportion to the squared error [Sugihara]. Steps stay bounded near singular positions,
+      and the method converges like Newton's.
+    - Joints stay within their limits. A step omits joints that it would move beyond a limit at which they stand.
+    - If an attempt stops coming nearer, the search starts another one from random joint positions.
 
     Args:
         model: The robot.
-        kinematics: Its forward kinematics and Jacobian: ``robot.dynamics()``.
-        target: Pose wanted, in the base frame, shape (4, 4) [m]; or a position alone, shape (3,) [m].
-        q_start: Where to start, moved within the limits, shape (n,) [rad or m]; None for the middle of the range.
-        link: Name of the link to bring there; None for the tip link.
-        rows: Which of six errors count: translation along the base's x, y, z, rotation about the target's x, y, z.
-            None for all of them, or for the first three if the target is a position. A robot needs a joint for each:
-            a planar arm has x and y, a SCARA x, y, z and rotation about z.
-        step: The book's k, in (0, 1]: part of each Newton step that is taken.
-        position_tolerance: Distance that counts as reached [m].
-        orientation_tolerance: Angle that counts as reached [rad].
-        max_iterations: Steps per attempt; with a smaller step as many more, 1 / k times.
-        restarts: Attempts after the first.
+        kinematics: Forward kinematics and Jacobian of the robot, such as ``robot.dynamics()``.
+        target: Target pose in the base frame, shape (4, 4) [m]; or a target position only, shape (3,) [m].
+        q_start: Start of the first attempt, shape (n,) [rad or m], clipped to the limits; None for the middle of the
+            range.
+        link: Name of the link to bring to the target; None for the tip link.
+        rows: Selection of six errors: translation along the base's x, y, z, rotation about the target's x, y, z.
+            None selects all six, or the first three if the target is a position. A robot needs one joint for each
+            selected row: a planar arm reaches x and y, a SCARA x, y, z and rotation about z.
+        step: The book's k, in (0, 1]: fraction of each Newton step.
+        position_tolerance: Greatest distance at which the target is reached [m].
+        orientation_tolerance: Greatest angle at which the target is reached [rad].
+        max_iterations: Number of steps per attempt with k = 1; a smaller k allows 1 / k times as many.
+        restarts: Number of attempts after the first.
         respect_limits: Whether joints stay within their position limits.
-        seed: Of the random starts; the same seed gives the same result.
+        seed: Seed of the random starts; the same seed gives the same result.
 
     Returns:
-        The joint positions and whether, and if not why, they do not do. Among positions a full turn apart the one
-        nearest to the start; joints that do not move the link stay there.
+        Joint positions, whether they reach the target, and if not, why. If the limits allow several full turns of a
+        joint, the solution nearest to the start is returned. Joints that do not move the link keep their start.
 
     Raises:
-        InputError: An argument has the wrong shape, is no pose or out of its range; no link has that name.
+        InputError: An argument has the wrong shape, is not a pose or is out of its range; or no link has that name.
     """
     pose, rows = _read_target(target, rows)
     _check_options(step, position_tolerance, orientation_tolerance, max_iterations, restarts)
@@ -148,7 +151,7 @@ def inverse_kinematics(
 
 
 def _read_target(target: ArrayLike, rows: Sequence[bool] | None) -> tuple[Array, tuple[bool, ...]]:
-    """The target as a pose, and the rows that count."""
+    """Return the target as a pose, and the selected rows."""
     position_alone = np.shape(target) == (3,)
     if position_alone:
         pose = np.eye(4)
@@ -160,7 +163,7 @@ def _read_target(target: ArrayLike, rows: Sequence[bool] | None) -> tuple[Array,
         return pose, POSITION if position_alone else POSE
     chosen = as_rows(rows)
     if position_alone and any(chosen[3:]):
-        raise InputError("rows: expected none of the rotation for a target of shape (3,); give a pose of shape (4, 4)")
+        raise InputError("rows: expected no rotation for a target of shape (3,); give a pose of shape (4, 4)")
     return pose, chosen
 
 
@@ -181,7 +184,7 @@ def _check_options(
 
 
 def _finite_range(model: RobotModel, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Where to look for starts: the limits, and where there are none a turn or two metres."""
+    """Range of random starts: the limits; a joint without limits gets a range of one turn or two metres."""
     half = np.array([1.0 if joint.kind == "prismatic" else np.pi for joint in model.leaders])
     bounded_below, bounded_above = np.isfinite(lower), np.isfinite(upper)
     low = np.where(bounded_below, lower, np.where(bounded_above, upper - 2.0 * half, -half))
@@ -190,7 +193,7 @@ def _finite_range(model: RobotModel, lower: Array, upper: Array) -> tuple[Array,
 
 
 def _nearest_turn(model: RobotModel, q: Array, start: Array, lower: Array, upper: Array) -> Array:
-    """``q`` with joints moved by full turns towards the start, where the limits allow it."""
+    """Move joints of ``q`` by full turns towards the start, as far as the limits allow it."""
     turns = np.zeros(model.n)
     for index, joint in enumerate(model.leaders):
         mimicked = sum(other.dof == index for other in model.joints) > 1

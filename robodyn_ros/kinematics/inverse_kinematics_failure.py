@@ -1,4 +1,4 @@
-"""Why inverse kinematics found no solution, in a sentence."""
+"""Explanations, in one sentence, of why inverse kinematics found no solution."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ SINGULAR = 1e-3
 
 
 def out_of_reach(model: RobotModel, link: str, goal: PoseGoal) -> str:
-    """Why the target is surely too far away; empty if it may be within reach.
+    """Explain why the link cannot reach the target at any joint position; empty if the target may be within reach.
 
-    The tip is never farther from the first joint's link frame than all links between them, put end to end.
+    The distance of the link from the first joint's link frame never exceeds the summed lengths of the links between
+    them.
 
     Args:
         model: The robot.
         link: Name of the link to bring to the target.
-        goal: The target.
+        goal: The target pose, the selected rows and the tolerances.
     """
     frame = model.frame(link)
     path = [model.joints[index] for index in path_to(model, frame.joint)]
@@ -46,13 +47,13 @@ def out_of_reach(model: RobotModel, link: str, goal: PoseGoal) -> str:
 
 
 def explain_failure(model: RobotModel, search: Search, best: Attempt, restarts: int) -> str:
-    """Why the best of all attempts did not reach the goal.
+    """Explain why the best of all attempts did not reach the goal.
 
     Args:
         model: The robot.
-        search: The equations that were to be solved.
+        search: The search that made the attempts.
         best: The attempt that came nearest.
-        restarts: How many there were after the first.
+        restarts: Number of attempts after the first.
     """
     _, jacobian = search.equations(best.q)
     rows, joints = len(jacobian), int(np.any(jacobian != 0.0, axis=0).sum())

@@ -1,4 +1,4 @@
-"""Jacobians: from joint velocities to twists of links."""
+"""Jacobians, which map joint velocities to twists of links."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from robodyn_ros.kinematics.twists import adjoint, cross, inverse_pose
 def twist_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Array:
     """Jacobian of a link's angular velocity and of its origin's linear velocity, both in base axes.
 
-    J_omega of [Yamamoto] (1.37), written down column by column instead of by differentiation: a revolute joint about
-    the axis z_j through p_j turns the link by z_j and carries the origin p along z_j × (p - p_j); a prismatic joint
-    carries it along z_j.
+    This is J_omega of [Yamamoto] (1.37), computed column by column instead of by differentiation. A revolute joint
+    about the axis z_j through p_j has the angular column z_j and the linear column z_j × (p - p_j), with the origin p
+    of the link. A prismatic joint has the linear column z_j.
 
     Args:
         model: The robot.
@@ -25,7 +25,7 @@ def twist_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Arra
         Shape (6, n), angular rows first.
 
     Raises:
-        InputError: No link has that name.
+        InputError: q has another shape; or no link has that name.
     """
     frame = model.frame(model.tip_link if link is None else link)
     jacobian = np.zeros((6, model.n), dtype=np.result_type(q, float))
@@ -45,9 +45,9 @@ def twist_jacobian(model: RobotModel, q: Array, link: str | None = None) -> Arra
 
 
 def body_jacobians(model: RobotModel, q: Array) -> list[Array]:
-    """J_ib of every moving link, V_i = J_ib v in link frame i: [LynchPark] (9.46) column by column.
+    """Body Jacobian J_ib of every moving link, V_i = J_ib v in link frame i: [LynchPark] (9.46) column by column.
 
-    What the mass matrix of (9.59) to (9.61) is made of.
+    The mass matrix (9.59) to (9.61) is a sum over these Jacobians.
 
     Args:
         model: The robot.

@@ -1,4 +1,4 @@
-"""The time derivative of the geometric Jacobian."""
+"""Time derivative of the geometric Jacobian."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from robodyn_ros.kinematics.twists import cross
 
 @checks_joint_arrays
 def twist_jacobian_derivative(model: RobotModel, q: Array, v: Array, link: str | None = None) -> Array:
-    """J_omega' of a link's angular velocity and of its origin's linear velocity, both in base axes.
+    """Time derivative J_omega' of the Jacobian of a link's angular velocity and its origin's velocity, in base axes.
 
-    The columns of the Jacobian, z_j and z_j x (p - p_j), differentiated: the axis turns with its link,
-    z_j' = omega_j x z_j, and the points move with theirs. [Yamamoto] summary 1.15 uses it.
+    The function differentiates the columns z_j and z_j x (p - p_j) of the Jacobian. Each axis rotates with its link,
+    z_j' = omega_j x z_j, and each point moves with its link. [Yamamoto] summary 1.15 uses this derivative.
 
     Args:
         model: The robot.

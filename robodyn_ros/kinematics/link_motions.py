@@ -12,11 +12,11 @@ from robodyn_ros.kinematics.twists import lie_bracket, twist_in_child
 
 
 class LinkMotion(NamedTuple):
-    """How a link moves, in its own frame.
+    """Twist of a link and its derivative, in the link's own frame.
 
     Attributes:
-        twist: V = (w, v), shape (6,).
-        acceleration: V', its derivative, shape (6,).
+        twist: V = (w, v), shape (6,) [rad/s, m/s].
+        acceleration: V', derivative of V, shape (6,) [rad/s^2, m/s^2].
     """
 
     twist: Array
@@ -26,7 +26,7 @@ class LinkMotion(NamedTuple):
 def link_motions(
     model: RobotModel, poses: list[Array], v: Array, a: Array, base_acceleration: Array
 ) -> list[LinkMotion]:
-    """Motion of each link from that of its parent, [LynchPark] (9.54) and (9.55).
+    """Compute the motion of each link from the motion of its parent, [LynchPark] (9.54) and (9.55).
 
     Args:
         model: The robot.

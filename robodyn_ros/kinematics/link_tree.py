@@ -1,7 +1,7 @@
 """Every joint of a description, fixed or moving, as the pose of its child link in its parent link.
 
-``RobotModel`` merges what is fixed into the link that carries it; a tree of named frames, as tf keeps it, is told
-here with every link under the parent that the description gives it.
+``RobotModel`` merges fixed links into the moving link that carries them. tf needs the tree of all named frames
+instead; ``LinkTree`` keeps every link under its parent of the description.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from robodyn_ros.kinematics.twists import inverse_pose
 
 @dataclass(frozen=True)
 class LinkTree:
-    """The links of a robot under their parents.
+    """All links of a robot with their parents.
 
     Attributes:
         model: The robot.
-        parents: Parent link of every link but the base link, by name.
+        parents: Name of the parent link of every link except the base link, by the link's name.
     """
 
     model: RobotModel
@@ -32,7 +32,7 @@ class LinkTree:
 
     @classmethod
     def from_model(cls, model: RobotModel) -> LinkTree:
-        """The tree of a model that was read from a description.
+        """Build the tree of a model that was read from a description.
 
         Raises:
             DescriptionError: The model carries no description.
@@ -54,10 +54,10 @@ class LinkTree:
         """Pose of every moving link in its parent link.
 
         Args:
-            q: Joint positions, shape (n,) [rad or m]; NaN where not known.
+            q: Joint positions, shape (n,) [rad or m]; NaN for unknown positions.
 
         Returns:
-            Poses by the link's name, each of shape (4, 4); NaN where the joint's position is not known.
+            Poses by link name, each of shape (4, 4); with NaN for joints whose position is unknown.
         """
         frames = self.model.frames
         return {

@@ -1,4 +1,4 @@
-"""Newton's method for joint positions, damped and within limits: one attempt from one start.
+"""Damped Newton's method for joint positions within limits: one attempt from one start.
 
 [Yamamoto] (1.20) to (1.23), steps 1 to 5.
 """
@@ -15,27 +15,27 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.pose_error import pose_error, pose_error_jacobian
 
 LONGEST_STEP = 1.0
-"""Farthest that a joint goes in one step [rad or m]: beyond, the linear map says nothing."""
+"""Greatest motion of a joint in one step [rad or m]; the linear map is not accurate beyond it."""
 
 PATIENCE = 6
-"""Whole Newton steps without coming 10 % nearer before an attempt is given up."""
+"""An attempt ends after this many full Newton steps that do not reduce the error by 10 %."""
 
 DAMPING = 0.1
-"""Damping per squared error. Of 0.01, 0.1 and 1, this took the fewest steps on the 6-axis and the 7-axis arm."""
+"""Damping per squared error. Of 0.01, 0.1 and 1, 0.1 took the fewest steps on the 6-axis and the 7-axis arm."""
 
 LEAST_DAMPING = 1e-12
-"""Keeps the equations solvable at a singular position with little error left."""
+"""Constant part of the damping; it keeps the equations solvable at a singular position with a small error."""
 
 
 @dataclass(frozen=True, eq=False)
 class PoseGoal:
-    """What counts as reached.
+    """Target pose with the selected rows and the tolerances.
 
     Attributes:
-        target: Pose wanted, in the base frame, shape (4, 4).
-        rows: Which of the six errors count, shape (6,).
-        position_tolerance: [m].
-        orientation_tolerance: [rad].
+        target: Target pose in the base frame, shape (4, 4).
+        rows: Selection of the six errors, booleans, shape (6,).
+        position_tolerance: Greatest distance at which the target is reached [m].
+        orientation_tolerance: Greatest angle at which the target is reached [rad].
     """
 
     target: Array
@@ -44,11 +44,11 @@ class PoseGoal:
     orientation_tolerance: float
 
     def counted(self, error: Array) -> Array:
-        """A ``pose_error``, shape (6,), made zero on the rows that do not count."""
+        """Set a ``pose_error``, shape (6,), to zero on the rows that are not selected."""
         return np.where(self.rows, error, 0.0)
 
     def reached(self, error: Array) -> bool:
-        """Whether an error so counted is within the tolerances."""
+        """Whether an error, as ``counted`` returns it, is within the tolerances."""
         position, rotation = error[:3], error[3:]
         return bool(
             position @ position <= self.position_tolerance**2 and rotation @ rotation <= self.orientation_tolerance**2
@@ -57,13 +57,13 @@ class PoseGoal:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """Where an attempt ended.
+    """Result of one attempt.
 
     Attributes:
-        q: Joint positions, shape (n,) [rad or m].
-        distance: Norm of the error, metres and radians alike.
-        reached: Whether the goal is.
-        iterations: Steps taken.
+        q: Joint positions with the smallest error, shape (n,) [rad or m].
+        distance: Norm of their error, with metres and radians added alike.
+        reached: Whether they reach the goal.
+        iterations: Number of Newton steps.
     """
 
     q: Array
@@ -74,16 +74,16 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The equations f(q) = r of one target, and how they are solved.
+    """Equations f(q) = r of one target, and the parameters of their solution.
 
     Attributes:
         forward_kinematics: From joint positions to the link's pose, shape (4, 4).
         jacobian: From joint positions to its geometric Jacobian, shape (6, n), linear rows first.
         goal: The target.
-        lower: Lowest joint positions, shape (n,), -inf where there is none.
-        upper: Highest joint positions, shape (n,), inf where there is none.
-        step: The book's k.
-        max_iterations: Steps per attempt.
+        lower: Lower limits of the joint positions, shape (n,) [rad or m]; -inf for no limit.
+        upper: Upper limits of the joint positions, shape (n,) [rad or m]; inf for no limit.
+        step: The book's k, fraction of each Newton step.
+        max_iterations: Greatest number of steps per attempt.
     """
 
     forward_kinematics: Callable[[Array], Array]
@@ -95,25 +95,25 @@ class Search:
     max_iterations: int
 
     def without_limits(self) -> Search:
-        """The same, with joints that may turn without end."""
+        """Return a copy of the search without joint limits."""
         unlimited = np.full(self.lower.shape, np.inf)
         return dataclasses.replace(self, lower=-unlimited, upper=unlimited)
 
     def equations(self, q: Array) -> tuple[Array, Array]:
-        """Error, zero on rows that do not count, shape (6,), and the Jacobian's rows that count, shape (m, n)."""
+        """Error, shape (6,), zero on rows that are not selected, and the selected Jacobian rows, shape (m, n)."""
         pose = self.forward_kinematics(q)
         error = pose_error(pose, self.goal.target)
         jacobian = pose_error_jacobian(self.jacobian(q), pose, error[3:])
         return self.goal.counted(error), jacobian[self.goal.rows]
 
     def attempt(self, q: Array) -> Attempt:
-        """Steps 1 to 5 from one start.
+        """Run steps 1 to 5 of [Yamamoto] 1.9 from one start.
 
         Args:
             q: The start, within the limits, shape (n,) [rad or m].
 
         Returns:
-            The best position on the way.
+            The joint positions that reach the goal, or else those with the smallest error.
         """
         best, best_distance = q, np.inf
         to_beat, waited = np.inf, 0
@@ -134,7 +134,7 @@ class Search:
         return Attempt(best, best_distance, False, iteration)
 
     def _newton_step(self, q: Array, error: Array, jacobian: Array) -> Array:
-        """The step k (J^T J + lambda E)^-1 J^T e, without the joints that would leave their limits; shape (n,)."""
+        """Step k (J^T J + lambda E)^-1 J^T e, shape (n,), without joints at a limit that it would move beyond it."""
         damping = DAMPING * (error @ error) + LEAST_DAMPING
         free = np.ones(q.shape, dtype=bool)
         change = np.zeros(q.shape)

@@ -1,4 +1,4 @@
-"""Unit quaternions x, y, z, w, as ROS orders them; ``textbook.quaternions`` has the other formulas of the book."""
+"""Unit quaternions in the order x, y, z, w of ROS; ``textbook.quaternions`` has the other formulas of the book."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robodyn_ros.kinematics.twists import cross
 
 
 def quaternion_product(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
-    """Hamilton's product: as rotations, first ``right``, then ``left``. [Yamamoto] (C.3), vector part corrected.
+    """Hamilton's product: the rotation ``right`` followed by ``left``. [Yamamoto] (C.3), vector part corrected.
 
     Args:
         left: Quaternion x, y, z, w, shape (4,).
@@ -33,7 +33,7 @@ def quaternion_product(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
 
 
 def quaternion_conjugate(quaternion: ArrayLike) -> NDArray[Any]:
-    """The conjugate, which for a unit quaternion is the inverse rotation. [Yamamoto] (C.15).
+    """Conjugate of a quaternion, shape (4,): the inverse rotation of a unit quaternion. [Yamamoto] (C.15).
 
     Args:
         quaternion: Quaternion x, y, z, w, shape (4,).
@@ -45,10 +45,10 @@ def quaternion_conjugate(quaternion: ArrayLike) -> NDArray[Any]:
 
 
 def quaternion_by_largest_element(rotation: ArrayLike) -> NDArray[Any]:
-    """Unit quaternion x, y, z, w by the largest of its elements: can be traced, and is sound for every rotation.
+    """Unit quaternion x, y, z, w, shape (4,), by its largest element; can be traced, accurate for every rotation.
 
-    (C.7) to (C.10) with the division by x, y, z or w, whichever is largest, [Shepperd]. Its sign is that which makes
-    this element positive.
+    The formulas are (C.7) to (C.10), but they divide by the largest of x, y, z and w in magnitude [Shepperd]. The
+    function selects the sign that makes this element positive.
 
     Args:
         rotation: Rotation matrix, shape (3, 3); floats or traced scalars.

@@ -1,7 +1,7 @@
-"""Rotations as vectors, axis times angle: the rotation, velocity and acceleration that such a vector and its rates are.
+"""Rotation vectors (axis times angle): conversion of a vector and its rates to rotation, velocity and acceleration.
 
-A rotation vector is what a polynomial in time can be written for. All functions can be traced; where the angle is
-small the closed forms lose digits, and the first terms of their series take over.
+A polynomial in time can interpolate rotation vectors. ``rotation_motion`` and ``left_jacobian`` can be traced. The
+closed forms lose digits at small angles; the first terms of their series replace them there.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from robodyn_ros.kinematics.arguments import as_rotation
 from robodyn_ros.kinematics.twists import cross, skew
 
 _SMALL = 0.01
-"""Square of the angle below which series are used, whose next terms are then beyond the digits of a float [rad^2]."""
+"""Square of the angle below which series are used [rad^2]; the omitted terms are below float precision."""
 
 
 class RotationMotion(NamedTuple):
-    """How a frame turns.
+    """Orientation, angular velocity and angular acceleration of a frame.
 
     Attributes:
         quaternion: x, y, z, w of exp(phi), shape (4,).
         velocity: Angular velocity in outer axes, shape (3,) [rad/s].
-        acceleration: Its derivative, shape (3,) [rad/s^2].
+        acceleration: Angular acceleration in outer axes, shape (3,) [rad/s^2].
     """
 
     quaternion: Array
@@ -36,13 +36,13 @@ class RotationMotion(NamedTuple):
 
 
 def rotation_motion(phi: Array, rate: Array, second_rate: Array) -> RotationMotion:
-    """The motion of R = exp(phi) for a rotation vector with its derivatives.
+    """Compute the motion of R = exp(phi) from a rotation vector and its derivatives.
 
-    omega = J phi' and omega' = J phi'' + J' phi' with the left Jacobian of the rotation group,
+    The formulas are omega = J phi' and omega' = J phi'' + J' phi' with the left Jacobian of the rotation group,
     J = E + B [phi] + C [phi]^2, B = (1 - cos a)/a^2, C = (a - sin a)/a^3, a = |phi|.
 
     Args:
-        phi: Rotation vector, shape (3,) [rad]; floats or traced scalars, as all here.
+        phi: Rotation vector, shape (3,) [rad]; floats or traced scalars, like the other arguments.
         rate: phi', shape (3,) [rad/s].
         second_rate: phi'', shape (3,) [rad/s^2].
     """
@@ -59,7 +59,7 @@ def rotation_motion(phi: Array, rate: Array, second_rate: Array) -> RotationMoti
 
 
 def left_jacobian(phi: Array) -> Array:
-    """J with omega = J phi', shape (3, 3); singular at whole turns only.
+    """Left Jacobian J with omega = J phi', shape (3, 3); singular only at full turns (|phi| = 2 pi, 4 pi, ...).
 
     Args:
         phi: Rotation vector, shape (3,) [rad].
@@ -70,13 +70,13 @@ def left_jacobian(phi: Array) -> Array:
 
 
 def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
-    """Axis times angle of a rotation matrix, shape (3,) [rad]; the inverse of [Yamamoto] (B.12) by SciPy.
+    """Rotation vector (axis times angle) of a rotation matrix, shape (3,) [rad]: [Yamamoto] (B.12) inverted, by SciPy.
 
     Args:
         rotation: Rotation matrix, shape (3, 3), floats.
 
     Returns:
-        Vector along the axis, as long as the angle, which is between 0 and pi.
+        Vector along the axis whose length is the angle, between 0 and pi.
 
     Raises:
         InputError: Not a rotation matrix.

@@ -1,8 +1,8 @@
-"""Twists, wrenches and rigid-body displacements: the algebra that the recursions are written in.
+"""Algebra of twists, wrenches and rigid-body displacements, which the recursions use.
 
-A twist is (angular velocity, linear velocity), a wrench is (moment, force), both of shape (6,) and both about the
-origin and in the axes of one frame, as [LynchPark] has them. ``pose_a_b`` is the homogeneous transform T_ab,
-shape (4, 4): the pose of frame b in frame a. Everything here takes arrays of floats or of ``compile`` scalars.
+A twist is (angular velocity, linear velocity); a wrench is (moment, force). Both have shape (6,), and both refer to
+the origin and the axes of one frame, as in [LynchPark]. ``pose_a_b`` is the homogeneous transform T_ab, shape (4, 4):
+the pose of frame b in frame a. All functions take arrays of floats or of ``compile`` scalars.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from robodyn_ros.description.model import Array, skew
 
 
 def cross(first: Array, second: Array) -> Array:
-    """The product first × second of two vectors of shape (3,); NumPy's own does far more work for one pair."""
+    """Vector product first × second of two vectors of shape (3,); much faster than NumPy's for one pair."""
     (a, b, c), (x, y, z) = first, second
     return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
 
 
 def adjoint(pose_a_b: Array) -> Array:
-    """The matrix [Ad_T] that takes a twist in frame b to the same twist in frame a.
+    """Matrix [Ad_T] that transforms a twist from frame b to frame a.
 
     Args:
         pose_a_b: T_ab, shape (4, 4).
@@ -34,7 +34,7 @@ def adjoint(pose_a_b: Array) -> Array:
 
 
 def ad(twist: Array) -> Array:
-    """The matrix [ad_V] of the Lie bracket, [LynchPark] (9.29).
+    """Matrix [ad_V] of the Lie bracket, [LynchPark] (9.29).
 
     Args:
         twist: V, shape (6,).
@@ -47,7 +47,7 @@ def ad(twist: Array) -> Array:
 
 
 def lie_bracket(first: Array, second: Array) -> Array:
-    """[V1, V2] = [ad_V1] V2, [LynchPark] (9.28), (9.30), without the matrix's zeros.
+    """Lie bracket [V1, V2] = [ad_V1] V2, [LynchPark] (9.28), (9.30), without the zeros of the matrix.
 
     Args:
         first: V1, shape (6,).
@@ -76,7 +76,7 @@ def ad_transpose(twist: Array, wrench: Array) -> Array:
 
 
 def twist_in_parent(pose_parent_child: Array, twist_child: Array) -> Array:
-    """Ad_T(V) = (R w, p × R w + R v): a twist given in the child's frame, in the parent's.
+    """Transform a twist from the child's frame to the parent's: Ad_T(V) = (R w, p × R w + R v).
 
     Args:
         pose_parent_child: T = (R, p), shape (4, 4).
@@ -91,7 +91,7 @@ def twist_in_parent(pose_parent_child: Array, twist_child: Array) -> Array:
 
 
 def twist_in_child(pose_parent_child: Array, twist_parent: Array) -> Array:
-    """Ad_{T^-1}(V) = (R^T w, R^T (v + w × p)): a twist given in the parent's frame, in the child's.
+    """Transform a twist from the parent's frame to the child's: Ad_{T^-1}(V) = (R^T w, R^T (v + w × p)).
 
     Args:
         pose_parent_child: T = (R, p), shape (4, 4).
@@ -106,7 +106,7 @@ def twist_in_child(pose_parent_child: Array, twist_parent: Array) -> Array:
 
 
 def wrench_in_parent(pose_parent_child: Array, wrench_child: Array) -> Array:
-    """Ad_{T^-1}^T(F) = (R m + p × R f, R f): a wrench given in the child's frame, in the parent's.
+    """Transform a wrench from the child's frame to the parent's: Ad_{T^-1}^T(F) = (R m + p × R f, R f).
 
     Args:
         pose_parent_child: T = (R, p), shape (4, 4).
@@ -121,7 +121,7 @@ def wrench_in_parent(pose_parent_child: Array, wrench_child: Array) -> Array:
 
 
 def inverse_pose(pose_a_b: Array) -> Array:
-    """T^-1 = (R^T, -R^T p): the pose of frame a in frame b.
+    """Invert a pose: T^-1 = (R^T, -R^T p), the pose of frame a in frame b.
 
     Args:
         pose_a_b: T = (R, p), shape (4, 4).
@@ -134,12 +134,12 @@ def inverse_pose(pose_a_b: Array) -> Array:
 
 
 def exponential(twist: Array, theta: Any) -> Array:
-    """e^{[A] theta} of [LynchPark] (9.35), (9.53): the displacement along a joint's twist, by Rodrigues' formula.
+    """Displacement e^{[A] theta} along a joint's twist, [LynchPark] (9.35), (9.53), by Rodrigues' formula.
 
-    Its terms are gathered by 1, cos and sin, so that an axis along x, y or z leaves no arithmetic behind.
+    The terms are collected by 1, cos and sin. For an axis along x, y or z the terms need no arithmetic.
 
     Args:
-        twist: A = (w, v) of floats, shape (6,); w a unit vector, or zero for a prismatic joint.
+        twist: A = (w, v) of floats, shape (6,); w is a unit vector, or zero for a prismatic joint.
         theta: Joint position [rad or m], a float or a ``compile`` scalar.
 
     Returns:
@@ -156,5 +156,5 @@ def exponential(twist: Array, theta: Any) -> Array:
 
 
 def homogeneous(rotation: Array, position: Array) -> Array:
-    """(R, p) as one matrix; unchecked, so that NaN passes through to the result."""
+    """Combine R and p to one matrix, shape (4, 4), without checks; NaN passes through to the result."""
     return np.block([[rotation, position[:, None]], [np.zeros(3), 1.0]])

@@ -231,7 +231,7 @@ class TestFailure:
         ([0.1, np.nan, 0.0], {}, "target: expected finite numbers"),
         (np.eye(4), {"rows": (1, 1, 1)}, "rows: expected six booleans"),
         (np.eye(4), {"rows": (0,) * 6}, "rows: expected six booleans with one or more true"),
-        ([0.1, 0.2, 0.3], {"rows": (1,) * 6}, "rows: expected none of the rotation"),
+        ([0.1, 0.2, 0.3], {"rows": (1,) * 6}, "rows: expected no rotation for a target"),
         (np.eye(4), {"q_start": [0.0]}, r"q_start: expected an array of shape \(6,\), received shape \(1,\)"),
         (np.eye(4), {"step": 0.0}, "step: expected more than 0 and at most 1, received 0.0"),
         (np.eye(4), {"position_tolerance": -1.0}, "position_tolerance: expected more than 0"),
