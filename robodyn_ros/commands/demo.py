@@ -1,7 +1,7 @@
 """``robodyn demo``: a 6-axis arm follows a trajectory, and its controller is swapped in mid-motion.
 
-Four nodes run in processes of their own. The demo talks to them over DDS, as a user's own program does: it sends the
-trajectory, sets the parameter ``controller`` and judges the controller's own reports.
+Four nodes run in processes of their own. The demo talks to them over DDS, as a program of a user does. It sends the
+trajectory, sets the parameter ``controller`` and records ``~/controller_state``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.tracking import TrackingRecord
+from robodyn_ros.simulation.tracking import TrackingRecord, TrackingSample
 
 ROBOT = "arm6"
 CONTROLLERS = ("pd", "computed_torque")
@@ -30,9 +30,34 @@ START = {"shoulder_pan_joint": 0.0, "shoulder_lift_joint": -1.2, "elbow_joint": 
 """Joint positions when the simulation starts [rad]."""
 SWINGS = np.array([[0.9, -0.4, 0.5, -0.4, 0.5, 1.2], [-0.6, 0.3, -0.6, 0.6, -0.4, -0.9],
                    [0.5, -0.6, 0.7, 0.3, 0.6, 0.6], [-0.8, 0.2, -0.3, -0.5, -0.6, -1.2]])
-"""Waypoints relative to the start [rad], passed twice; half-way, all joints are between two of them."""
+"""Waypoints relative to the start [rad], passed twice; half-way, all joints move from one waypoint to the next."""
 SECONDS_PER_WAYPOINT = 1.5
 START_DEADLINE = 30.0
+"""Longest wait for the nodes to start, and for their answers [s]."""
+
+T = TypeVar("T")
+
+
+class DemoClient(Protocol):
+    """The methods of ``RobotClient`` that the demo calls, declared here because importing that class needs ROS 2."""
+
+    def wait_for(self, condition: Callable[[], T], what: str, seconds: float) -> T:
+        """Serve callbacks until a condition returns something true, and return that."""
+
+    def wait_for_transforms(self, seconds: float) -> None:
+        """Wait until a node publishes /tf."""
+
+    def record(self) -> list[TrackingSample]:
+        """Start to record ``~/controller_state``."""
+
+    def gravity_effort(self, joint_names: Sequence[str], q: Array, seconds: float) -> Array:
+        """Ask the dynamics node for the gravity efforts, shape (n,) [N m or N]."""
+
+    def follow(self, joint_names: Sequence[str], times: Array, positions: Array, seconds: float) -> None:
+        """Send a joint trajectory that starts on arrival."""
+
+    def swap(self, controller: str, seconds: float) -> None:
+        """Put a controller in force."""
 
 
 def run_demo(options: Namespace) -> int:
@@ -62,7 +87,7 @@ def run_demo(options: Namespace) -> int:
 @contextlib.contextmanager
 def start_nodes() -> Iterator[list[NodeProcess]]:
     """Start the four nodes, each in a process of its own."""
-    # In lockstep, the result does not depend on how busy the machine is; it is slower than real time if need be.
+    # In lockstep, a busy machine slows the simulation down and does not change its result.
     hardware = {"time_mode": "lockstep", "lockstep_speed_limit": 1.0,
                 **{f"initial_position.{name}": value for name, value in START.items()}}
     parameters: dict[str, dict[str, object]] = {
@@ -72,11 +97,11 @@ def start_nodes() -> Iterator[list[NodeProcess]]:
                for node, values in parameters.items()]
 
 
-def perform(client: Any, robot: Robot, processes: Sequence[NodeProcess]) -> TrackingRecord:
+def perform(client: DemoClient, robot: Robot, processes: Sequence[NodeProcess]) -> TrackingRecord:
     """Send the motion, swap the controller half-way and record the tracking.
 
     Args:
-        client: The connection to the nodes, a `RobotClient`.
+        client: The connection to the nodes.
         robot: The robot.
         processes: The processes of the nodes; an error shows what they printed.
 
@@ -120,8 +145,8 @@ def trajectory(robot: Robot) -> tuple[Array, Array]:
     return times, positions
 
 
-def record(robot: Robot, samples: list[Any]) -> TrackingRecord:
-    """Turn the controller's reports, of class `ControllerSample`, into a record of the tracking."""
+def record(robot: Robot, samples: Sequence[TrackingSample]) -> TrackingRecord:
+    """Join samples of the robot into one record."""
     kinds = {joint.name: joint.kind for joint in robot.model.joints}
     names = samples[0].joint_names
     return TrackingRecord(

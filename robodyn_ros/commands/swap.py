@@ -1,16 +1,23 @@
-"""``robodyn swap`` puts another controller in force in a running graph; with ``--watch``, again at every save."""
+"""``robodyn swap`` puts another controller in force in a running graph; ``--watch`` repeats it at every save."""
 
 from __future__ import annotations
 
 import time
 from argparse import Namespace
-from typing import Any
+from typing import Protocol
 
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.errors import PluginError, RobodynError
 
 FAILED = 1
+
+
+class SwapClient(Protocol):
+    """The method of ``RobotClient`` that ``watch`` calls, declared here because importing that class needs ROS 2."""
+
+    def swap(self, controller: str) -> None:
+        """Put a controller in force."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -23,8 +30,8 @@ def add_commands(commands: Subparsers) -> None:
     )
     swap.add_argument("controller", help="such as pd or computed_torque, or package.module:Class of your own")
     swap.add_argument("--node", default="/controller", help="name of the controller node (default: %(default)s)")
-    swap.add_argument("--watch", action="store_true", help="swap again whenever the controller's file is saved, or one "
-                      "of the same folder that it imports; Ctrl-C ends it")
+    swap.add_argument("--watch", action="store_true", help="swap again whenever the controller's file, or a file "
+                      "of the same folder that it imports, is saved; Ctrl-C ends it")
     swap.set_defaults(run=run_swap, error_code=FAILED)
 
 
@@ -46,11 +53,11 @@ def run_swap(options: Namespace) -> int:
     return 0
 
 
-def watch(client: Any, controller: str) -> int:
+def watch(client: SwapClient, controller: str) -> int:
     """Swap now and whenever a source file is saved, and print each outcome, until Ctrl-C.
 
     Args:
-        client: The connection to the controller node, a `RobotClient`.
+        client: The connection to the controller node.
         controller: Name of the controller.
 
     Raises:
@@ -78,7 +85,7 @@ def watch(client: Any, controller: str) -> int:
         return 0
 
 
-def swap_and_tell(client: Any, controller: str) -> None:
+def swap_and_tell(client: SwapClient, controller: str) -> None:
     """Swap, and print that the controller is in force or why it was refused."""
     try:
         client.swap(controller)

@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
+
+
+class TrackingSample(NamedTuple):
+    """Desired and measured joint positions at one time.
+
+    Attributes:
+        time: Time [s].
+        controller: Name of the controller in force.
+        joint_names: Names of the n joints, in the order of the arrays.
+        desired: Reference positions, shape (n,) [rad or m].
+        measured: Measured positions, shape (n,) [rad or m].
+    """
+
+    time: float
+    controller: str
+    joint_names: tuple[str, ...]
+    desired: NDArray[np.float64]
+    measured: NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import rclpy
@@ -25,30 +25,13 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.runtime import init_ros
+from robodyn_ros.simulation.tracking import TrackingSample
 from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 T = TypeVar("T")
 
 POLL_SECONDS = 0.05
 """Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
-
-
-class ControllerSample(NamedTuple):
-    """One message of ``~/controller_state`` of a controller that follows joints.
-
-    Attributes:
-        time: Stamp of the joint state [s].
-        controller: Name of the controller in force.
-        joint_names: Names of the joints, in the order of the arrays.
-        desired: Desired positions, shape (n,) [rad or m].
-        measured: Measured positions, shape (n,) [rad or m].
-    """
-
-    time: float
-    controller: str
-    joint_names: tuple[str, ...]
-    desired: Array
-    measured: Array
 
 
 class RobotClient:
@@ -152,17 +135,18 @@ class RobotClient:
         finally:
             self._node.destroy_publisher(publisher)
 
-    def record(self) -> list[ControllerSample]:
-        """Start to record ``~/controller_state``.
+    def record(self) -> list[TrackingSample]:
+        """Start to record ``~/controller_state`` of a controller that follows joints.
 
         Returns:
-            A list that gets one sample for each message from now on, while a method of this client waits.
+            A list that gets one sample for each message from now on, while a method of this client waits. Its time is
+            the stamp of the joint state.
         """
-        samples: list[ControllerSample] = []
+        samples: list[TrackingSample] = []
 
         def on_state(message: ControllerState) -> None:
             stamp = message.header.stamp
-            samples.append(ControllerSample(
+            samples.append(TrackingSample(
                 to_seconds(read_stamp(stamp)), message.controller, tuple(message.joint_names),
                 np.array(message.reference.positions), np.array(message.feedback.positions)))
 
