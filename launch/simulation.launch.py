@@ -1,4 +1,4 @@
-"""A simulated robot under a controller: hardware, controller, dynamics and state publisher as processes.
+"""Launch a simulated robot under a controller: hardware, controller, dynamics and state publisher as processes.
 
 ``ros2 launch robodyn_ros simulation.launch.py robot:=arm6 controller:=computed_torque rviz:=true``;
 ``ros2 launch robodyn_ros simulation.launch.py --show-args`` lists every argument.
@@ -23,12 +23,12 @@ from robodyn_ros.resources import config_file
 ARGUMENTS = {
     "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
     "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
-    "time_mode": ("", "What paces the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),
+    "time_mode": ("", "Pace of the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),
     "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
     "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
     "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
-    "frame_prefix": ("", "Put before the name of every tf frame, to tell several robots apart."),
+    "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
     "rviz": ("false", "Whether to open RViz with config/robodyn.rviz: true or false."),
 }
 """Launch arguments: default and description."""
@@ -46,10 +46,10 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def start_nodes(context: LaunchContext) -> list[Action]:
-    """Return the nodes, now that the arguments' values are known.
+    """Return the nodes for the values of the launch arguments.
 
     Raises:
-        RobodynError: An argument has a value that cannot be used, or names something that is not there.
+        RobodynError: An argument has a value that cannot be used, or names a robot or file that does not exist.
     """
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     namespace, prefix, rviz = given.pop("namespace"), given.pop("frame_prefix"), given.pop("rviz").lower()
@@ -68,7 +68,7 @@ def start_nodes(context: LaunchContext) -> list[Action]:
 
 
 def state_publisher(setup: Setup, namespace: str, prefix: str, parameters: list[object]) -> Node:
-    """Return ROS's own robot_state_publisher where it is installed, else the one of this package."""
+    """Return robot_state_publisher if it is installed, else the state publisher of this package."""
     frame_prefix = {"frame_prefix": typed(prefix)}
     if not is_installed("robot_state_publisher"):
         return Node(package="robodyn_ros", executable=STATE_PUBLISHER, namespace=namespace,
@@ -87,7 +87,7 @@ def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
     """
     if not is_installed("rviz2"):
         raise InputError("launch argument 'rviz': rviz2 is not installed; install it (apt install ros-<distro>-rviz2), "
-                         "or leave rviz:=true away")
+                         "or omit rviz:=true")
     fixed_frame = prefix + load_urdf(setup.robot_file).base_link
     return Node(package="rviz2", executable="rviz2", namespace=namespace,
                 arguments=["-d", str(config_file("robodyn.rviz")), "-f", fixed_frame],
@@ -95,12 +95,12 @@ def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
 
 
 def follow_clock(setup: Setup) -> dict[str, bool]:
-    """Return use_sim_time for the nodes of others; ours take their time from the joint states' stamps."""
+    """Return use_sim_time for nodes of other packages; our nodes take their time from the stamps of joint states."""
     return {"use_sim_time": setup.values.get("time_mode", "real_time") != "real_time"}
 
 
 def typed(value: str | float) -> ParameterValue:
-    """Return a parameter that keeps its type, whatever YAML would make of its text."""
+    """Return a parameter that keeps its type, even if YAML would read its text as another type."""
     return ParameterValue(value, value_type=type(value))
 
 
@@ -114,8 +114,8 @@ def is_installed(package: str) -> bool:
 
 
 def tell_who_ended(event: ProcessExited, context: LaunchContext) -> list[Action]:
-    """Say which process ended while the rest goes on, and how to have it back."""
+    """Log which process ended while the others go on, and the command that restarts it."""
     if context.is_shutdown:
         return []
-    return [LogInfo(msg=f"{event.process_name} ended with exit code {event.returncode}; the other nodes go on and take "
-                        f"up work when it is started again:\n  {' '.join(event.cmd)}")]
+    return [LogInfo(msg=f"{event.process_name} ended with exit code {event.returncode}; the other nodes go on. "
+                        f"To restart it:\n  {' '.join(event.cmd)}")]

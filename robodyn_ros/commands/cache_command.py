@@ -1,4 +1,4 @@
-"""``robodyn cache`` shows or removes the compiled code that is kept on disk."""
+"""``robodyn cache`` shows or removes the compiled code on disk."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from robodyn_ros.commands.options import Subparsers
 
 def add_commands(commands: Subparsers) -> None:
     """Add ``cache``."""
-    cache = commands.add_parser("cache", help="show or remove the compiled code that is kept on disk")
-    cache.add_argument("action", choices=("info", "clear"), help="show place and size, or remove all of it")
+    cache = commands.add_parser("cache", help="show or remove the compiled code on disk")
+    cache.add_argument("action", choices=("info", "clear"), help="info: show place and size; clear: remove all of it")
     cache.set_defaults(run=run_cache)
 
 
@@ -24,6 +24,6 @@ def run_cache(options: Namespace) -> int:
 
     kept = cache.contents() if options.action == "info" else cache.clear()
     amount = f"{kept.entries} entries, {kept.size / 2**20:.1f} MiB"
-    folder = cache.directory() or f"nowhere ({cache.VARIABLE} or the system says so)"
+    folder = cache.directory() or f"no folder (caching is off, by {cache.VARIABLE} or by the system)"
     print(f"{folder}: {amount}" if options.action == "info" else f"{folder}: removed {amount}")
     return 0

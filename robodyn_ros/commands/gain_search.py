@@ -18,7 +18,7 @@ from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
 
 GAINS = ("p", "d", "i", "translation", "rotation")
-"""Fields that are searched by default, as far as the parameters have them."""
+"""Fields that are searched by default, if the parameters have them."""
 
 _NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
 
@@ -65,15 +65,15 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
 
     The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
     ``smoothness`` times that of the efforts' RMS changes from one tick to the next, as shares of the effort limits.
-    Each number is searched between its value divided by ``span`` and its value times ``span``, on a logarithmic scale,
-    within its declared range. The first generation contains the parameters that the controller has, so that the result
-    is never worse.
+    Each number is searched on a logarithmic scale between its value divided by ``span`` and its value times ``span``,
+    within its declared range. The first generation contains the controller's own parameters, so that the result is
+    never worse.
 
     Args:
         loop: Controller and robot.
         scenario: The task; noise of the velocities keeps the gains from growing without limit.
         fields: Fields of the parameters to search; None: those of `GAINS` that the controller has, or else every
-            positive field with one number per joint that is no effort.
+            positive field with one number per joint whose unit is not that of an effort.
         span: Factor by which numbers may grow or shrink.
         smoothness: Tracking error that costs as much as efforts that change by their limits at each tick [rad or m].
         population: Number of robots in a generation.
@@ -115,16 +115,16 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
                                    maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
     before, after = loop.controller.parameters, space.rounded(found.x)
     cost_before, cost_after = _cost(loop.scores(scenario, [before, after]), scale, smoothness).tolist()
-    if cost_after > cost_before:  # because of the digits that were cut off
+    if cost_after > cost_before:  # because of the rounding
         after, cost_after = before, cost_before
     return Tuning(space.fields, before, after, cost_before, cost_after, tuple(costs), population * len(costs))
 
 
 def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The names of the fields to search; arguments as for `tune`.
+    """Return the names of the fields to search; arguments as for `tune`.
 
     Raises:
-        InputError: A field is not one of the parameters', or not a positive number.
+        InputError: The parameters have no such field, or it is not a positive number.
     """
     declared = parameters.declarations()
     suited = {name for name, declaration in declared.items() if _suits(parameters, name, declaration)}
@@ -147,7 +147,7 @@ def _suits(parameters: Parameters, name: str, declaration: Declaration) -> bool:
 
 
 class _Space:
-    """The search space: logarithms of factors on the numbers of some fields, one field after the other."""
+    """The search space: logarithms of factors on the numbers of the searched fields, one field after the other."""
 
     def __init__(self, own: Parameters, fields: tuple[str, ...], reach: float) -> None:
         self.fields, self.reach = fields, reach
@@ -156,7 +156,7 @@ class _Space:
         self.size = sum(np.size(getattr(own, name)) for name in fields)
 
     def parameters(self, exponents: Array, digits: int | None = None) -> Parameters:
-        """Parameters by logarithms of factors, shape (size,)."""
+        """Return the parameters for logarithms of factors, shape (size,)."""
         changed, begin = {}, 0
         for name in self.fields:
             own, declaration = np.asarray(getattr(self._own, name)), self._declared[name]
@@ -170,7 +170,7 @@ class _Space:
         return dataclasses.replace(self._own, **changed)
 
     def rounded(self, exponents: Array) -> Parameters:
-        """Parameters by logarithms of factors, to four digits."""
+        """Return the parameters for logarithms of factors, rounded to four digits."""
         return self.parameters(exponents, digits=4)
 
 

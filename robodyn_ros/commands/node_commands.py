@@ -38,7 +38,7 @@ def add_commands(commands: Subparsers) -> None:
     )
     add_options(simulate, ROBOT_OPTION)
     simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
-    simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="what sets the pace of the simulation")
+    simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="pace of the simulation")
     simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
@@ -76,7 +76,7 @@ def run_simulate(options: Namespace) -> int:
     with ros_required():
         from robodyn_ros.nodes import all_nodes
     namespace = f"/{options.namespace.strip('/')}"
-    # Files first: of two values for all nodes, the later one counts.
+    # Files come first: if two values are given to all nodes, the later one counts.
     files = [argument for file in setup.files for argument in ("--params-file", str(file))]
     given = ["--ros-args", *files, *ros_arguments(setup.values, namespace), *options.ros_arguments]
     with ExitStack() as beside:

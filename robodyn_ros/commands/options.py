@@ -1,4 +1,4 @@
-"""Options that several commands have, and a short way to declare options with a default."""
+"""Options that several commands share, and a function that declares options with a default."""
 
 from __future__ import annotations
 

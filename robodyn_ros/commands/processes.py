@@ -1,4 +1,4 @@
-"""Nodes as processes of their own: start, wait until the graph shows them, stop, and never leave an orphan."""
+"""Nodes as processes of their own: start, check and stop them, and leave no orphan."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import IO, Self
 from robodyn_ros.errors import RobodynError
 
 STOP_SECONDS = 5.0
+"""Longest wait for an interrupted node to end [s]."""
 
 
 def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list[str]:
@@ -41,7 +42,7 @@ class NodeProcess:
         node: Name of the node: ``hardware``, ``controller``, ``dynamics`` or ``state_publisher``.
         parameters: Parameters by name.
         namespace: Namespace of the node.
-        command: Arguments of Python that start it; by default ``-m robodyn_ros NODE``, the package of this process.
+        command: Arguments of Python that start the node; empty: ``-m robodyn_ros NODE``, the package of this process.
     """
 
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
@@ -61,11 +62,11 @@ class NodeProcess:
         return self._process.pid
 
     def running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def output(self) -> str:
-        """What the node has printed so far."""
+        """Return the text that the node has printed so far."""
         self._log.seek(0)
         return self._log.read()
 
@@ -81,7 +82,7 @@ class NodeProcess:
                                f"it printed last:\n  {last}")
 
     def end(self) -> int:
-        """Interrupt the node, wait for its end, kill it only if it does not; return its exit code."""
+        """Interrupt the node and return its exit code; kill it if it does not end within ``STOP_SECONDS``."""
         if self.running():
             self._process.send_signal(signal.SIGINT)
             try:
@@ -92,7 +93,7 @@ class NodeProcess:
         return self._process.returncode
 
     def kill(self) -> None:
-        """End the process without giving it a chance to clean up."""
+        """Kill the process; it does not clean up."""
         self._process.kill()
         self._process.wait()
 

@@ -20,7 +20,7 @@ def add_commands(commands: Subparsers) -> None:
         description="Read a URDF and print its joints, limits and masses, and warnings about odd values.",
     )
     check.add_argument("file", help="path of a URDF file, or the name of a shipped robot")
-    check.add_argument("--strict", action="store_true", help="refuse a robot that is physically odd")
+    check.add_argument("--strict", action="store_true", help="refuse a robot with physically odd values")
     check.add_argument("--tip-link", help="link that functions refer to when none is named")
     check.set_defaults(run=run_check)
 
@@ -40,7 +40,7 @@ def run_check(options: Namespace) -> int:
     """Read a URDF and print its joints, limits, masses and warnings.
 
     Raises:
-        RobodynError: The file is not there, or the description cannot be used.
+        RobodynError: The file does not exist, or the description cannot be used.
     """
     from robodyn_ros.description.urdf import load_urdf
     from robodyn_ros.resources import robot_file

@@ -23,7 +23,7 @@ def add_commands(commands: Subparsers) -> None:
         "other gains. Writes a YAML file for 'robodyn simulate --params-file', and pictures.",
     )
     add_options(tune, ROBOT_OPTION, ("controller", "computed_torque", "law that follows joints or poses"))
-    tune.add_argument("--gains", nargs="+", help="parameters to search (default: p, d, i and the like)")
+    tune.add_argument("--gains", nargs="+", help="parameters to search (default: gains such as p, d, i)")
     add_options(
         tune,
         ("output", Path("tune_output"), "folder for the results"),

@@ -1,4 +1,4 @@
-"""What the simulation consists of and how it is set up: shared by the launch file and ``robodyn simulate``."""
+"""Nodes and parameters of the simulation, for the launch file and ``robodyn simulate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NODES = {
     "dynamics": "robodyn_ros.nodes.dynamics",
     "state_publisher": "robodyn_ros.nodes.state_publisher",
 }
-"""The nodes, each with an executable of its name, and the module of each."""
+"""Module of each node, by the name of the node and of its executable."""
 
 DEFAULT_ROBOT = "arm6"
 TIME_MODES = ("real_time", "scaled", "lockstep")
@@ -25,12 +25,12 @@ TIME_MODES = ("real_time", "scaled", "lockstep")
 class Setup:
     """Parameters of all nodes of one simulation.
 
-    A value that a file gives to one node by name wins over a value that is given to all, as everywhere in ROS 2.
+    As everywhere in ROS 2, a value that a file gives to one node by name wins over a value that is given to all.
 
     Attributes:
         robot_file: The robot's URDF.
-        files: YAML files of parameters, later ones first in rank.
-        values: Values given directly, to all nodes; each node takes those that it declares.
+        files: YAML files of parameters; a later file wins.
+        values: Values given to all nodes; each node takes those that it declares.
     """
 
     robot_file: Path
@@ -46,18 +46,18 @@ def set_up(
     params_file: str = "",
     actuators: str = "",
 ) -> Setup:
-    """Check what a user asks for; an empty string leaves a matter to config/simulation.yaml.
+    """Check the options of a user; an empty string leaves a value to config/simulation.yaml.
 
     Args:
         robot: Name of a shipped robot, or path of a URDF file.
-        controller: Name of a controller plugin; the controller node knows which there are.
+        controller: Name of a controller plugin; the controller node checks it.
         time_mode: One of ``TIME_MODES``.
         real_time_factor: Simulated seconds per second, for ``scaled``.
         params_file: YAML file of further parameters.
         actuators: YAML file of actuators and friction, or its name in config/ without ending.
 
     Raises:
-        InputError: There is no such robot, time mode or file, or the factor is not a positive number.
+        InputError: The robot, time mode or file does not exist, or the factor is not a positive number.
     """
     file = robot_file(robot).resolve()
     values: dict[str, str | float] = {"robot": str(file)}

@@ -29,7 +29,7 @@ STEP, STEPS = 0.05, 500
 """Control period in units of 1 / natural frequency, and number of periods in a simulation."""
 
 Shares = Callable[[Array, Array, Array], tuple[Array, Array]]
-"""Shares of K_p and K_v by error, rate and inertia as `gain_shares` has them, each of shape (..., joints)."""
+"""Function of error, rate and inertia, as of `gain_shares`, that returns shares of K_p and K_v, (..., joints) each."""
 
 
 class Joints(NamedTuple):
@@ -51,14 +51,14 @@ class Joints(NamedTuple):
 
     @classmethod
     def random(cls, count: int, seed: int) -> Joints:
-        """Jumps from 0.2 to 12 times the error at which position feedback reaches the limit."""
+        """Return random joints with jumps of 0.2 to 12 times the error at which position feedback reaches the limit."""
         rng = np.random.default_rng(seed)
         return cls(np.exp(rng.uniform(np.log(0.2), np.log(12.0), count)), rng.uniform(0.3, 1.0, count),
                    rng.uniform(1.4, 2.0, count), rng.uniform(0.0, 0.1, count), rng.uniform(-0.05, 0.05, count))
 
 
 def costs(shares: Shares, joints: Joints, leading: tuple[int, ...] = ()) -> Array:
-    """Cost of each joint under scheduled gains, shape (*leading, joints)."""
+    """Return the cost of each joint under scheduled gains, shape (*leading, joints)."""
     shape = (*leading, len(joints.jump))
     e, v, last = np.broadcast_to(joints.jump, shape).copy(), np.zeros(shape), np.zeros(shape)
     area, overshoot, chatter = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -76,17 +76,17 @@ def costs(shares: Shares, joints: Joints, leading: tuple[int, ...] = ()) -> Arra
 
 
 def network(weights: Array) -> Shares:
-    """Shares by the network, for weights of shape (..., `SIZE`)."""
+    """Return the function of the network's shares, for weights of shape (..., `SIZE`)."""
     return lambda error, rate, inertia: gain_shares(weights, error, rate, inertia)
 
 
 def loss(weights: Array, joints: Joints) -> Array:
-    """Mean cost, for weights of shape (..., `SIZE`)."""
+    """Return the mean cost, for weights of shape (..., `SIZE`)."""
     return costs(network(weights), joints, weights.shape[:-1]).mean(axis=-1)
 
 
 def fixed_loss(joints: Joints, p: float = 1.0, d: float = 1.0) -> float:
-    """Mean cost with fixed shares of the gains."""
+    """Return the mean cost with fixed shares of the gains."""
     ones = np.ones(len(joints.jump))
     return float(costs(lambda *_: (p * ones, d * ones), joints).mean())
 

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str], namespace: str) -> int:
     """Run the nodes until SIGINT or SIGTERM.
 
     Args:
-        arguments: Command-line arguments of ROS: ``--ros-args`` and what follows.
+        arguments: Command-line arguments of ROS: ``--ros-args`` and all after it.
         namespace: Namespace that the arguments give to all nodes; starts with a slash.
 
     Returns:

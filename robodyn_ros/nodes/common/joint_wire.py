@@ -35,7 +35,7 @@ class JointWire:
         fields: Which of position, velocity and effort have n numbers; the others have none.
 
     Attributes:
-        in_place: Whether the places of the numbers are known; if not, rclpy serializes every message.
+        in_place: Whether the offsets of the numbers are known; if not, rclpy serializes every message.
     """
 
     def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS) -> None:
@@ -50,7 +50,7 @@ class JointWire:
         self._slices = [slice(place, place + self._n)
                         for place in ((begin - first) // _NUMBER for begin in self._begins)]
         ends = [begin + _NUMBER * self._n for begin in self._begins]
-        # All but stamp and numbers: encoding, names and lengths, lengths between the numbers, what comes last.
+        # All bytes but stamp and numbers: encoding, names and lengths, lengths between the numbers, trailing bytes.
         self._fixed = [slice(0, _STAMP_BEGIN), slice(_STAMP_END, first),
                        *(slice(end, begin) for end, begin in zip(ends, self._begins[1:], strict=False)),
                        slice(last, self._size)]
@@ -111,7 +111,7 @@ class JointWire:
         return known if isfinite(total) else None
 
     def _fits(self, message: JointState) -> bool:
-        """Return whether a message has this form, so that its numbers are at the known places."""
+        """Return whether a message has this form, so that its numbers are at the known offsets."""
         return (list(message.name) == self._names and not message.header.frame_id
                 and all(len(getattr(message, name)) == (self._n if name in self._fields else 0) for name in FIELDS))
 
@@ -123,7 +123,7 @@ class JointWire:
         return message
 
     def _probe(self) -> tuple[bytes, list[int]]:
-        """Return a message and where the numbers of each field begin in it; an empty list if that is not clear."""
+        """Return a message and the offset of each field's numbers; an empty list if the offsets are ambiguous."""
         random = np.random.default_rng(0)
         stamp, values = 0x0102030405060708, [random.normal(size=self._n) for _ in self._fields]
         data = bytes(serialize_message(self._message(stamp, values)))

@@ -1,4 +1,4 @@
-"""Joint values in messages: by name, in any order, for all joints or some; every value is checked.
+"""Joint values in messages: given by name, in any order, for all joints or some; every value is checked.
 
     joints = JointOrder(robot.joint_names)
     tau = joints.read(message.name, message.effort, "joint_commands: effort", fill=last_effort)
@@ -52,7 +52,7 @@ class JointOrder:
 
     def read(self, names: Sequence[str], values: Sequence[float], what: str, fill: Array | None = None,
              others: bool = False) -> Array:
-        """Bring named values into the robot's order.
+        """Return named values in the robot's order.
 
         Args:
             names: Joint of each value, any order; empty: the order of the robot.
@@ -90,7 +90,7 @@ class JointOrder:
         return result
 
     def columns(self, names: Sequence[str], what: str, others: bool = False) -> list[int]:
-        """Position in the robot's order of each name.
+        """Return the index of each name in the robot's order.
 
         Args:
             names: Names of joints; empty: all, in the order of the robot.

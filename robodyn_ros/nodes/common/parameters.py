@@ -42,9 +42,9 @@ class Parameter:
 
     Attributes:
         name: Name, with dots for groups.
-        default: Value where none is given; its type is the parameter's type.
-        description: What it means, with its unit; shown by ``ros2 param describe``.
-        read_only: Whether it can be given at start only (structure), or at any time (gains).
+        default: Value if none is given; its type is the parameter's type.
+        description: Meaning and unit; shown by ``ros2 param describe``.
+        read_only: Whether it can be set at start only (structure), or at any time (gains).
         minimum: Lowest value of a number or of each element.
         maximum: Highest value of a number or of each element.
         choices: The values allowed; empty: any.
@@ -151,11 +151,11 @@ class DeclaredParameters:
         node.add_on_set_parameters_callback(self._validate)
 
     def declare(self, table: Iterable[Parameter], values: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """Declare parameters, with the values given at start where there are any.
+        """Declare parameters, with the values given at start, if any.
 
         Args:
             table: The declarations.
-            values: Values by name that count instead of those given at start.
+            values: Values by name that override those given at start.
 
         Raises:
             InputError: A value is not valid; its parameter and those that follow are not declared.
@@ -173,7 +173,7 @@ class DeclaredParameters:
             self._declaring = False
 
     def undeclare(self, names: Iterable[str]) -> None:
-        """Forget parameters, of a plugin that is gone for example."""
+        """Undeclare parameters, for example of a plugin that was replaced."""
         for name in names:
             self._node.undeclare_parameter(name)
             del self._table[name]
@@ -192,13 +192,13 @@ class DeclaredParameters:
         return list(self._table)
 
     def given(self) -> list[str]:
-        """Names that were given a value at start and are no parameters of ROS itself, whether declared or not."""
-        # rclpy has no public way to tell what is given before it is declared.
+        """Names, declared or not, that were given a value at start; without parameters of ROS itself."""
+        # rclpy has no public way to list values that were given before their parameters are declared.
         return [name for name in self._node._parameter_overrides
                 if name in self._table or not self._node.has_parameter(name)]
 
     def unknown(self) -> list[str]:
-        """Names given that neither this node nor another one has, nor a controller can have."""
+        """Names with a value given at start that no node declares and no controller can have."""
         return unknown_names(self.given(), self.names())
 
     def __getitem__(self, name: str) -> Any:
@@ -221,7 +221,7 @@ class DeclaredParameters:
                     raise
                 self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
         except InvalidParameterValueException as error:
-            parameter.validate(self._given(parameter.name))  # our wording; otherwise that of rclpy below
+            parameter.validate(self._given(parameter.name))  # raises our message; otherwise that of rclpy
             raise InputError(str(error)) from None
         except ParameterException as error:
             raise InputError(str(error)) from None
@@ -232,7 +232,7 @@ class DeclaredParameters:
         return _plain(self._node._parameter_overrides[name].value)
 
     def _convert(self, parameters: list[RosParameter[Any]]) -> list[RosParameter[Any]]:
-        """Take integers for floats."""
+        """Convert integers to floats for parameters that hold floats."""
         converted = []
         for parameter in parameters:
             known = self._table.get(parameter.name)
@@ -257,14 +257,14 @@ class DeclaredParameters:
 
 
 def _type_of(value: Any) -> str:
-    """Name of a value's type, and of its elements' where it is a list."""
+    """Return the name of a value's type; for a list, also those of its elements' types."""
     if isinstance(value, list):
         return "list" + "".join(f" of {name}" for name in sorted({type(element).__name__ for element in value}))
     return type(value).__name__
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with arrays as lists."""
+    """Return a value; an array becomes a list."""
     return list(value) if isinstance(value, array) else value
 
 

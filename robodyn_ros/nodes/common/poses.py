@@ -22,18 +22,18 @@ def to_pose(matrix: Array) -> Pose:
 
 
 def to_arrays(pose: Pose) -> tuple[Array, Array]:
-    """Position, shape (3,) [m], and quaternion x, y, z, w, shape (4,), of a pose message."""
+    """Return position, shape (3,) [m], and quaternion x, y, z, w, shape (4,), of a pose message."""
     orientation = pose.orientation
     return to_vector(pose.position), np.array([orientation.x, orientation.y, orientation.z, orientation.w])
 
 
 def to_vector(vector: Point | Vector3) -> Array:
-    """x, y, z of a message, shape (3,)."""
+    """Return x, y, z of a message, shape (3,)."""
     return np.array([vector.x, vector.y, vector.z])
 
 
 def from_arrays(position: Array, quaternion: Array) -> Pose:
-    """A pose message of a position, shape (3,) [m], and a quaternion x, y, z, w, shape (4,)."""
+    """Return a pose message of a position, shape (3,) [m], and a quaternion x, y, z, w, shape (4,)."""
     pose = Pose(position=Point(), orientation=Quaternion())
     set_vector(pose.position, position)
     _set_quaternion(pose.orientation, quaternion)
@@ -46,7 +46,7 @@ def set_vector(message: Point | Vector3, vector: Array) -> None:
 
 
 def read_wrench(wrench: Wrench, what: str) -> Array:
-    """(force, torque) of a wrench message, shape (6,) [N, N m].
+    """Return (force, torque) of a wrench message, shape (6,) [N, N m].
 
     Args:
         wrench: The message.
@@ -63,7 +63,7 @@ def read_wrench(wrench: Wrench, what: str) -> Array:
 
 
 def to_wrench(wrench: Array) -> Wrench:
-    """A wrench message of (force, torque), shape (6,) [N, N m]."""
+    """Return a wrench message of (force, torque), shape (6,) [N, N m]."""
     message = Wrench()
     set_vector(message.force, wrench[:3])
     set_vector(message.torque, wrench[3:])

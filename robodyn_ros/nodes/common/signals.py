@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 1.0
-"""How long a stop may take before a further signal ends the process at once [s]."""
+"""Time after the first signal from which on a further signal ends the process at once [s]."""
 _CLOSE = b"\0"
 
 _pipe: tuple[int, int] | None = None

@@ -11,7 +11,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 CONTROL_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
-"""For joint_states and joint_commands: no message is lost while both sides keep up, else the newest one stays.
+"""For joint_states and joint_commands: no message is lost while both sides keep up; otherwise the newest one is kept.
 
 Reliable publishers also serve best-effort subscriptions (robot_state_publisher, RViz). A control path cannot hear a
 best-effort publisher, and reports it by name.
@@ -35,11 +35,11 @@ class NoExecutor(CallbackGroup):
     """Callback group that no executor serves."""
 
     def can_execute(self, entity: Any) -> bool:
-        """Return that no executor may."""
+        """Return False: no executor may run the callback."""
         return False
 
     def beginning_execution(self, entity: Any) -> bool:
-        """Return that no executor may."""
+        """Return False: no executor may run the callback."""
         return False
 
     def ending_execution(self, entity: Any) -> None:
@@ -76,7 +76,7 @@ Message = TypeVar("Message")
 
 
 class LatestMessage(Generic[Message]):
-    """The newest message of a fast topic, for a reader with a slower rate; its subscription wakes no thread.
+    """The newest message of a fast topic, for a slower reader; its subscription wakes no thread.
 
     Args:
         node: The node that subscribes.
@@ -89,7 +89,7 @@ class LatestMessage(Generic[Message]):
         self._subscription = unserved_subscription(node, message_type, topic, LATEST_QOS)
 
     def take(self) -> Message | None:
-        """Return the newest message, or None where none has come since the last call."""
+        """Return the newest message, or None if none has come since the last call."""
         with self._subscription.handle:
             taken = self._subscription.handle.take_message(self._message_type, False)
         return None if taken is None else taken[0]

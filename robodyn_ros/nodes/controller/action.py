@@ -1,7 +1,7 @@
-"""~/follow_joint_trajectory: trajectories as goals, by which MoveIt and others have their plans carried out.
+"""Action ~/follow_joint_trajectory: trajectories as goals, sent by MoveIt for example.
 
-Every goal is accepted, and one that cannot be followed is aborted at once: the action has no words for a rejection,
-but its result has a code and a text.
+The server accepts every goal and aborts one that cannot be followed at once. A rejection could not give a reason; the
+result has a code and a text.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
 
 MONITOR_RATE = Parameter(
-    "action_monitor_rate", 20.0, "Rate of the feedback on a goal under way, in the time of the joint states [Hz].",
+    "action_monitor_rate", 20.0, "Rate of the feedback on the active goal, in the time of the joint states [Hz].",
     read_only=True, minimum=0.1, maximum=1000.0,
 )
 
-LAST_WORDS = 20
-"""Turns of the executor in which a stopping node tells who sent the goal under way how it ended."""
+LAST_TURNS = 20
+"""Turns of the executor in which a stopping node sends the result of the active goal."""
 
 
 class ActiveGoal:
-    """A goal under way: watched on the control path's thread, reported by the executor's.
+    """A goal that is followed: the control path's thread judges it, the executor's thread sends feedback and result.
 
     Args:
-        handle: What the action server knows it by.
-        tolerances: What carrying it out means.
+        handle: Handle of the goal in the action server.
+        tolerances: Tolerances of the goal.
         joint_names: The robot's joints.
         executor: Executor of the action server.
-        period: Least time between two feedbacks [ns].
+        period: Least time between two feedback messages [ns].
     """
 
     def __init__(self, handle: ServerGoalHandle[Any, Any, Any], tolerances: Tolerances, joint_names: list[str],
@@ -67,11 +67,11 @@ class ActiveGoal:
         self._last_feedback = -inf
 
     def begin(self, trajectory: JointTrajectory) -> None:
-        """Take the trajectory as it is in force."""
+        """Start to judge the trajectory that the control loop follows for this goal."""
         self._judge = TrajectoryGoal(trajectory, self._tolerances, self._joint_names)
 
     def watch(self, stamp: int, tick: Tick) -> Outcome | None:
-        """Look at a tick; return how the goal ended, if it did."""
+        """Judge a tick; return the outcome of the goal, or None while it is active."""
         if stamp >= self._last_feedback + self._period:
             self._last_feedback = stamp
             self._executor.create_task(self._publish_feedback, stamp, tick)
@@ -79,7 +79,7 @@ class ActiveGoal:
         return None if end is None else Outcome(CODES[end[0]], end[1])
 
     def finish(self, outcome: Outcome) -> None:
-        """Let the task that waits for the outcome go on."""
+        """Set the outcome and wake the task that waits for it."""
         self.outcome.set_result(outcome)
         self._executor.wake()
 
@@ -101,18 +101,18 @@ class ActiveGoal:
 
 
 class TrajectoryActionServer:
-    """Serves the action; goals are followed one at a time, a new one preempts the one before.
+    """Serves the action. One goal is active at a time; a new goal preempts it.
 
     Args:
-        node: The node that serves it.
+        node: The node that serves the action.
         robot: The robot.
         joints: Its joints.
-        references: What trajectories are handed to.
+        trajectories: Follows the trajectories of the goals.
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, references: JointTrajectories) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, trajectories: JointTrajectories) -> None:
         node.parameters.declare([MONITOR_RATE, *constraint_parameters(robot.model)])
-        self._node, self._joints, self._trajectories = node, joints, references
+        self._node, self._joints, self._trajectories = node, joints, trajectories
         self._period = NANOSECONDS_PER_SECOND / node.parameters[MONITOR_RATE.name]
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
@@ -120,21 +120,21 @@ class TrajectoryActionServer:
             node, FollowJointTrajectory, "~/follow_joint_trajectory", self._execute, cancel_callback=self._on_cancel)
 
     def values(self) -> dict[str, object]:
-        """For diagnostics: how many goals ended how."""
+        """Number of goals by outcome, for diagnostics."""
         return {f"goals {kind}": count for kind, count in self._counts.items()}
 
     def close(self, executor: Executor | None) -> None:
-        """Abort the goal under way, once its trajectory is not followed any more, and end the service."""
+        """Abort the active goal and end the service; call this when the control path has stopped."""
         if self._goals and executor is not None:
             for goal in self._goals.values():
                 goal.finish(Outcome(Result.INVALID_GOAL, "the controller node was stopped"))
-            for _ in range(LAST_WORDS):
-                with suppress(Exception):  # of another callback, of a node that has stopped before
+            for _ in range(LAST_TURNS):
+                with suppress(Exception):  # of another callback of the executor, whose node may have stopped
                     executor.spin_once(timeout_sec=0.0)
         self._server.destroy()
 
     async def _execute(self, handle: ServerGoalHandle[Any, Any, Any]) -> Any:
-        """Carry out a goal: begin, wait without keeping the executor, end."""
+        """Follow a goal to its end; the executor serves other callbacks meanwhile."""
         identity = bytes(handle.goal_id.uuid)
         outcome: Outcome | None
         if handle.is_cancel_requested:
@@ -158,7 +158,7 @@ class TrajectoryActionServer:
         if not message.trajectory.points:
             raise InputError("trajectory: expected at least one point, received none; cancel a goal to stop")
         executor = self._node.executor
-        assert executor is not None  # it runs this
+        assert executor is not None  # for mypy: the executor runs this callback
         goal = ActiveGoal(handle, tolerances, names, executor, self._period)
         self._trajectories.follow(message.trajectory, goal)
         return goal

@@ -1,4 +1,4 @@
-"""Goals of the action FollowJointTrajectory: what they tolerate, what is wrong with them, how they end."""
+"""Goals of the action FollowJointTrajectory: tolerances, reasons of refusal and outcomes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ CODES = {
 }
 
 DEFAULT, NO_LIMIT = 0.0, -1.0
-"""What a tolerance of 0 and of -1 stands for in a goal."""
+"""Values of a tolerance in a goal that stand for the default and for no limit."""
 
 
 class Outcome(NamedTuple):
-    """How a goal ended.
+    """The outcome of a goal.
 
     Attributes:
         code: One of the action's result codes.
-        text: Why, in words.
-        canceled: Whether its sender wanted it to end.
+        text: The reason.
+        canceled: Whether the client canceled the goal.
     """
 
     code: int
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 
 def refusal(error: RobodynError) -> Outcome:
-    """How a goal ends that cannot be followed at all."""
+    """Return the outcome of a goal that cannot be followed."""
     if isinstance(error, PastTrajectoryError):
         return Outcome(Result.OLD_HEADER_TIMESTAMP, str(error))
     wrong_joints = isinstance(error, MessageError) and error.reason.endswith("joint")
@@ -53,7 +53,7 @@ def refusal(error: RobodynError) -> Outcome:
 
 
 def constraint_parameters(model: RobotModel) -> Iterator[Parameter]:
-    """The parameters that say what goals tolerate where they do not say it themselves; 0 stands for any amount."""
+    """Return the parameters of the default tolerances, which goals may override; 0 stands for no limit."""
     yield Parameter("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
                     "reached [s]; 0: any.", minimum=0.0)
     yield Parameter("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its "
@@ -67,7 +67,7 @@ def constraint_parameters(model: RobotModel) -> Iterator[Parameter]:
 
 
 def default_tolerances(parameters: DeclaredParameters, joint_names: Sequence[str]) -> Tolerances:
-    """What the parameters say."""
+    """Return the tolerances that the parameters set."""
     n = len(joint_names)
 
     def of_joints(name: str) -> Any:
@@ -79,9 +79,14 @@ def default_tolerances(parameters: DeclaredParameters, joint_names: Sequence[str
 
 
 def goal_tolerances(goal: FollowJointTrajectory.Goal, joints: JointOrder, defaults: Tolerances) -> Tolerances:
-    """What a goal tolerates.
+    """Return the tolerances of a goal.
 
-    Tolerances of accelerations are passed over: joint states have none.
+    Tolerances of accelerations are ignored, since joint states have no accelerations.
+
+    Args:
+        goal: The goal.
+        joints: The robot's joints.
+        defaults: Tolerances for joints and fields that the goal leaves at 0.
 
     Raises:
         InputError: A joint is unknown, a tolerance is negative but not -1, or the goal is for joints with several

@@ -1,4 +1,4 @@
-"""Joint trajectories from messages and goals: read, planned, handed to the control loop, and watched to their end."""
+"""Joint trajectories from messages and goals: reads and plans them, has them followed, and reports how goals end."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ PARAMETERS = (
 
 
 class WatchedGoal(Protocol):
-    """A trajectory that was sent as a goal, and whose sender is told how it ends; for the control path's thread."""
+    """A goal whose client gets an outcome; its methods are called on the control path's thread."""
 
     def begin(self, trajectory: JointTrajectory) -> None:
-        """Take the trajectory as it is in force."""
+        """Start to judge the trajectory that the control loop follows for this goal."""
 
     def watch(self, stamp: int, tick: Tick) -> Outcome | None:
-        """Look at a tick; return how the goal ended, if it did."""
+        """Judge a tick; return the outcome of the goal, or None while it is active."""
 
     def finish(self, outcome: Outcome) -> None:
-        """Say how the goal ended."""
+        """Report the outcome of the goal."""
 
 
 class JointTrajectories:
-    """Takes trajectories, from ~/joint_trajectory and from goals; the newest one replaces what was under way.
+    """Has trajectories of ~/joint_trajectory and of goals followed; the newest one replaces the one before.
 
     Args:
-        node: The node that takes them.
+        node: The node that subscribes.
         robot: The robot.
         joints: Its joints.
-        loop: The control loop that follows.
+        loop: The control loop that follows the trajectories.
         path: The control path that the loop runs on.
 
     Attributes:
-        goal: The goal under way, if there is one; only touched on the control path's thread.
+        goal: The active goal, or None; for the control path's thread only.
     """
 
     def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, loop: ControlLoop,
@@ -71,10 +71,10 @@ class JointTrajectories:
 
         Args:
             message: The trajectory.
-            goal: What it is followed for.
+            goal: The goal that sent it; None: it came as a message.
 
         Raises:
-            RobodynError: The trajectory cannot be followed; what was under way goes on.
+            RobodynError: The trajectory cannot be followed; the motion before goes on.
         """
         if not self._node.parameters["allow_partial_joints_goal"]:
             self._check_complete(message)
@@ -96,7 +96,7 @@ class JointTrajectories:
             f"following a trajectory: {len(message.points)} points, {trajectory.end_time - begin.start_time:.6g} s")
 
     def cancel(self, goal: WatchedGoal) -> None:
-        """End a goal at the wish of its sender and hold the current state; nothing if it has ended already."""
+        """Cancel a goal and hold the current state; do nothing if the goal has ended."""
         def end() -> None:
             if self.goal is goal:
                 self._end(Outcome(Result.SUCCESSFUL, "canceled: holding the current state", canceled=True))
@@ -104,7 +104,7 @@ class JointTrajectories:
         self._path.call(end)
 
     def stop(self) -> None:
-        """Hold the current state, whatever was followed."""
+        """Drop the motion that is followed and hold the current state."""
         def end() -> None:
             self._loop.stop()
             self.interrupt("preempted by an empty trajectory: holding the current state")
@@ -130,20 +130,20 @@ class JointTrajectories:
     # On the control path's thread.
 
     def watch(self, stamp: int, tick: Tick) -> None:
-        """Let the goal under way, which there is, look at a tick."""
+        """Let the active goal judge a tick; only while there is one."""
         assert self.goal is not None
         outcome = self.goal.watch(stamp, tick)
         if outcome is not None:
             self._end(outcome)
 
     def interrupt(self, reason: str) -> None:
-        """Tell the goal under way, if there is one, that its trajectory is not followed to the end."""
+        """Abort the active goal, if any, because its trajectory is no longer followed."""
         goal, self.goal = self.goal, None
         if goal is not None:
             goal.finish(Outcome(Result.INVALID_GOAL, reason))
 
     def abort(self, reason: str) -> None:
-        """As `interrupt`, and hold the current state if there was a goal."""
+        """Abort the active goal, if any, and hold the current state."""
         if self.goal is not None:
             self._end(Outcome(Result.INVALID_GOAL, reason))
 
@@ -156,16 +156,16 @@ class JointTrajectories:
 
 
 def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: Beginning) -> JointTrajectory:
-    """The motion that a trajectory message asks for.
+    """Return the motion that a trajectory message describes.
 
     Args:
         message: The message.
         joints: The robot's joints.
         model: The robot.
-        begin: Where and when it begins.
+        begin: Reference and time at which it begins.
 
     Raises:
-        InputError: As in `read_points`; or the motion passes a limit, or lies in the past.
+        InputError: As in `read_points`; or the motion exceeds a position limit, or ends in the past.
     """
     points = read_points(message, joints, begin.reference.q)
     trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
@@ -174,15 +174,15 @@ def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel,
 
 
 def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array) -> Points:
-    """The points of a trajectory message.
+    """Read the points of a trajectory message.
 
     Args:
         message: The message: positions by name, in any order; velocities and accelerations may be left empty.
         joints: The robot's joints.
-        held: Where joints that are not named stay, shape (n,) [rad or m].
+        held: Positions of joints that are not named, shape (n,) [rad or m].
 
     Raises:
-        InputError: Names, lengths, values or times do not fit; the message says which, where.
+        InputError: Names, lengths, values or times are not valid; the error names field and point.
     """
     if not message.joint_names:
         raise MessageError("missing joint", f"{TOPIC}: expected joint_names, received none")

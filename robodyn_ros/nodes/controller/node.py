@@ -1,7 +1,7 @@
 """Node ``controller``: runs one controller plugin, swapped by the parameter ``controller``.
 
-Every joint state is answered with a command of the same stamp. Time is that of these stamps; no clock is read, but to
-notice that joint states stopped coming.
+The node answers every joint state with a command of the same stamp. Its time is the time of these stamps. It reads a
+clock only to notice that joint states stopped coming.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ PARAMETERS = (
 )
 
 STARTUP_SECONDS = 5.0
-"""How much longer than usual the first joint state may take before its absence is a problem."""
+"""Extra time for the first joint state to arrive, beyond ``state_timeout`` [s]."""
 
 BROKEN, REJECTED_STATES, DROPPED = "broken plugins", "rejected joint states", "dropped controllers"
 
 
 class ControllerNode(RobodynNode):
-    """The control loop on its own thread; parameters, trajectories and reports on the executor's."""
+    """Runs the control loop on a thread of its own; the executor serves parameters, trajectories and diagnostics."""
 
     def __init__(self) -> None:
         super().__init__("controller")
@@ -81,14 +81,14 @@ class ControllerNode(RobodynNode):
         for plugin in (active, safe):
             try:
                 self._plugins.try_on(plugin, None)
-            except PluginError as error:  # perhaps only in this state, which is made up
+            except PluginError as error:  # the state is made up, and the plugin may work in the real one
                 self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
                 self._log_traceback(error)
         self._reflecting = False
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
         self._saturated = 0
-        self._uncompiled: dict[str, str] = {}  # reasons by plugin that were told
-        self._tell_what_runs_uncompiled()
+        self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
+        self._log_uncompiled()
         self._states_in, self._commands_out = JointWire(self._joints.names), JointWire(self._joints.names, ["effort"])
         self._voltages: VoltageOutput | None = None
         if self.parameters["output"] == VOLTAGE:
@@ -128,7 +128,7 @@ class ControllerNode(RobodynNode):
 
     def _on_joint_state(self, data: bytes) -> None:
         """Answer a serialized joint state."""
-        known = self._states_in.decode_finite(data, fields=2)  # nothing is made of the effort
+        known = self._states_in.decode_finite(data, fields=2)  # the effort is not used
         if known is not None:
             stamp, (q, v, _) = known
         else:
@@ -162,7 +162,7 @@ class ControllerNode(RobodynNode):
             self.executor.create_task(self._reflect_active)
 
     def _on_start(self, reason: str) -> None:
-        lost = ", the trajectory under way is dropped" if self._loop.moving() else ""
+        lost = ", the active trajectory is dropped" if self._loop.moving() else ""
         self.get_logger().warning(f"new start from the current state{lost}: {reason}")
         self.diagnostics.count("new starts")
         self._trajectories.interrupt(f"new start from the current state: {reason}")
@@ -170,7 +170,7 @@ class ControllerNode(RobodynNode):
     # On the executor's thread.
 
     def _reflect_active(self) -> None:
-        """Let the parameter name the controller that took over."""
+        """Set the parameter ``controller`` to the name of the controller that took over."""
         self._reflecting = True
         self.set_parameters([RosParameter("controller", value=self._loop.active.name)])
         self._reflecting = False
@@ -203,15 +203,15 @@ class ControllerNode(RobodynNode):
         self._plugins.store(gains)
         if successor is not None and self._loop.active is successor:
             self.get_logger().info(f"controller '{name}' is in force")
-        self._tell_what_runs_uncompiled()
+        self._log_uncompiled()
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
 
     def _was_edited(self, changes: Mapping[str, Any]) -> bool:
-        """Whether the controller in force is asked for once more and its file has changed."""
+        """Whether ``controller`` is set to a plugin whose file has changed."""
         return "controller" in changes and not self._reflecting and controller_changed(changes["controller"])
 
-    def _tell_what_runs_uncompiled(self) -> None:
+    def _log_uncompiled(self) -> None:
         """Warn once of an active or safe controller that runs as Python code, and again only for another reason."""
         for name, reason in self._loop.uncompiled().items():
             if self._uncompiled.get(name) != reason:
@@ -219,7 +219,7 @@ class ControllerNode(RobodynNode):
                 self._uncompiled[name] = reason
 
     def _log_traceback(self, error: BaseException) -> None:
-        """Log the traceback of an exception that a plugin caused at level debug."""
+        """Log the traceback of a plugin's exception at level debug."""
         cause = error.__cause__ or error
         if self.get_logger().is_enabled_for(LoggingSeverity.DEBUG):
             self.get_logger().debug(full_traceback(cause))
@@ -230,7 +230,7 @@ class ControllerNode(RobodynNode):
                 "saturated commands": self._saturated, **self._action.values()}
 
     def stop(self) -> None:
-        """Stop the control path, and tell who sent the goal under way."""
+        """Stop the control path and abort the active goal."""
         super().stop()
         self._action.close(self.executor)
 

@@ -1,6 +1,6 @@
-"""Controller plugins in the node: made by name, their parameters declared as ROS parameters.
+"""Controller plugins in the node: constructs them by name and declares their parameters as ROS parameters.
 
-A parameter of a plugin is called ``<plugin>.gains.<joint>.<field>`` or ``<plugin>.<field>``.
+The name of a plugin's parameter is ``<plugin>.gains.<joint>.<field>`` or ``<plugin>.<field>``.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class _Declared:
 
     Attributes:
         plugin_class: The plugin's class.
-        defaults: The parameters as the class has them.
+        defaults: The default parameters of the class.
         values: The parameters in force.
-        table: Declarations by full name.
-        rows: The plugin's own declarations by full name.
+        table: ROS declarations by full name.
+        rows: The plugin's declarations by full name.
     """
 
     plugin_class: type[Controller]
@@ -51,7 +51,7 @@ class _Declared:
 
 
 class ControllerPlugins:
-    """All plugins that have been declared, with their parameters, complete and validated.
+    """All declared plugins with their validated parameters.
 
     Args:
         parameters: The node's parameters.
@@ -68,8 +68,8 @@ class ControllerPlugins:
     def declare(self, name: str) -> type[Controller]:
         """Import a plugin, anew if its file has changed, and declare its parameters.
 
-        Parameters take the values given at start. After an edit, those that are still declared keep values that were
-        given at start or changed since; others take the new default.
+        Parameters take the values given at start. After an edit of the file, a parameter keeps a value that was given
+        at start or changed since; the others take the new default.
 
         Raises:
             PluginError: The plugin cannot be imported or is not valid, or another plugin has the same prefix.
@@ -92,17 +92,17 @@ class ControllerPlugins:
         return Plugin(name, construct(name, plugin_class, self._robot, self._declared[name].values))
 
     def swap_in(self, name: str, changed: dict[str, PluginParameters], last: Tick | None) -> Plugin:
-        """Make a plugin that is about to be put in force, and try it.
+        """Construct a plugin that is about to be put in force, and try it.
 
         Args:
             name: Installed name, or ``package.module:Class``.
-            changed: What `changed` returned. The plugin's entry is used; it is removed if the plugin's class is new,
-                since it belongs to the old one.
+            changed: Result of `changed`. The plugin takes its entry. If the plugin's class is new, the entry belongs to
+                the old class and is removed.
             last: The last tick.
 
         Raises:
-            PluginError: As in `make`, or the plugin fails when tried. Its parameters are then as before.
-            InputError: As in `make`; likewise.
+            PluginError: As in `make`, or the plugin fails when tried. The plugin's parameters are restored.
+            InputError: As in `make`. The plugin's parameters are restored.
         """
         before = current = self._declared.get(name)
         if before is not None and name in changed:
@@ -121,24 +121,24 @@ class ControllerPlugins:
         return plugin
 
     def try_on(self, plugin: Plugin, last: Tick | None) -> None:
-        """Run one tick of a plugin that commands nothing.
+        """Run one tick of a plugin without commanding its efforts.
 
         Args:
             plugin: The plugin.
-            last: The tick on whose state it is tried; None: on zero positions, as far as the limits allow.
+            last: The tick whose state it gets; None: it gets zero positions, clipped to the position limits.
 
         Raises:
-            PluginError: It raised, or its answer cannot be used.
+            PluginError: It raised, or returned anything but finite efforts of shape (n,).
         """
         model = self._robot.model
         q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
         rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
 
     def unclaimed(self) -> list[str]:
-        """Return a sentence for each value given at start to a parameter of a plugin that is not known so far."""
+        """Return a warning for each value given at start to a parameter that no plugin known so far has."""
         return [
-            f"'{name}' is given a value, which counts only once a controller has that parameter; of those known none "
-            f"does: {suggest(name, self._owners)}"
+            f"'{name}' is given a value, but no known controller has this parameter; the value counts once one has it: "
+            f"{suggest(name, self._owners)}"
             for name in unclaimed_names(self._parameters.given(), self._parameters.names())
         ]
 
@@ -150,7 +150,7 @@ class ControllerPlugins:
             in_force: Plugins whose structural parameters cannot change now.
 
         Returns:
-            Parameters by the plugin's name; only of plugins with a change.
+            Parameters by the plugin's name; only of plugins that change.
 
         Raises:
             InputError: A value is not valid, or is structural while its plugin is in force.
@@ -168,7 +168,7 @@ class ControllerPlugins:
                 for name, values in by_plugin.items()}
 
     def store(self, changed: Mapping[str, PluginParameters]) -> None:
-        """Keep what `changed` returned."""
+        """Store the result of `changed`."""
         for name, values in changed.items():
             self._declared[name].values = values
 
@@ -195,13 +195,13 @@ class ControllerPlugins:
         self._remember(name, new)
 
     def _kept(self, known: _Declared) -> dict[str, Any]:
-        """Values that an edit of the plugin's file does not change: given at start, or changed since."""
+        """Values that survive an edit of the plugin's file: those given at start, or changed since."""
         now, default = (known.by_full_name(values, self._robot) for values in (known.values, known.defaults))
         given = self._parameters.given()
         return {full: value for full, value in now.items() if full in given or value != default[full]}
 
     def _restore(self, name: str, before: _Declared) -> None:
-        """Declare a plugin's parameters as they were."""
+        """Declare a plugin's parameters as they were before a swap."""
         self._forget(name)
         self._parameters.declare(before.table.values(), before.by_full_name(before.values, self._robot))
         self._remember(name, before)

@@ -1,6 +1,6 @@
-"""Motions of the tip link, and wrenches for it to exert, as messages ask for them, handed to the control loop.
+"""Motions of the tip link, and wrenches that it has to exert: reads the messages and has the control loop follow them.
 
-All of it is in the axes of the base link, which header.frame_id must name: the controller looks up no transforms.
+All values are in axes of the base link, which header.frame_id must name: the controller looks up no transforms.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ PARAMETERS = (
 
 
 class TipMotions:
-    """Takes ~/pose, ~/cartesian_trajectory and ~/wrench; a new motion replaces the one under way, smoothly.
+    """Subscribes to ~/pose, ~/cartesian_trajectory and ~/wrench; a new motion smoothly replaces the one before.
 
     Args:
-        node: The node that takes them.
+        node: The node that subscribes.
         robot: The robot.
-        loop: The control loop that follows.
+        loop: The control loop that follows the motions.
         path: The control path that the loop runs on.
-        stop: Holds the current state.
+        stop: Function that drops the motion and holds the current state.
     """
 
     def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath,
@@ -70,7 +70,7 @@ class TipMotions:
     def _check_frame(self, header: Header) -> None:
         if header.frame_id != self._base_link:
             raise InputError(f"header.frame_id: expected the base link, '{self._base_link}', received "
-                             f"'{header.frame_id}'; transform it first")
+                             f"'{header.frame_id}'; transform the message first")
 
     def _on_pose(self, message: PoseStamped) -> None:
         position, quaternion = to_arrays(message.pose)
@@ -90,12 +90,11 @@ class TipMotions:
         wrench = read_wrench(message.wrench, "wrench")
         self._path.call(lambda: self._loop.exert(wrench))
 
-    def _follow(self, header: Header, motions: list[Callable[[TipReference, float], TipTrajectory]]
-                ) -> None:
-        """Follow motions one after the other; each is made of the reference and the time at which it starts."""
+    def _follow(self, header: Header, motions: list[Callable[[TipReference, float], TipTrajectory]]) -> None:
+        """Follow motions one after the other; each function gets the reference and the time at which it starts."""
         stamp = read_stamp(header.stamp) or None
         begin = self._path.call(lambda: self._loop.beginning(stamp, TipReference))
-        at_once = stamp is None or begin.origin < begin.start_time  # whatever is late begins on arrival
+        at_once = stamp is None or begin.origin < begin.start_time  # a late motion begins on arrival
         planned: list[TipTrajectory] = []
         start, time = begin.reference, begin.start_time
         for index, motion in enumerate(motions):
@@ -123,7 +122,7 @@ class TipMotions:
             return self._line(start, time, duration, to_vector(segment.position), quaternion)
         if segment.shape == CartesianSegment.CIRCLE:
             return TipTrajectory.circle(start, time, duration, to_vector(segment.center), to_vector(segment.axis),
-                                              segment.angle, quaternion)
+                                        segment.angle, quaternion)
         raise InputError(f"shape: expected {CartesianSegment.LINE} for a line or "
                          f"{CartesianSegment.CIRCLE} for a circle, received {segment.shape}")
 

@@ -1,4 +1,4 @@
-"""What the controller's efforts leave the node as: efforts, or the voltages that make motors exert them."""
+"""Topic voltage_commands: motor voltages that give the controller's efforts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robodyn_ros.robot import Robot
 EFFORT, VOLTAGE = "effort", "voltage"
 
 PARAMETERS = (
-    Parameter("output", EFFORT, "What is commanded. effort: the controller's efforts, on joint_commands; voltage: the "
+    Parameter("output", EFFORT, "Kind of command. effort: the controller's efforts, on joint_commands; voltage: the "
               "motor voltages that give these efforts, on voltage_commands.", read_only=True,
               choices=(EFFORT, VOLTAGE)),
     Parameter("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the "
@@ -56,14 +56,19 @@ class VoltageOutput:
         self._publisher = node.create_publisher(VoltageCommands, "voltage_commands", CONTROL_QOS)
 
     def voltage(self, tick: Tick) -> Array:
-        """Voltages, within the limits of the amplifiers, that give a tick's efforts, shape (n,) [V].
+        """Return voltages that give a tick's efforts, within the limits of the amplifiers, shape (n,) [V].
 
-        [Yamamoto] (6.12), (6.13): without what the motors' own inertia, friction and inductance take.
+        [Yamamoto] (6.12), (6.13), neglecting inertia, friction and inductance of the motors.
         """
         return self._voltage(tick.effort, tick.state.v)
 
     def publish(self, stamp: int, tick: Tick) -> None:
-        """Command a tick's voltages, with the stamp of the joint state that they answer [ns]."""
+        """Publish the voltages of a tick.
+
+        Args:
+            stamp: Stamp of the joint state that they answer [ns].
+            tick: The tick.
+        """
         command = self._command
         set_stamp(command.header.stamp, stamp)
         command.voltage = to_field(self.voltage(tick))

@@ -1,4 +1,4 @@
-"""``measured_wrench``: what a force and torque sensor measures, for controllers that regulate forces."""
+"""Topic ``measured_wrench``: measurements of a force and torque sensor, for controllers that regulate forces."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TOPIC = "measured_wrench"
 
 
 class WrenchSensor:
-    """Hands wrenches that the environment exerts on the robot, measured at a link, to the control loop.
+    """Passes measured wrenches of the environment on the robot to the control loop.
 
     Args:
-        node: The node that takes them.
+        node: The node that subscribes.
         robot: The robot.
-        loop: The control loop that is told.
-        timeout: Age at which a measurement does not count any more [s].
+        loop: The control loop that gets the wrenches.
+        timeout: Age at which a measurement expires [s].
     """
 
     def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, timeout: float) -> None:
@@ -47,14 +47,14 @@ class WrenchSensor:
             self._node.diagnostics.problem(f"rejected {TOPIC}", f"{TOPIC}: {error}")
 
     def _at_tip(self, message: WrenchStamped) -> Array:
-        """(force, torque) about the tip link's origin in base axes, shape (6,), with the joints as they were last."""
+        """Return (force, torque) about the tip link's origin in base axes, shape (6,), at the last joint positions."""
         link, wrench = message.header.frame_id, read_wrench(message.wrench, f"wrench at '{message.header.frame_id}'")
         self._robot.model.frame(link)
         last = self._loop.last
         if last is None:
             return UNMEASURED
         sensor, tip = self._forward_kinematics(last.state.q, link), self._forward_kinematics(last.state.q)
-        pose_tip_sensor = homogeneous(sensor[:3, :3], sensor[:3, 3] - tip[:3, 3])  # the tip's origin, base axes
+        pose_tip_sensor = homogeneous(sensor[:3, :3], sensor[:3, 3] - tip[:3, 3])  # from the tip's origin, in base axes
         return other_part_first(wrench_in_parent(pose_tip_sensor, other_part_first(wrench)))
 
     def _look_for_silence(self) -> None:

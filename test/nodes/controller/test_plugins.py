@@ -16,7 +16,7 @@ def test_values_of_misspelt_parameters_are_named(tmp_path):
         assert ("'pd.gains.join2.p' is given a value, but is no parameter of /controller: "
                 "did you mean 'pd.gains.joint2.p'") in output
         assert "'computed_torque.p' is given a value" in output
-        assert "'Spring.rank' is given a value, which counts only once a controller has that parameter" in output
+        assert "'Spring.rank' is given a value, but no known controller has this parameter" in output
         assert "'pd.gains.joint1.p'" not in output.replace("or 'pd.gains.joint1.p'", "")
 
 
