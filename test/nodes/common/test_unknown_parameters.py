@@ -18,7 +18,7 @@ from robodyn_ros.nodes.common.unknown_parameters import (
     unclaimed_names,
     unknown_names,
 )
-from robodyn_ros.nodes.controller import action, references, tip_motions
+from robodyn_ros.nodes.controller import action, joint_trajectories, tip_motions
 from robodyn_ros.resources import config_file
 
 DECLARED = ["controller", "state_timeout", "constraints.goal_time", "pd.gains.joint1.p"]
@@ -30,7 +30,7 @@ KNOWN = {"hardware": "step", "controller": "controller", "dynamics": "publish_fr
 
 def test_the_names_of_all_nodes_are_those_that_they_declare():
     tables = [import_module(NODES[node]).PARAMETERS for node in NODES]
-    tables += [references.PARAMETERS, tip_motions.PARAMETERS, [action.MONITOR_RATE]]
+    tables += [joint_trajectories.PARAMETERS, tip_motions.PARAMETERS, [action.MONITOR_RATE]]
     names = {parameter.name for table in tables for parameter in table}
     groups = {"".join(name.partition(".")[:2]) for name in names}
     assert groups | PER_JOINT == PARAMETERS
