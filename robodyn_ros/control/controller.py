@@ -110,7 +110,11 @@ class Law(Controller):
     @property
     def uncompiled_reason(self) -> str:
         """As in `Controller`; empty before `prepare` or `update` has tried to compile the law."""
-        kernel = self._kernels.get(PackedParameters(self.parameters).fixed, "")
+        if self.parameters is self._kernel_parameters:  # without packing them again: read at every published tick
+            fixed = self._packed.fixed
+        else:
+            fixed = PackedParameters(self.parameters).fixed
+        kernel = self._kernels.get(fixed, "")
         return kernel if isinstance(kernel, str) else ""
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""~/controller_state: what the controller wanted, saw and commanded, now and then."""
+"""Topic ~/controller_state: reference, measured state and output of the controller at some ticks."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
-RELATIVE_SLACK = 1e-6  # of a period, against rounding
+RELATIVE_SLACK = 1e-6  # part of a period by which a tick may be early, because stamps are rounded
 
 
 class ControllerStatePublisher:
-    """Publishes some ticks, at a rate in the time of the joint states; nothing if nobody listens.
+    """Publishes ticks at a rate in the time of the joint states; without subscribers it publishes nothing.
 
     Args:
         node: The node that publishes.
         robot: The robot.
         rate: Messages per second [Hz]; 0: none.
-        voltage: Gives the voltages that a tick commanded, shape (n,) [V]; None: efforts are commanded.
+        voltage: Returns the voltages that a tick commanded, shape (n,) [V]; None: efforts are commanded.
     """
 
     def __init__(self, node: Node, robot: Robot, rate: float, voltage: Callable[[Tick], Array] | None = None) -> None:
@@ -50,8 +50,8 @@ class ControllerStatePublisher:
 
         Args:
             stamp: Stamp of the joint state [ns].
-            plugin: The controller that answered.
-            tick: What happened.
+            plugin: The controller in force.
+            tick: State, reference and effort of the tick.
         """
         if self._last <= stamp < self._last + self._period or self._period == inf:
             return
@@ -60,7 +60,8 @@ class ControllerStatePublisher:
             return
         state, reference = tick.state, tick.reference
         message = ControllerState(
-            controller=plugin.name, joint_names=self._joint_names, output=to_field(tick.effort)
+            controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,
+            joint_names=self._joint_names, output=to_field(tick.effort)
         )
         set_stamp(message.header.stamp, stamp)
         if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):
@@ -77,7 +78,7 @@ class ControllerStatePublisher:
 
 
 def state_point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPoint:
-    """A point of a trajectory message: positions, velocities and, if there are any, accelerations, shape (n,)."""
+    """Return a point of a trajectory message with positions, velocities and optional accelerations, shape (n,)."""
     point = JointTrajectoryPoint(positions=to_field(q), velocities=to_field(v))
     if a is not None:
         point.accelerations = to_field(a)
@@ -85,11 +86,11 @@ def state_point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPo
 
 
 def cartesian_state(pose: Array, reference: TipReference | ForceReference) -> CartesianState:
-    """A message of what the tip link was to do and what it did.
+    """Return a message of the desired and the measured motion of the tip link.
 
     Args:
-        pose: Of the tip link, shape (4, 4).
-        reference: What it was to do.
+        pose: Measured pose of the tip link, shape (4, 4).
+        reference: Desired motion.
     """
     message = CartesianState(reference=from_arrays(reference.position, reference.quaternion), feedback=to_pose(pose))
     set_vector(message.reference_twist.linear, reference.twist[:3])
