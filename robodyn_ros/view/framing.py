@@ -12,8 +12,8 @@ from robodyn_ros.view.link_meshes import LinkMesh
 
 FIELD_OF_VIEW = 0.7
 """Vertical, of the camera [rad]."""
-DIRECTION = np.array([0.82, -0.55, 0.42])
-"""From the robot to the camera: from the front, the right and above."""
+AZIMUTH, ELEVATION = -1.0, 0.42
+"""Of the camera [rad]: from the horizontal direction in which the robot reaches, and above the horizon."""
 MARGIN = 1.15
 
 
@@ -53,7 +53,10 @@ class Framing:
         """
         half_angle = np.arctan(np.tan(FIELD_OF_VIEW / 2.0) * min(aspect, 1.0))
         distance = MARGIN * self.radius / np.sin(half_angle)
-        position: Array = self.center + distance * DIRECTION / np.linalg.norm(DIRECTION)
+        along = np.arctan2(self.center[1], self.center[0]) if np.hypot(*self.center[:2]) > 0.1 * self.radius else 0.0
+        azimuth = along + AZIMUTH
+        position: Array = self.center + distance * np.array([
+            np.cos(ELEVATION) * np.cos(azimuth), np.cos(ELEVATION) * np.sin(azimuth), np.sin(ELEVATION)])
         return position
 
     @property

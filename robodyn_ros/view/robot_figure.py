@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import viser
@@ -59,6 +59,11 @@ class RobotFigure:
     def set_visible(self, visible: bool) -> None:
         """Show or hide the whole robot."""
         self._root.visible = visible
+
+    def set_links_visible(self, visible: Mapping[str, bool]) -> None:
+        """Show or hide links by name."""
+        for link, shown in visible.items():
+            self._frames[link].visible = shown
 
     def set_axes(self, shown: bool) -> None:
         """Show or hide the axes of all link frames."""

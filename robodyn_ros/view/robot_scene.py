@@ -21,7 +21,7 @@ PATH_POINTS = 400
 CANVAS_ASPECT = 0.8
 """Width by height of the part of the page between its panels, before a browser has told."""
 LEAST_DEVIATION = 0.004
-"""The desired pose is drawn where a link's origin is off by this part of the robot's size."""
+"""The desired pose of a link is drawn where it is off by this part of the robot's size."""
 
 
 class RobotScene:
@@ -100,12 +100,13 @@ class RobotScene:
         Returns:
             The desired pose of the tip link, or else the pose as drawn, shape (4, 4).
         """
-        deviation = 0.0
         if q is not None:
             self._ghost.show(q)
-            deviation = max(float(np.linalg.norm(pose[:3, 3] - self.robot.poses[link][:3, 3]))
-                            for link, pose in self._ghost.poses.items())
-        self._ghost.set_visible(self.ghost_wanted and deviation > LEAST_DEVIATION * self.size)
+            # By link: two shapes in the same place flicker.
+            self._ghost.set_links_visible({
+                link: self._deviation(pose, self.robot.poses[link]) > LEAST_DEVIATION * self.size
+                for link, pose in self._ghost.poses.items()})
+        self._ghost.set_visible(self.ghost_wanted and q is not None)
         self._desired_tip.visible = self.ghost_wanted and tip is not None
         if tip is not None:
             self._desired_tip.position, self._desired_tip.wxyz = position_and_quaternion(tip)
@@ -150,6 +151,11 @@ class RobotScene:
             camera.position = self._framing.camera_position(camera.aspect)
             camera.look_at = self._framing.center
             camera.fov = FIELD_OF_VIEW
+
+    def _deviation(self, pose: Array, other: Array) -> float:
+        """How far apart two poses of a link are: of its origin, and of points at a tenth of the robot's size [m]."""
+        difference = pose - other
+        return float(np.linalg.norm(difference[:3, 3]) + 0.1 * self.size * np.abs(difference[:3, :3]).max())
 
     def _place_camera(self) -> None:
         camera = self.server.initial_camera

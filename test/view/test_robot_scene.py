@@ -44,9 +44,12 @@ def test_links_are_where_the_joints_have_them(server, scene):
 
 def test_the_ghost_is_shown_where_it_differs(server, scene):
     scene.show_desired(Q)
-    assert not node(server, "/desired").visible
+    assert not any(node(server, f"/desired/{link}").visible for link in MODEL.frames)
     np.testing.assert_allclose(scene.show_desired(Q + 0.1), forward_kinematics(MODEL, Q + 0.1), atol=1e-12)
-    assert node(server, "/desired").visible
+    assert node(server, "/desired").visible and node(server, "/desired/tool0").visible
+    scene.show_desired(Q + [0, 0, 0, 0.1, 0, 0])
+    shown = {link for link in MODEL.frames if node(server, f"/desired/{link}").visible}
+    assert "wrist_2_link" in shown and "forearm_link" not in shown
     scene.ghost_wanted = False
     scene.show_desired(Q + 0.1)
     assert not node(server, "/desired").visible

@@ -11,12 +11,21 @@ import pytest
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
 from browser import open_page, pixels  # noqa: E402
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from ros_process import RosProcess, RosTest  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_interfaces.srv import SetState  # noqa: E402
+from robodyn_ros.description.urdf import load_urdf  # noqa: E402
+from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
+from robodyn_ros.resources import robot_file  # noqa: E402
+from robodyn_ros.view.framing import FIELD_OF_VIEW, Framing  # noqa: E402
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes  # noqa: E402
+from robodyn_ros.view.robot_scene import CANVAS_ASPECT  # noqa: E402
+
+MODEL = load_urdf(robot_file("arm6"))
 
 POSE = [0.0, -1.1, 1.5, -0.4, 0.8, 0.0]
 CANVAS = "canvas[data-engine]"
@@ -121,6 +130,31 @@ def rig(tmp_path_factory):
         view.stop()
 
 
+def on_screen(page, point):
+    """Where a point of the base frame is seen [pixels], as the page's first camera sees it."""
+    framing = Framing.from_shapes(link_meshes(MODEL)[0], frame_poses(MODEL, np.array(POSE)))
+    eye = framing.camera_position(CANVAS_ASPECT)
+    forward = (framing.center - eye) / np.linalg.norm(framing.center - eye)
+    right = np.cross(forward, [0, 0, 1])
+    right /= np.linalg.norm(right)
+    box, offset = page.locator(CANVAS).bounding_box(), point - eye
+    scale = 0.5 * box["height"] / np.tan(FIELD_OF_VIEW / 2.0) / (offset @ forward)
+    return np.array([box["x"] + 0.5 * box["width"] + scale * (offset @ right),
+                     box["y"] + 0.5 * box["height"] - scale * (offset @ np.cross(right, forward))])
+
+
+def drag(page, start, end, ros, hold=0.0):
+    """Drag with the mouse, slowly enough for a page drawn by software."""
+    page.mouse.move(*start)
+    ros.spin(1.5)
+    page.mouse.down()
+    for part in np.linspace(0.1, 1.0, 10):
+        page.mouse.move(*(start + part * (end - start)))
+        ros.spin(0.2)
+    ros.spin(hold)
+    page.mouse.up()
+
+
 def test_the_page_shows_the_robot_where_it_is(rig):
     first = settled(rig.page, rig.ros)
     background = np.median(first.reshape(-1, 3), axis=0)
@@ -178,6 +212,51 @@ def test_a_joint_slider_moves_the_joint(rig):
     assert target > 0.03
     rig.wait_for(lambda: abs(rig.q()[0] - target) < 0.005, "the joint at its slider's position")
     assert np.abs(rig.q()[1:] - POSE[1:]).max() < 0.02
+
+
+@pytest.mark.parametrize("controller", ["computed_torque", "operational_space"])
+def test_dragging_the_target_moves_the_tip_there(rig, controller):
+    rig.swap("computed_torque")
+    rig.put(POSE)
+    rig.swap(controller)
+    settled(rig.page, rig.ros)
+    tip = forward_kinematics(MODEL, rig.q())
+    axis = tip[:3, 1]  # the one that the camera sees best
+    arm = 0.2 * 1.312
+    shaft, beyond = tip[:3, 3] + 0.6 * arm * axis, tip[:3, 3] + 1.0 * arm * axis
+    drag(rig.page, on_screen(rig.page, shaft), on_screen(rig.page, beyond), rig.ros)
+
+    def moved():
+        return (forward_kinematics(MODEL, rig.q())[:3, 3] - tip[:3, 3]) @ axis
+
+    rig.wait_for(lambda: moved() > 0.3 * arm, "the tip at its target")
+    rig.ros.spin(3.0)
+    end = forward_kinematics(MODEL, rig.q())
+    assert moved() == pytest.approx(0.4 * arm, rel=0.25)
+    across = end[:3, 3] - tip[:3, 3] - moved() * axis
+    assert np.linalg.norm(across) < 0.1 * arm
+
+
+def test_dragging_the_arrow_pushes_until_it_is_let_go(rig):
+    rig.swap("computed_torque")
+    rig.put(POSE)
+    rig.page.get_by_role("button", name="push it").click()
+    settled(rig.page, rig.ros)
+    wrenches = rig.ros.record(WrenchStamped, "hardware/external_wrench", 100)
+    tip = forward_kinematics(MODEL, rig.q())
+    up = np.array([0.0, 0.0, 1.0])
+    shaft, above = (on_screen(rig.page, tip[:3, 3] + height * up) for height in (0.17, 0.3))
+    drag(rig.page, shaft, above, rig.ros, hold=1.0)
+    rig.wait_for(lambda: wrenches and not np.any(force(wrenches[-1])), "the end of the push")
+    pushed = max(wrenches, key=lambda message: np.linalg.norm(force(message)))
+    assert pushed.header.frame_id == "tool0"
+    in_base = tip[:3, :3] @ force(pushed)
+    assert in_base[2] > 5.0 and in_base[2] > 3.0 * np.linalg.norm(in_base[:2])
+    rig.page.get_by_role("button", name="move it").click()
+
+
+def force(message):
+    return np.array([message.wrench.force.x, message.wrench.force.y, message.wrench.force.z])
 
 
 def test_the_simulation_pauses_steps_goes_on_and_is_reset(rig):
