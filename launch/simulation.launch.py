@@ -30,6 +30,7 @@ ARGUMENTS = {
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
     "rviz": ("false", "Whether to open RViz with config/robodyn.rviz: true or false."),
+    "view": ("false", "Whether to show the graph in a browser, at http://127.0.0.1:8080: true or false."),
 }
 """Launch arguments: default and description."""
 
@@ -52,9 +53,8 @@ def start_nodes(context: LaunchContext) -> list[Action]:
         RobodynError: An argument has a value that cannot be used, or names a robot or file that does not exist.
     """
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    namespace, prefix, rviz = given.pop("namespace"), given.pop("frame_prefix"), given.pop("rviz").lower()
-    if rviz not in ("true", "false"):
-        raise InputError(f"launch argument 'rviz': expected true or false, received '{rviz}'")
+    namespace, prefix = given.pop("namespace"), given.pop("frame_prefix")
+    rviz, view = (boolean(name, given.pop(name)) for name in ("rviz", "view"))
     setup = set_up(**given)
     parameters = [*map(str, setup.files), {name: typed(value) for name, value in setup.values.items()}]
     nodes = [
@@ -62,8 +62,11 @@ def start_nodes(context: LaunchContext) -> list[Action]:
         for name in NODES if name != STATE_PUBLISHER
     ]
     nodes.append(state_publisher(setup, namespace, prefix, parameters))
-    if rviz == "true":
+    if rviz:
         nodes.append(rviz_node(setup, namespace, prefix))
+    if view:
+        nodes.append(Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
+                          parameters=[{"robot_file": typed(str(setup.robot_file))}]))
     return [RegisterEventHandler(OnProcessExit(on_exit=tell_who_ended)), *nodes]
 
 
@@ -97,6 +100,17 @@ def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
 def follow_clock(setup: Setup) -> dict[str, bool]:
     """Return use_sim_time for nodes of other packages; our nodes take their time from the stamps of joint states."""
     return {"use_sim_time": setup.values.get("time_mode", "real_time") != "real_time"}
+
+
+def boolean(argument: str, text: str) -> bool:
+    """Return the value of a launch argument that is true or false.
+
+    Raises:
+        InputError: It is neither.
+    """
+    if text.lower() not in ("true", "false"):
+        raise InputError(f"launch argument '{argument}': expected true or false, received '{text}'")
+    return text.lower() == "true"
 
 
 def typed(value: str | float) -> ParameterValue:

@@ -11,6 +11,9 @@ from scipy.spatial.transform import Rotation
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.view.link_meshes import LinkMesh, frame_poses
 
+INVISIBLE = 2e-5
+"""Changes of all joints [rad or m] up to which a picture stays as it is."""
+
 
 class RobotFigure:
     """Draws a robot.
@@ -29,7 +32,7 @@ class RobotFigure:
 
     def __init__(self, scene: viser.SceneApi, model: RobotModel, shapes: Sequence[LinkMesh], root: str,
                  axes_length: float, ghost: tuple[float, float, float, float] | None = None) -> None:
-        self._model = model
+        self._model, self._q = model, np.zeros(model.n)
         self.poses: dict[str, Array] = frame_poses(model, np.zeros(model.n))
         self._root = scene.add_frame(root, show_axes=False)
         self._frames = {
@@ -53,8 +56,10 @@ class RobotFigure:
         Args:
             q: Joint positions, shape (n,) [rad or m].
         """
-        self.poses = frame_poses(self._model, q)
-        self._place()
+        if np.abs(q - self._q).max() > INVISIBLE:
+            self._q = np.array(q)
+            self.poses = frame_poses(self._model, q)
+            self._place()
 
     def set_visible(self, visible: bool) -> None:
         """Show or hide the whole robot."""

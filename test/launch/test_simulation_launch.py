@@ -108,6 +108,7 @@ def test_all_nodes_run_one_may_die_and_ctrl_c_leaves_no_orphan():
     ("params_file:=nowhere.yaml", ("nowhere.yaml",)),
     ("actuators:=nowhere.yaml", ("actuators", "nowhere.yaml")),
     ("rviz:=perhaps", ("rviz", "perhaps")),
+    ("view:=perhaps", ("view", "perhaps")),
 ])
 def test_a_wrong_argument_is_told_and_nothing_is_left_running(argument, words):
     with Launch(argument) as launched:
@@ -136,6 +137,7 @@ def nodes(**arguments):
 
 def test_ros_own_state_publisher_is_taken_where_it_is_installed(tmp_path, monkeypatch):
     assert set(nodes(robot="scara")) == {("robodyn_ros", node) for node in NODES}
+    assert set(nodes(robot="scara", view="true")) == {("robodyn_ros", node) for node in (*NODES, "view")}
     index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
     for package in ("robot_state_publisher", "rviz2"):

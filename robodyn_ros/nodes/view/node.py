@@ -6,6 +6,7 @@ run on another machine, and beside RViz.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,7 @@ PARAMETERS = (
     Parameter("frame_rate", 25.0, "How often the picture is renewed [Hz].", read_only=True, minimum=1.0, maximum=60.0),
 )
 
+NICENESS = 10
 WAITING = ("Waiting for a robot on the topic **{topic}**. Start one, in another terminal for example by\n\n"
            "`robodyn simulate`\n\nwith the same ROS_DOMAIN_ID and namespace.")
 
@@ -81,5 +83,6 @@ class ViewNode(RobodynNode):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM."""
+    """Run the node until SIGINT or SIGTERM, with a low priority: the page waits for a control loop beside it."""
+    os.nice(NICENESS)
     return run_node(ViewNode, args)
