@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+if os.environ.get("ROBODYN_BROWSER_TESTS") != "1":
+    pytest.skip("browser tests are asked for by ROBODYN_BROWSER_TESTS=1: drawing by software takes them minutes on two "
+                "cores", allow_module_level=True)
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
 from browser import open_page, pixels  # noqa: E402
