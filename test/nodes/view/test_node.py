@@ -26,7 +26,6 @@ from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
 from robodyn_ros.resources import robot_file  # noqa: E402
 from robodyn_ros.view.framing import FIELD_OF_VIEW, Framing  # noqa: E402
 from robodyn_ros.view.link_meshes import frame_poses, link_meshes  # noqa: E402
-from robodyn_ros.view.robot_scene import CANVAS_ASPECT  # noqa: E402
 
 MODEL = load_urdf(robot_file("arm6"))
 
@@ -134,16 +133,24 @@ def rig(tmp_path_factory):
 
 
 def on_screen(page, point):
-    """Where a point of the base frame is seen [pixels], as the page's first camera sees it."""
+    """Where a point of the base frame is seen [pixels], after `frame_robot`."""
     framing = Framing.from_shapes(link_meshes(MODEL)[0], frame_poses(MODEL, np.array(POSE)))
-    eye = framing.camera_position(CANVAS_ASPECT)
+    box = page.locator(CANVAS).bounding_box()
+    eye = framing.camera_position(box["width"] / box["height"])
     forward = (framing.center - eye) / np.linalg.norm(framing.center - eye)
     right = np.cross(forward, [0, 0, 1])
     right /= np.linalg.norm(right)
-    box, offset = page.locator(CANVAS).bounding_box(), point - eye
+    offset = point - eye
     scale = 0.5 * box["height"] / np.tan(FIELD_OF_VIEW / 2.0) / (offset @ forward)
     return np.array([box["x"] + 0.5 * box["width"] + scale * (offset @ right),
                      box["y"] + 0.5 * box["height"] - scale * (offset @ np.cross(right, forward))])
+
+
+def frame_robot(page):
+    """Put the camera back, which arrow keys move too."""
+    page.get_by_role("tab", name="Show").click()
+    page.get_by_role("button", name="Frame the robot").click()
+    page.get_by_role("tab", name="Control").click()
 
 
 def drag(page, start, end, ros, hold=0.0):
@@ -222,6 +229,7 @@ def test_dragging_the_target_moves_the_tip_there(rig, controller):
     rig.swap("computed_torque")
     rig.put(POSE)
     rig.swap(controller)
+    frame_robot(rig.page)
     settled(rig.page, rig.ros)
     tip = forward_kinematics(MODEL, rig.q())
     axis = tip[:3, 1]  # the one that the camera sees best
@@ -243,6 +251,7 @@ def test_dragging_the_target_moves_the_tip_there(rig, controller):
 def test_dragging_the_arrow_pushes_until_it_is_let_go(rig):
     rig.swap("computed_torque")
     rig.put(POSE)
+    frame_robot(rig.page)
     rig.page.get_by_role("button", name="push it").click()
     settled(rig.page, rig.ros)
     wrenches = rig.ros.record(WrenchStamped, "hardware/external_wrench", 100)
@@ -293,6 +302,7 @@ def test_picture_of_the_documents(rig, request):
     thumb.focus()
     for _ in range(40):
         rig.page.keyboard.press("ArrowRight")
+    frame_robot(rig.page)
     rig.ros.spin(2.0)
     picture = rig.page.screenshot(timeout=120_000)
     if request.config.getoption("--pictures"):
