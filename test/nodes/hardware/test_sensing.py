@@ -38,11 +38,11 @@ def test_sensing_changes_while_the_node_runs_and_bad_figures_are_refused():
                         "the position itself")
         result = peer.set_parameters("/live/hardware", {"sensing.position_noise": [0.0, 0.0, 0.0]})
         assert not result.successful
-        assert "position_noise: expected one number or one for each of 2 joints, received 3" in result.reason
+        assert "position_noise: expected one number or shape (2,), one for each joint, received shape (3,)" in result.reason
         process.stop()
 
 
 def test_sensors_that_cannot_be_say_why():
     with hardware("none", **{"sensing.velocity_noise": [1.0, 1.0, 1.0]}) as process:
         assert process.wait() == 2
-        assert "velocity_noise: expected one number or one for each of 2 joints" in process.output()
+        assert "velocity_noise: expected one number or shape (2,), one for each joint" in process.output()
