@@ -38,7 +38,8 @@ def test_sensing_changes_while_the_node_runs_and_bad_figures_are_refused():
                         "the position itself")
         result = peer.set_parameters("/live/hardware", {"sensing.position_noise": [0.0, 0.0, 0.0]})
         assert not result.successful
-        assert "position_noise: expected one number or shape (2,), one for each joint, received shape (3,)" in result.reason
+        assert ("position_noise: expected one number or shape (2,), one for each joint, received shape (3,)"
+                in result.reason)
         process.stop()
 
 
