@@ -1,4 +1,4 @@
-# Each target does all of its own set-up; what is done and still right is not done again.
+# Each target does its own set-up; steps whose inputs did not change are skipped.
 #
 #   make demo    the arm follows a trajectory while its controller is swapped
 #   make test    the tests; ARGS go to pytest: make test ARGS="-k gravity"

@@ -30,7 +30,7 @@ setup(
     maintainer="robodyn_ros maintainers",
     maintainer_email="maintainers@example.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed", "*.pyi"]},  # types for whoever imports the package
+    package_data={NAME: ["py.typed", "*.pyi"]},  # types for programs that import the package
     data_files=list(data_files()),
     python_requires=">=3.11",
     install_requires=["llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],

@@ -1,7 +1,7 @@
-"""What the browser view costs the control loop: hardware and controller with and without it.
+"""Cost of the browser view for the control loop: hardware and controller with and without it.
 
 ``python -m bench.browser_view page URL`` opens the page as a browser does and takes its messages until it is stopped.
-It draws nothing: a browser on the robot's machine would take time of the same processors with any page.
+It draws nothing: a browser on this machine would use the same processors, whatever page it shows.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def measure(mode: dict[str, object], viewed: bool, seconds: float) -> tuple[floa
     """Run hardware and controller for some seconds.
 
     Args:
-        mode: Parameters of the hardware: how time passes.
-        viewed: Whether a view and an open page run beside them.
-        seconds: How long [s].
+        mode: Time mode of the hardware, as parameters.
+        viewed: Whether a view and an open page run too.
+        seconds: Duration [s].
 
     Returns:
         Control periods per second, missed periods, periods without a new command.
@@ -78,10 +78,10 @@ def measure(mode: dict[str, object], viewed: bool, seconds: float) -> tuple[floa
 
 
 def wait_for_address(view: NodeProcess) -> str:
-    """Address of the page, once the view shows a robot.
+    """Return the address of the page, once the view shows a robot.
 
     Raises:
-        RobodynError: It does not, in time.
+        RobodynError: The view shows no robot in time.
     """
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Hardware and controller in real time at 1 kHz, beside processes that only sleep until each period.
+"""Hardware and controller in real time at 1 kHz, together with processes that only sleep until each period.
 
 ``python -m bench.real_time sleep SECONDS`` is such a process. ``observe SECONDS`` measures the time from the stamp of
 each state to the arrival of the command that answers it. Both print delays in seconds, as JSON.

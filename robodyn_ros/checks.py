@@ -25,7 +25,7 @@ class Range:
     Attributes:
         minimum: Lowest number allowed.
         maximum: Highest number allowed.
-        unit: Unit, for messages; empty where there is none.
+        unit: Unit, for messages; empty without one.
         above: Whether ``minimum`` itself is too low.
         or_infinite: Whether positive infinity is allowed too; it stands for "no limit".
     """
@@ -137,8 +137,8 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
     """Return ``value`` as an array of floats or of traced scalars, after a check of its shape and numbers.
 
     Args:
-        value: What the caller was given.
-        shape: Shape expected; None where any length will do.
+        value: Argument of the caller.
+        shape: Expected shape; None allows any length of an axis.
         name: What the value is called in the message.
 
     Raises:

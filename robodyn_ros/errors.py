@@ -1,6 +1,6 @@
 """The exceptions of robodyn_ros, with a common base class.
 
-Every message says what is wrong and where, what was expected and received, and how to correct it.
+Every message names the fault and its place, the expected and the received value, and the remedy.
 """
 
 

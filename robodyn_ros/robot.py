@@ -44,9 +44,9 @@ class Robot:
 
         Args:
             path_or_xml: Path of a URDF file, or the XML itself: a string that begins with ``<``.
-            strict: Whether what is physically odd but computable is an error instead of a warning.
+            strict: Whether physically implausible values that can be computed are errors instead of warnings.
             gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
-            tip_link: Name of the link meant where none is named; None for the one the loader finds at the end of the
+            tip_link: Name of the default link of all functions; None for the link that the loader finds at the end of the
                 longest chain.
 
         Returns:
@@ -57,7 +57,7 @@ class Robot:
             InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
 
         Warns:
-            DescriptionWarning: Something is physically odd but computable.
+            DescriptionWarning: A value is physically implausible but can be computed.
         """
         from robodyn_ros.description.urdf import load_urdf  # the XML libraries take a third of a second to import
 
@@ -77,7 +77,7 @@ class Robot:
             table: A ``DHTable``; or only its rows, each a ``DHRow``, a mapping of its attributes, or a, alpha, d,
                 theta of a revolute joint.
             name: Name of the robot.
-            strict: Whether what is physically odd but computable is an error instead of a warning.
+            strict: Whether physically implausible values that can be computed are errors instead of warnings.
             gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
 
         Returns:

@@ -52,12 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove what was kept."""
+    """Remove the cached code."""
     config.code_cache.cleanup()
 
 
 def pytest_report_header() -> str:
-    """Say what is tested against, and what is left out."""
+    """Print the ROS 2 under test, and the tests that are left out."""
     if not HAS_ROS:
         return f"ROS 2: rclpy does not import, so test/{', test/'.join(NEED_ROS)} are left out (see 'make setup')"
     return f"ROS 2: {os.environ.get('ROS_DISTRO', 'wheels')}, domain {os.environ['ROS_DOMAIN_ID']}"

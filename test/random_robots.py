@@ -1,7 +1,7 @@
 """Random robots for property tests: a hypothesis strategy that yields URDFs as XML strings.
 
 The structure (how many joints, their kinds, who is whose parent, who mimics whom) is drawn by hypothesis and shrinks;
-the figures come from one drawn seed, so that an example costs few draws. Every inertia is that of a possible body,
+the figures come from one drawn seed, so that an example costs few draws. Every inertia belongs to a possible body,
 and every moving joint's own link has one, so the mass matrix is positive definite. The URDFs load without a warning.
 """
 

@@ -1,4 +1,4 @@
-"""Checks of numbers and arrays: what they take, what they refuse, and what the messages say."""
+"""Checks of numbers and arrays: accepted and refused values, and messages."""
 
 import numpy as np
 import pytest

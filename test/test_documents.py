@@ -36,7 +36,7 @@ def halve(q):
 
 
 def taken_for_granted(name):
-    """What the text around the blocks of a document speaks of."""
+    """Names that the text around the blocks of a document uses."""
     if name == "docs/rollouts.md":
         parameters = make_controller("computed_torque", Robot.from_urdf(robot_file("arm6"))).parameters
         return {"parameters_1": parameters, "parameters_2": parameters}
@@ -56,7 +56,7 @@ def taken_for_granted(name):
 
 @pytest.fixture(scope="module")
 def names():
-    """What the blocks of each document have defined so far."""
+    """Names that the blocks of each document have defined so far."""
     return {}
 
 

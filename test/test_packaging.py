@@ -1,4 +1,4 @@
-"""Manifests, requirements and what is installed say the same."""
+"""Manifests, requirements and installed files agree."""
 
 import ast
 import importlib
@@ -42,7 +42,7 @@ def dependencies(kind):
 
 @pytest.fixture(scope="module")
 def distribution():
-    """What setup.py declares."""
+    """Declarations of setup.py."""
     pytest.importorskip("setuptools")
     core = importlib.import_module("distutils.core")    # of setuptools, from Python 3.12 on
     before, arguments = Path.cwd(), sys.argv
@@ -91,7 +91,7 @@ def test_setup_asks_for_what_the_requirements_pin(distribution):
 
 
 def test_what_is_imported_is_declared_and_no_more(distribution):
-    """By package.xml what is of ROS 2, by setup.py the rest."""
+    """package.xml declares packages of ROS 2; setup.py declares all others."""
     extras = (names_of(distribution.extras_require[extra]) for extra in ("plot", "view"))
     declared = names_of(distribution.install_requires).union(*extras)
     ros = dependencies("exec_depend")
@@ -169,7 +169,7 @@ def test_cmake_generates_every_interface():
         marks=pytest.mark.skipif("ROS_DISTRO" in os.environ, reason="before 6.3 its feedback had no index")),
 ])
 def test_stand_ins_have_the_types_that_others_know(path, type_hash):
-    """The hashes are those of ROS 2's own packages; with others, nobody elsewhere would understand us."""
+    """Hashes of ROS 2's own packages; nodes on other machines refuse messages with other hashes."""
     pytest.importorskip(f"{path.split('/')[0]}", reason="the workspace is not sourced")
     prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     [found, *_] = [description for prefix in prefixes

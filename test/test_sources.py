@@ -1,6 +1,6 @@
 """docs/sources.md and docs/errata.md hold together with texts and code.
 
-Keys resolve, no equation is missing, and the functions and tests named exist and cite what they are named for.
+Keys resolve, no equation is missing, and the named functions and tests exist and cite the equations of their rows.
 """
 
 import ast
@@ -64,7 +64,7 @@ MISPRINTS = rows(ERRATA)
 
 
 def numbers(text, key):
-    """What a text of ours cites of one source: pairs of chapter and number, ranges written out."""
+    """Citations of one source in a text: pairs of chapter and number, ranges written out."""
     found = set()
     for chapter, first, last in (SECTION if key == "ManipulatorNotes" else RANGE).findall(text):
         if chapter in EQUATIONS[key]:
@@ -124,7 +124,7 @@ def assert_tests_exist(cell):
 
 
 def problems(check, rows_to_check):
-    """What a check of rows finds, each with its row, as one text; empty if nothing is wrong."""
+    """Findings of a check of rows, each with its row, as one text; empty if nothing is wrong."""
     found = []
     for row in rows_to_check:
         try:

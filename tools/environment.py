@@ -135,7 +135,7 @@ def ask(expression: str, *modules: str) -> Any:
 
 
 def correct_include_folders() -> None:
-    """Replace the include folders of the build machine in the wheels' CMake files by those of this machine."""
+    """Replace the include folders of the build machine in the wheels' CMake files by the ones of this machine."""
     python, numpy = ask("[sysconfig.get_path('include'), numpy.get_include()]", "sysconfig", "numpy")
     for path in places.VENV.glob("share/*/cmake/*rosidl_generator_pyExport.cmake"):
         text = path.read_text()

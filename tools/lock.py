@@ -1,4 +1,4 @@
-"""Renews requirements/lock.txt after another requirements file was changed: python tools/lock.py, then make setup.
+"""Renews requirements/lock.txt after a change to another requirements file: python tools/lock.py, then make setup.
 
 Run it in the environment that ``make setup`` made, with the oldest Python that is supported.
 """
@@ -19,7 +19,7 @@ HEADER = """\
 
 
 def main() -> None:
-    """Let pip resolve all requirements anew, and write down what it would install."""
+    """Let pip resolve all requirements anew, and write the versions that it would install."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
     for name in (*EVERYWHERE, ROS):
         command += ["--requirement", str(REQUIREMENTS / f"{name}.txt")]

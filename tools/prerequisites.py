@@ -91,7 +91,7 @@ def sourced_ros_problems() -> Iterator[Problem]:
 
 
 def needed_ros_packages() -> list[str]:
-    """Return the ROS 2 packages for building and running robodyn_ros, without those of this checkout."""
+    """Return the ROS 2 packages for building and running robodyn_ros, without the packages of this checkout."""
     manifest = ElementTree.parse(places.ROOT / "package.xml")
     names = [element.text or "" for element in manifest.findall("exec_depend")]
     return ["ament_cmake", "rosidl_default_generators",

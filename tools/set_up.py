@@ -1,10 +1,10 @@
-"""``make setup``: everything that demo, test and bench need, done once and resumed where it was cut off.
+"""``make setup`` installs everything that demo, test and bench need, and resumes after an interruption.
 
-1. what must be on the machine is checked, before anything is downloaded (prerequisites.py);
-2. .venv is made and filled with pinned packages, ROS 2 among them unless one is sourced (environment.py);
-3. the packages are built with colcon into install/ (workspace.py).
+1. prerequisites.py checks the machine before anything is downloaded;
+2. environment.py makes .venv and installs the pinned packages, with ROS 2 unless an installation is sourced;
+3. workspace.py builds the packages with colcon into install/.
 
-Afterwards ``. install/setup.sh`` brings all of it into a shell.
+Afterwards ``. install/setup.sh`` sets up a shell.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from steps import SetUpError, Step, say
 
 
 def main() -> int:
-    """Do what is not done yet.
+    """Run the steps that are not done yet.
 
     Returns:
-        Exit code: 0 when everything is there, 1 when it is not and a message says why, 130 when interrupted.
+        Exit code: 0 when all steps are done, 1 after an error message, 130 when interrupted.
     """
     if not all(step.done() for step in all_steps()):
         found = prerequisites.problems()
@@ -47,13 +47,13 @@ def main() -> int:
 
 
 def all_steps() -> Iterator[Step]:
-    """Every step in order; what is to be built depends on what the steps before it have installed."""
+    """Return every step in order; the packages to build depend on the packages that earlier steps installed."""
     yield from environment.steps()
     yield from workspace.steps(below=environment.foundation())
 
 
 def take(lock: IO[str]) -> None:
-    """Wait until no other set-up of this checkout runs; the lock falls with the process."""
+    """Wait until no other set-up of this checkout runs; the end of the process releases the lock."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

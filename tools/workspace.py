@@ -10,12 +10,12 @@ from steps import Step, call, fingerprint
 
 INTERFACES = places.ROOT / "robodyn_interfaces"
 STAND_INS = ("tf2_msgs", "control_msgs")
-"""Packages of ROS 2, of which tools/ holds what is used here; built only where ROS 2 comes without them."""
+"""Packages of ROS 2 whose used interfaces are in tools/; they are built only if ROS 2 lacks them."""
 DATA_FOLDERS = ("launch", "config", "urdf")
 
 
 def steps(below: str) -> list[Step]:
-    """One step for each package.
+    """Return one step for each package.
 
     Args:
         below: Key of the Python and ROS 2 that the packages are built with.
@@ -29,7 +29,7 @@ def steps(below: str) -> list[Step]:
 
 
 def metadata_of_robodyn_ros() -> list[object]:
-    """What a build of robodyn_ros depends on: sources and data are linked, so only the data files' names count."""
+    """Return the inputs of a build of robodyn_ros. Sources and data are linked, so only the data files' names count."""
     names = [str(path.relative_to(places.ROOT)) for folder in DATA_FOLDERS if (places.ROOT / folder).is_dir()
              for path in sorted((places.ROOT / folder).rglob("*")) if path.is_file()]
     return [places.ROOT / "package.xml", places.ROOT / "setup.py", places.ROOT / "setup.cfg", places.ROOT / "resource",
@@ -37,7 +37,7 @@ def metadata_of_robodyn_ros() -> list[object]:
 
 
 def package_step(path: Path, name: str, key: str) -> Step:
-    """The step that builds one package."""
+    """Return the step that builds one package."""
     return Step(f"package {name}", places.INSTALL / name / "built.stamp", key, lambda: build(path, name))
 
 

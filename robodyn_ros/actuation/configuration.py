@@ -140,7 +140,7 @@ class HardwareSettings:
         return JointActuators(Actuators(motor, GearTrain(columns.pop("gear_ratio"))), **columns)
 
     def joint_friction(self, model: RobotModel) -> Friction:
-        """The friction of a robot's joints: that of the description, but where the settings have another.
+        """Return the friction of a robot's joints: from the settings, or else from the description.
 
         Args:
             model: The robot.

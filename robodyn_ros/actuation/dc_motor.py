@@ -125,7 +125,7 @@ class DCMotor:
             speed: w, shape (n,) [rad/s].
 
         Raises:
-            InputError: An array has another shape; or a motor has no inductance, so that its current is no state.
+            InputError: An array has another shape; or a motor has no inductance, and hence no current as a state.
         """
         self.require_inductance()
         drop = self.voltage(current, speed)

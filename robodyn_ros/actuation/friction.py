@@ -21,9 +21,9 @@ class Friction:
 
         level(v) = F_c + (F_s - F_c) exp(-(v / v_s)^2)
 
-    the Coulomb friction F_c with Stribeck's rise to the breakaway friction F_s at rest [Armstrong]. The dry friction of
-    a sliding joint is the level, against its motion; that of a resting joint is whatever holds the joint, up to the
-    level. Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,).
+    is the Coulomb friction F_c with Stribeck's rise to the breakaway friction F_s at rest [Armstrong]. The dry friction
+    of a sliding joint has this level and opposes the motion. The dry friction of a resting joint holds the joint, up to
+    the level. Each value is one number for all joints, or has shape (n,); in the instance all have shape (n,).
 
     Attributes:
         viscous: D [N m s/rad or N s/m].

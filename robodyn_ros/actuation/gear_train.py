@@ -48,11 +48,11 @@ class GearTrain:
 
     @property
     def reduction_ratio(self) -> Array:
-        """Speed of the output over that of the input, 1 / gamma, (6.5), (6.6), shape (n,)."""
+        """Ratio 1 / gamma of output speed to input speed, (6.5), (6.6), shape (n,)."""
         return 1.0 / self.ratio
 
     def motor_motion(self, joint_motion: ArrayLike) -> NDArray[Any]:
-        """Gamma dq: a displacement, velocity or acceleration of the motors from that of the joints, (6.7), (6.8).
+        """Gamma dq: convert a displacement, velocity or acceleration from joints to motors, (6.7), (6.8).
 
         Args:
             joint_motion: Shape (n,) [rad or m, per s or s^2].

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Make the parser of all commands; what it parses has ``run``, the function that runs the command."""
+    """Make the parser of all commands; its result has the attribute ``run``, the function that runs the command."""
     parser = argparse.ArgumentParser(
         prog="robodyn", description="Robot dynamics from a URDF, a simulated robot and its controllers, on ROS 2."
     )

@@ -76,7 +76,7 @@ def perform(
 ) -> Performance:
     """Simulate a controller with its default parameters.
 
-    A controller that follows poses receives those of the tip link in the motion.
+    A controller that follows poses receives the poses of the tip link in the motion.
 
     Args:
         robot: The robot as the controller knows it.

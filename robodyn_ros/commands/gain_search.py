@@ -64,7 +64,7 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     """Search for the gains that cost least in a scenario.
 
     The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
-    ``smoothness`` times that of the efforts' RMS changes from one tick to the next, as shares of the effort limits.
+    ``smoothness`` times the same mean of the efforts' RMS changes from tick to tick, as shares of the effort limits.
     Each number is searched on a logarithmic scale between its value divided by ``span`` and its value times ``span``,
     within its declared range. The first generation contains the controller's own parameters, so that the result is
     never worse.
@@ -73,7 +73,7 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
         loop: Controller and robot.
         scenario: The task; noise of the velocities keeps the gains from growing without limit.
         fields: Fields of the parameters to search; None: those of `GAINS` that the controller has, or else every
-            positive field with one number per joint whose unit is not that of an effort.
+            positive field with one number per joint that is not an effort.
         span: Factor by which numbers may grow or shrink.
         smoothness: Tracking error that costs as much as efforts that change by their limits at each tick [rad or m].
         population: Number of robots in a generation.

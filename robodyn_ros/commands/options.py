@@ -9,7 +9,7 @@ from typing import TypeAlias
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
 
 Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
-"""What ``add_subparsers`` returns. Each module of a command adds its parser and sets the default ``run``."""
+"""Type of the result of ``add_subparsers``. Each module of a command adds its parser and the default ``run``."""
 
 ROBOT_OPTION = "robot", DEFAULT_ROBOT, "name of a shipped robot, or path of a URDF file"
 

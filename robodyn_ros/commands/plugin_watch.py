@@ -30,7 +30,7 @@ class PluginWatch:
 
     @property
     def files(self) -> list[Path]:
-        """The files that are watched: the module's, and those of the same folder that it imports."""
+        """Return the watched files: the module's, and the files of the same folder that it imports."""
         return list(self._seen)
 
     def wait_for_save(self) -> None:

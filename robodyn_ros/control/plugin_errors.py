@@ -12,7 +12,7 @@ from typing import NamedTuple
 from robodyn_ros.errors import RobodynError
 
 FAULTS = (Exception, SystemExit)
-"""What a plugin, which may run any code, can raise; a script without a main guard leaves with SystemExit."""
+"""Exceptions that the code of a plugin can raise; a script without a main guard raises SystemExit."""
 
 _LIBRARY = Path(__file__).parents[1]
 _LAWS = _LIBRARY / "control" / "laws"

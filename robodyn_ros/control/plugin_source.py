@@ -63,7 +63,7 @@ def find_source(module: str) -> Source | None:
 def plugin_sources(module: Source) -> Iterator[Source]:
     """Yield a plugin's module, then the modules of the same folder that it imports, directly or through each other.
 
-    A file that cannot be read or parsed is yielded, but not what it imports.
+    A file that cannot be read or parsed is yielded without its imports.
     """
     found, pending = {module}, [module]
     while pending:

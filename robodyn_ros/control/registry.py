@@ -22,7 +22,7 @@ GROUP = "robodyn_ros.controllers"
 """Entry point group of controllers."""
 
 REFERENCES: tuple[type | None, ...] = (None, *SOURCES)
-"""What a controller may follow."""
+"""Classes of references that a controller may follow."""
 
 
 def controller_names() -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def controller_names() -> tuple[str, ...]:
 
 
 def prefix(name: str) -> str:
-    """What a controller's parameters begin with: its name, or the class of ``package.module:Class``.
+    """Return the prefix of a controller's parameters: its name, or the class of ``package.module:Class``.
 
     A colon would be read as the end of a node's name on a ROS command line.
     """
@@ -45,7 +45,7 @@ def load_controller(name: str) -> type[Controller]:
         name: Name of an installed controller, or ``package.module:Class``.
 
     Raises:
-        PluginError: Unknown, ambiguous, fails to import, or is no valid controller. What was imported before stays.
+        PluginError: Unknown, ambiguous, fails to import, or is no valid controller. Modules imported before stay.
     """
     module, attribute = _location(name)
     try:
@@ -74,7 +74,7 @@ def construct(name: str, controller_class: type[Controller], robot: Robot, param
 
     Args:
         name: Name for messages.
-        controller_class: What `load_controller` returned.
+        controller_class: Class from `load_controller`.
         robot: The robot to control.
         parameters: Its parameters; None means the defaults.
 

@@ -1,4 +1,4 @@
-"""What a controller receives at each tick: the measured state and the reference to follow."""
+"""Inputs of a controller at each tick: the measured state and the reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNMEASURED.flags.writeable = False
 
 
 class State(NamedTuple):
-    """What a controller sees of the robot at one tick.
+    """Measured state of the robot at one tick.
 
     Attributes:
         time: Time of the measurement, on the robot's clock [s].

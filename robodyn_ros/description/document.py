@@ -114,7 +114,7 @@ def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
 
 
 def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
-    # Entities stay unresolved and nothing is fetched. A str is UTF-8 here, whatever its XML declaration says.
+    # Entities stay unresolved and nothing is fetched. A str is UTF-8 here, regardless of its XML declaration.
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,

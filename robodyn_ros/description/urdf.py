@@ -50,7 +50,7 @@ def load_urdf(
 
     Args:
         path_or_xml: Path of a URDF file, or the XML itself: a string that begins with ``<``.
-        strict: Whether what is physically odd but computable is an error instead of a warning.
+        strict: Whether physically implausible values that can be computed are errors instead of warnings.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
         tip_link: Name of the link meant where none is named.
 
@@ -62,7 +62,7 @@ def load_urdf(
         InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
 
     Warns:
-        DescriptionWarning: Something is physically odd but computable; docs/urdf.md lists what.
+        DescriptionWarning: A value is physically implausible but can be computed; docs/urdf.md lists the cases.
     """
     gravity = check_gravity(gravity)
     document, report = read_document(path_or_xml)
@@ -77,7 +77,7 @@ def check_gravity(gravity: Sequence[float] | Array) -> Array:
     """The gravitational acceleration as an array of shape (3,) [m/s^2].
 
     Args:
-        gravity: What the caller of a loader gave.
+        gravity: Argument of a loader.
 
     Returns:
         A copy.
@@ -99,7 +99,7 @@ def _read_with_yourdfpy(document: Document, report: Report) -> Any:
                 kept.append(copy.deepcopy(child))
     try:
         return yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
-    except Exception as error:  # whatever the checks before did not foresee
+    except Exception as error:  # errors that the checks before did not foresee
         problem = f"yourdfpy cannot read it ({type(error).__name__}: {error})"
         raise report.error(None, problem, "check the file with `check_urdf`") from error
 
@@ -152,7 +152,7 @@ def _build_model(document: Document, report: Report, gravity: Array) -> RobotMod
 def _check_inertia_carried(
     joints: Sequence[Joint], joint_names: Sequence[str], document: Document, report: Report
 ) -> None:
-    """Every independent joint must move some inertia: its own, or that of joints that mimic it."""
+    """Check that every independent joint moves some inertia, its own or the inertia of joints that mimic it."""
     carries = [not is_massless(joint.inertia) for joint in joints]
     moved = [False] * len(joint_names)
     for index in reversed(range(len(joints))):

@@ -2,8 +2,8 @@
 
 Mass that a joint does not move relative to its parent can be counted with the parent. For a revolute joint that is mass
 on its axis, for a prismatic joint the rotational inertia of its link. Moving it from each link to its parent, from the
-leaves to the base, keeps the kinetic energy, and the potential energy but for a constant. Hence it keeps joint efforts,
-M, C, g and their derivatives. The mass that reaches the base has no effect on any joint.
+leaves to the base, keeps the kinetic energy, and the potential energy except for a constant. Hence it keeps joint
+efforts, M, C, g and their derivatives. The mass that reaches the base has no effect on any joint.
 
 A revolute link whose axis is an axis of its frame keeps seven parameters of ten, a prismatic one four [GautierKhalil].
 The zeros shorten a traced formula. The regrouped bodies are not the links: the mass of a revolute link becomes 0, and

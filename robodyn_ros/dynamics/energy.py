@@ -59,7 +59,7 @@ def potential_energy(model: RobotModel, q: Array) -> Array:
 
 
 def center_of_mass(model: RobotModel, q: Array) -> Array:
-    """Centre of mass of all moving links, in the base frame; what is fixed to the base has no part in it.
+    """Centre of mass of all moving links in the base frame; bodies that are fixed to the base do not count.
 
     Args:
         model: The robot.

@@ -85,7 +85,7 @@ def solve_positive_definite(matrix: Array, right: Array, singular: str) -> Array
     Args:
         matrix: Shape (n, n).
         right: Shape (n,) or (n, m).
-        singular: What to say where the matrix is singular by structure, with {} for the row.
+        singular: Message for a matrix that is singular by structure, with {} for the row.
 
     Returns:
         x, of the shape of the right side.

@@ -18,7 +18,7 @@ class InterpretedKernel:
     Args:
         function: Takes one array per input.
         inputs: Shape of each input, by name.
-        name: What error messages call it.
+        name: Name in error messages.
     """
 
     def __init__(self, function: Callable[..., Array], inputs: Mapping[str, tuple[int, ...]], name: str) -> None:

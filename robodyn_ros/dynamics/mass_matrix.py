@@ -13,7 +13,7 @@ from robodyn_ros.kinematics.twists import wrench_in_parent
 def mass_matrix(model: RobotModel, q: Array) -> Array:
     """M(q) by composite rigid bodies, [Featherstone] 6.2.
 
-    Column i is what the joints must bear when joint i alone accelerates by one: all that it carries is then one rigid
+    Column i holds the joint efforts when joint i alone accelerates by one: all links that it carries are then one rigid
     body, whose wrench every joint towards the base passes on. Bodies are as ``regrouped_bodies`` has them.
 
     Args:

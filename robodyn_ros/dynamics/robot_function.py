@@ -1,4 +1,4 @@
-"""What turns a method of ``Dynamics`` into a function of the robot: its arguments sorted, its kernels made and kept."""
+"""Turns a method of ``Dynamics`` into a function of a robot: sorts the arguments, makes and keeps the kernels."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RobotFunction:
         """Which code a call needs, and the arrays that this takes.
 
         Raises:
-            InputError: An option is not what it should be.
+            InputError: An option has a wrong type or value.
             TypeError: An argument is missing or superfluous.
         """
         count = len(self.arrays)

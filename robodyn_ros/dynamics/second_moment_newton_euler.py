@@ -117,7 +117,7 @@ class PointAccelerations(NamedTuple):
         return self.origin + self.gradient @ point
 
     def wrench(self, body: SpatialInertia) -> Array:
-        """What gives the body these accelerations: (moment, force) about the frame's origin, shape (6,) [N m, N]."""
+        """Wrench of these accelerations: (moment, force) about the frame's origin, shape (6,) [N m, N]."""
         force = body.mass * self.origin + self.gradient @ body.first
         # The skew-symmetric part of U S, S being symmetric, takes 15 products instead of 18.
         (u00, u01, u02), (u10, u11, u12), (u20, u21, u22) = self.gradient

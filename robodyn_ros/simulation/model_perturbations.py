@@ -31,8 +31,8 @@ def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0
     """
     frame = model.frame(model.tip_link if link is None else link)
     if frame.joint < 0:
-        raise InputError(f"payload: link '{frame.name}' of '{model.name}' does not move, so that it can carry any; "
-                         "name another link")
+        raise InputError(f"payload: link '{frame.name}' of '{model.name}' does not move, so a payload on it has no "
+                         "effect; name another link")
     as_number(mass, Range(0.0, unit="kg"), f"payload of '{model.name}': mass")
     tensor = np.zeros((3, 3)) if rotational is None else as_floats(rotational, (3, 3), "payload: rotational inertia")
     if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max(initial=0.0) or np.linalg.eigvalsh(tensor)[0] < 0.0:

@@ -163,7 +163,7 @@ class Plant:
         """Take steps under the same drive.
 
         Args:
-            drive: What the drives do; its effort is cut off at the effort limits.
+            drive: Command of the drives; efforts are limited to the effort limits.
             steps: Number of steps.
 
         Raises:

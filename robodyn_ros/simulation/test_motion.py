@@ -45,8 +45,7 @@ def excursion(robot: Robot) -> JointTrajectory:
 def offset_start(robot: Robot, q: Array) -> Array:
     """Positions 0.05 rad (0.01 m) beside others, each joint on the side where its limit is further away.
 
-    A robot that starts there shows how an error dies away, which one that follows a smooth motion from its very
-    beginning does not.
+    A robot that starts there shows how fast an error decays; a robot that starts on a smooth reference does not.
 
     Args:
         robot: The robot.

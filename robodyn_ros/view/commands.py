@@ -1,4 +1,4 @@
-"""What a page can ask of the graph, and nothing else: the only way from a browser to the robot."""
+"""Requests that a page can send to the graph; a browser has no other way to move the robot."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from robodyn_ros.description.model import Array
 
 
 class Commands(Protocol):
-    """Requests of a page. Each returns at once, on any thread; of several of one kind the newest counts."""
+    """Requests of a page. Each method returns at once, on any thread; a newer request replaces one of its kind."""
 
     def swap(self, controller: str) -> None:
-        """Put an installed controller in force."""
+        """Swap to an installed controller."""
 
     def set_parameter(self, name: str, value: float | bool) -> None:
         """Set a parameter of the controller node."""
 
     def set_speed(self, factor: float) -> None:
-        """Let simulated time pass this often as fast as real time."""
+        """Set the real-time factor, in simulated seconds per second."""
 
     def move_joints(self, q: Array) -> None:
         """Move the joints to positions, shape (n,) [rad or m]."""
@@ -26,13 +26,13 @@ class Commands(Protocol):
         """Move the tip link to a pose in the base frame, shape (4, 4)."""
 
     def push(self, force: Array) -> None:
-        """Push the tip link with a force in base axes, shape (3,) [N], until the next one; zeros: let go."""
+        """Push the tip link with a force in base axes, shape (3,) [N], until the next push; zeros end the push."""
 
     def pause(self, paused: bool) -> None:
-        """Let the simulation stand still, or go on."""
+        """Pause or resume the simulation."""
 
     def step(self) -> None:
         """Advance a paused simulation."""
 
     def reset(self) -> None:
-        """Put the simulated robot back to its initial state."""
+        """Reset the simulated robot to its initial state."""

@@ -1,4 +1,4 @@
-"""Where camera and grid go, so that a robot of any size fills the picture."""
+"""Positions of camera and grid with which a robot of any size fills the picture."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.view.link_meshes import LinkMesh
 
 FIELD_OF_VIEW = 0.7
-"""Vertical, of the camera [rad]."""
+"""Vertical field of view of the camera [rad]."""
 AZIMUTH, ELEVATION = -1.0, 0.42
-"""Of the camera [rad]: from the horizontal direction in which the robot reaches, and above the horizon."""
+"""Direction of the camera [rad]: from the horizontal direction of the robot's reach, and above the horizon."""
 MARGIN = 1.15
 
 
@@ -22,9 +22,9 @@ class Framing:
     """A box around the robot.
 
     Attributes:
-        center: Of the box, in the base frame, shape (3,) [m].
+        center: Centre of the box in the base frame, shape (3,) [m].
         radius: Half the box's diagonal [m].
-        floor: Height of its lowest point [m].
+        floor: Height of the lowest point of the box [m].
     """
 
     center: Array
@@ -33,10 +33,10 @@ class Framing:
 
     @classmethod
     def from_shapes(cls, shapes: Sequence[LinkMesh], poses: Mapping[str, Array]) -> Framing:
-        """The box around all shapes in one pose of the robot.
+        """Return the box around all shapes in one pose of the robot.
 
         Args:
-            shapes: The robot's shapes, of which there is one at least.
+            shapes: The robot's shapes, one or more.
             poses: Pose of each link in the base frame, shape (4, 4).
         """
         corners = np.concatenate([
@@ -46,7 +46,9 @@ class Framing:
         return cls((lower + upper) / 2.0, max(float(np.linalg.norm(upper - lower)) / 2.0, 1e-3), float(lower[2]))
 
     def camera_position(self, aspect: float = 1.0) -> Array:
-        """Where the camera sees the whole box, looking at its centre, shape (3,) [m].
+        """Return the camera position from which the whole box is visible, shape (3,) [m].
+
+        The camera looks at the centre of the box.
 
         Args:
             aspect: Width of the picture divided by its height.
@@ -67,5 +69,5 @@ class Framing:
 
 
 def _corners(bounds: Array) -> Array:
-    """The eight corners of a box, shape (8, 3), of its lowest and highest corner, shape (2, 3)."""
+    """Return the eight corners of a box, shape (8, 3), from its lowest and highest corner, shape (2, 3)."""
     return np.array([[bounds[i][0], bounds[j][1], bounds[k][2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])

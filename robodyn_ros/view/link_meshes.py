@@ -1,6 +1,6 @@
-"""What the links of a robot look like: meshes in link frames, from the visuals of its URDF.
+"""Shapes of the links of a robot: meshes in link frames, from the visuals of its URDF.
 
-Primitives become meshes too, so that everything after this module knows one kind of shape.
+Primitives become meshes too, so that other modules handle one kind of shape.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from robodyn_ros.view.mesh_files import find_mesh, load_mesh
 DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
 MISSING_COLOR = (0.90, 0.35, 0.60, 1.0)
 SHARP_EDGE = 0.6
-"""Faces that meet at a greater angle [rad] are shaded with an edge between them."""
+"""Angle between faces above which the picture shows an edge [rad]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +43,14 @@ class LinkMesh:
 
 
 def link_meshes(model: RobotModel, folder: Path | None = None) -> tuple[list[LinkMesh], list[str]]:
-    """Shapes of all links: visuals, or else collision shapes, or else rods from joint to joint.
+    """Return the shapes of all links: visuals, or else collision shapes, or else rods from joint to joint.
 
     Args:
         model: The robot.
-        folder: Folder of the URDF file, where relative mesh paths begin; None: not known.
+        folder: Folder of the URDF file, to which mesh paths are relative; None if unknown.
 
     Returns:
-        The shapes, and a warning for each that cannot be shown as described: a box stands for a missing mesh.
+        The shapes, and a warning for each shape that differs from its description; a box replaces a missing mesh.
     """
     warnings: list[str] = []
     for tag in ("visual", "collision") if model.description else ():
@@ -97,7 +97,7 @@ def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[
             continue
         try:
             link, colors = _read_with_yourdfpy(element, tag, materials)
-        except Exception as error:  # yourdfpy raises what its parts raise, and the URDF is anybody's
+        except Exception as error:  # yourdfpy lets errors of its libraries through, and the URDF may hold anything
             warnings.append(f"link '{name}': its <{tag}> cannot be read ({type(error).__name__}: {error}); not shown")
             continue
         for shape in link.visuals if tag == "visual" else link.collisions:
@@ -109,7 +109,7 @@ def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[
 
 
 def _read_with_yourdfpy(link: etree._Element, tag: str, materials: list[etree._Element]) -> tuple[Any, dict[str, Any]]:
-    """A link with its shapes, and the colours of the robot's materials by name."""
+    """Return a link with its shapes, and the colours of the robot's materials by name."""
     robot = etree.Element("robot", name="link")
     robot.extend(copy.deepcopy(material) for material in materials)
     kept = etree.SubElement(robot, "link", name=link.get("name"))
@@ -120,7 +120,7 @@ def _read_with_yourdfpy(link: etree._Element, tag: str, materials: list[etree._E
 
 def _mesh(shape: Any, link: str, folder: Path | None, missing_edge: float, warnings: list[str]
           ) -> tuple[trimesh.Trimesh, tuple[float, float, float, float] | None]:
-    """The triangles of one shape about its own origin, and a colour where it stands for a missing one."""
+    """Return the triangles of one shape about its own origin, and a colour if it replaces a missing mesh."""
     geometry = shape.geometry
     if geometry.box is not None:
         mesh = trimesh.creation.box(geometry.box.size)
@@ -132,7 +132,7 @@ def _mesh(shape: Any, link: str, folder: Path | None, missing_edge: float, warni
         try:
             mesh = load_mesh(find_mesh(geometry.mesh.filename, folder))
         except (OSError, ValueError) as error:
-            warnings.append(f"link '{link}': {error}; a box stands for it")
+            warnings.append(f"link '{link}': {error}; a box replaces it")
             return trimesh.creation.box([missing_edge] * 3), MISSING_COLOR
         scale = 1.0 if geometry.mesh.scale is None else geometry.mesh.scale
         mesh.apply_transform(np.diag([*np.broadcast_to(scale, 3), 1.0]))
@@ -150,7 +150,7 @@ def _color(shape: Any, colors: dict[str, Any], primitive: bool) -> tuple[float, 
 
 
 def _rods(model: RobotModel) -> list[LinkMesh]:
-    """A robot without shapes: rods between the origins of links at position zero, balls at the joints."""
+    """Return shapes for a robot without any: rods between link origins at position zero, balls at the joints."""
     radius = 0.02 * reach(model)
     shapes = []
     for joint in model.joints:

@@ -14,12 +14,12 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.view.text import color_key, color_of
 
 SECONDS = 15.0
-"""How far the plots look back."""
+"""Time span of the plots [s]."""
 HEIGHT = 150
 
 
 class LivePlots:
-    """Plots in a panel of their own, which the page's user may move, dock or close.
+    """Plots in a separate panel, which the user of the page may move, dock or close.
 
     Args:
         server: The page's server.
@@ -51,8 +51,8 @@ class LivePlots:
 
         Args:
             time: Time of the joint state [s].
-            error: Desired minus measured positions, shape (n,) [rad or m]; None: none is followed.
-            tip_error: Distance of the tip from where it is to be [m]; None: no tip motion is followed.
+            error: Desired minus measured positions, shape (n,) [rad or m]; None without a joint reference.
+            tip_error: Distance of the tip from its desired position [m]; None without a tip reference.
             effort: Efforts of the drives, shape (n,) [N m or N].
             current: Motor currents, shape (n,) [A], NaN without a motor; None: no joint has one.
             voltage: Motor voltages likewise [V].
@@ -66,19 +66,19 @@ class LivePlots:
             plot.add(time, values[name])
 
     def draw(self) -> None:
-        """Send to the page what was added."""
+        """Send the new samples to the page."""
         for plot in self._plots.values():
             plot.draw()
 
 
 class Plot:
-    """One plot, hidden while there is nothing to show.
+    """One plot, hidden while it has no samples.
 
     Args:
-        gui: Where to put it.
+        gui: Container of the plot.
         title: Quantity and unit.
         names: Names of the lines.
-        least_range: The vertical axis shows at least from minus this to this.
+        least_range: The vertical axis shows at least the range from -least_range to least_range.
     """
 
     def __init__(self, gui: viser.GuiApi, title: str, names: Sequence[str], least_range: float) -> None:
@@ -94,7 +94,7 @@ class Plot:
             padding=(10, 16, 0, 0), scales=self._scales(), visible=False)
 
     def add(self, time: float, values: Array | None) -> None:
-        """Add a sample; None: there is no value now."""
+        """Add a sample; None if there is no value at this time."""
         if self._samples and time < self._samples[-1][0]:
             self._samples.clear()
         self._samples.append((time, self._none if values is None else values))
@@ -121,6 +121,6 @@ class Plot:
 
 
 def nice_limit(value: float) -> float:
-    """The least of 1, 2 and 5 times a power of ten that is not below a positive value."""
+    """Round a positive value up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(max(value, 1e-12)))
     return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= value * (1.0 - 1e-9)))

@@ -1,4 +1,4 @@
-"""Mesh files that a URDF names: found on this machine and read."""
+"""Finds and reads the mesh files that a URDF names."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import trimesh
 
 
 def find_mesh(name: str, folder: Path | None = None) -> Path:
-    """Path of a mesh file.
+    """Return the path of a mesh file.
 
-    ``package://NAME/PATH`` is looked for in share/NAME of the prefixes in AMENT_PREFIX_PATH, in the folders of
-    ROS_PACKAGE_PATH, and in every folder above the URDF file that is called NAME or holds one that is. Nothing is
-    fetched from the network.
+    The function searches ``package://NAME/PATH`` in share/NAME of the prefixes in AMENT_PREFIX_PATH, in the folders of
+    ROS_PACKAGE_PATH, and in every folder above the URDF file that is called NAME or contains a folder NAME. It does not
+    use the network.
 
     Args:
-        name: What the URDF says: ``package://``, ``file://`` or a path, which begins at the URDF file's folder.
-        folder: That folder; None: not known.
+        name: Name in the URDF: ``package://``, ``file://``, or a path relative to the folder of the URDF file.
+        folder: Folder of the URDF file; None if unknown.
 
     Raises:
-        FileNotFoundError: There is no such file; the message says where it was looked for.
-        ValueError: The name is of a kind that is not read.
+        FileNotFoundError: There is no such file; the message lists the searched places.
+        ValueError: The name has another scheme.
     """
     parts = urlsplit(name)
     if parts.scheme == "package":
@@ -31,7 +31,7 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
         places = [Path(unquote(parts.path))]
     elif not parts.scheme:
         if folder is None and not Path(name).is_absolute():
-            raise FileNotFoundError(f"mesh '{name}' is relative to a URDF file that is not known here: give --robot "
+            raise FileNotFoundError(f"mesh '{name}' is relative to a URDF file of unknown location: give --robot "
                                     "with the path of that file")
         places = [(folder or Path()) / name]
     else:
@@ -44,7 +44,7 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
 
 
 def load_mesh(path: Path) -> trimesh.Trimesh:
-    """All triangles of a mesh file (STL, OBJ, COLLADA, glTF, PLY and others), in its own axes and units.
+    """Return all triangles of a mesh file (STL, OBJ, COLLADA, glTF, PLY and others), in its own axes and units.
 
     Raises:
         ValueError: The file is no mesh.

@@ -1,4 +1,4 @@
-"""The page's control panel: controller, simulation, joints, gains, and what is shown."""
+"""The page's control panel: controller, simulation, joints, gains and display options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Panel:
         server: The page's server.
         scene: The robot's scene.
         model: The robot.
-        commands: Takes what a user asks for.
+        commands: Receives the requests of the user.
     """
 
     def __init__(self, server: viser.ViserServer, scene: RobotScene, model: RobotModel, commands: Commands) -> None:
@@ -53,18 +53,18 @@ class Panel:
         gui.main_panel.set_width(330)
 
     def show_status(self, text: str, good: bool) -> None:
-        """Say how the graph is."""
+        """Show the state of the graph."""
         content = plain(text, GOOD if good else BAD, bold=True)
         if self._status.content != content:
             self._status.content = content
 
     def show_message(self, text: str, good: bool = False) -> None:
-        """Say how a request ended; empty: say nothing."""
+        """Show the outcome of a request; an empty text clears the message."""
         self._message.visible = bool(text)
         self._message.content = plain(text, GOOD if good else BAD)
 
     def offer_controllers(self, names: Sequence[str]) -> None:
-        """Offer controllers by name."""
+        """List controllers to choose from."""
         if self._controller is not None:
             self._controller.remove()
         with self._controllers:
@@ -72,12 +72,12 @@ class Panel:
 
         @self._controller.on_update
         def chosen(event: viser.GuiEvent[Any]) -> None:
-            # Whoever speaks the page's protocol can send any text, package.module:Class for example.
+            # Any program that speaks the page's protocol can send any text, for example package.module:Class.
             if event.client is not None and event.target.value in names:
                 self._commands.swap(event.target.value)
 
     def show_controller(self, name: str) -> None:
-        """Show which controller is in force."""
+        """Show the active controller."""
         if self._controller is None:
             return
         if name not in self._controller.options:
@@ -86,18 +86,18 @@ class Panel:
             self._controller.value = name
 
     def show_gains(self, gains: Sequence[Gain]) -> None:
-        """Show the parameters of the controller in force."""
+        """Show the parameters of the active controller."""
         self.gains.show(gains)
 
     def show_speed(self, factor: float | None) -> None:
-        """Show the real-time factor that is asked for; None: time is real, or has no limit."""
+        """Show the requested real-time factor; None in real time or without a speed limit."""
         self._speed.visible = factor is not None
         if factor is not None:
             self._speed.max = max(self._speed.max, factor)
             self._speed.value = factor
 
     def follow(self, desired_q: Array, tip: Array, desired_tip: Array) -> None:
-        """Let sliders and handle follow the robot; arguments as of :meth:`JointSliders.follow` and `TipHandle`."""
+        """Let sliders and handle follow the robot; arguments as for :meth:`JointSliders.follow` and `TipHandle`."""
         self.joints.follow(desired_q)
         self.handle.follow(tip, desired_tip)
 
@@ -132,7 +132,7 @@ class Panel:
 
 
 def _switch(action: Callable[[bool], None]) -> Callable[[viser.GuiEvent[Any]], None]:
-    """Let a checkbox do something with its value."""
+    """Return a handler that calls ``action`` with the value of a checkbox."""
     def changed(event: viser.GuiEvent[Any]) -> None:
         action(bool(event.target.value))
 

@@ -12,22 +12,22 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.view.link_meshes import LinkMesh, frame_poses
 
 INVISIBLE = 2e-5
-"""Changes of all joints [rad or m] up to which a picture stays as it is."""
+"""Changes of joint positions up to which the picture is not redrawn [rad or m]."""
 
 
 class RobotFigure:
     """Draws a robot.
 
     Args:
-        scene: Where to draw it.
+        scene: Scene to draw in.
         model: The robot.
         shapes: Its shapes.
-        root: Name of the scene node above all of its nodes, with its first slash.
+        root: Name of the scene node above all nodes of the robot, with its first slash.
         axes_length: Length of the axes of link frames [m].
         ghost: Colour and opacity of all shapes, each from 0 to 1; None: their own colours.
 
     Attributes:
-        poses: Pose of each link in the base frame as drawn last, by name, each of shape (4, 4).
+        poses: Last drawn pose of each link in the base frame, by name, each of shape (4, 4).
     """
 
     def __init__(self, scene: viser.SceneApi, model: RobotModel, shapes: Sequence[LinkMesh], root: str,
@@ -51,7 +51,7 @@ class RobotFigure:
         self._place()
 
     def show(self, q: Array) -> None:
-        """Put the links where the joints have them.
+        """Move the links to the poses that follow from joint positions.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -81,7 +81,7 @@ class RobotFigure:
 
 
 def node_name(link: str) -> str:
-    """Name of a link as a scene node: a slash would begin another node."""
+    """Return the name of a link as a scene node; a slash in it would begin another node."""
     return link.replace("/", "\u2215")
 
 

@@ -16,25 +16,25 @@ from robodyn_ros.view.robot_figure import RobotFigure, position_and_quaternion
 GHOST = (0.20, 0.75, 0.45, 0.30)
 PATH_COLOR, BACKGROUND = np.array([225, 120, 20]), np.array([255, 255, 255])
 WRENCH_COLORS = {"external": ((215, 40, 40), (240, 140, 140)), "measured": ((40, 90, 215), (150, 175, 240))}
-"""Of force and torque, by the kind of wrench."""
+"""Colours of force and torque, by the kind of wrench."""
 PATH_POINTS = 400
 CANVAS_ASPECT = 0.8
-"""Width by height of the part of the page between its panels, before a browser has told."""
+"""Width divided by height of the area between the panels, until a browser has reported it."""
 LEAST_DEVIATION = 0.004
-"""The desired pose of a link is drawn where it is off by this part of the robot's size."""
+"""The desired pose of a link is drawn if it deviates by more than this share of the robot's size."""
 
 
 class RobotScene:
-    """What one robot looks like on a page.
+    """Everything that a page draws of one robot.
 
     Args:
         server: The page's server.
         model: The robot.
-        folder: Folder of its URDF file; None: not known.
-        q: Joint positions for which camera and grid are placed, shape (n,) [rad or m].
+        folder: Folder of its URDF file; None if unknown.
+        q: Joint positions that determine camera and grid, shape (n,) [rad or m].
 
     Attributes:
-        warnings: What cannot be shown as the URDF says, a sentence each.
+        warnings: One sentence for each shape that differs from the URDF.
         size: Length of the robot's longest chain of links [m].
         force_scale: Length of a force's arrow divided by the force [m/N].
     """
@@ -70,7 +70,7 @@ class RobotScene:
         self.show(q)
 
     def show(self, q: Array) -> None:
-        """Put the robot where its joints are, and its tip at the end of the path.
+        """Draw the robot at joint positions, and extend the path of its tip.
 
         Args:
             q: Joint positions, shape (n,) [rad or m].
@@ -91,7 +91,7 @@ class RobotScene:
         return self.robot.poses[self._model.tip_link]
 
     def show_desired(self, q: Array | None, tip: Array | None = None) -> Array:
-        """Show where the robot is to be.
+        """Show the desired pose.
 
         Args:
             q: Desired joint positions, shape (n,) [rad or m]; None: none.
@@ -132,7 +132,7 @@ class RobotScene:
                                  ).astype(np.float32)
 
     def clear_path(self) -> None:
-        """Forget the tip's path."""
+        """Clear the path of the tip."""
         self._path.clear()
         self._path_lines.points = np.zeros((PATH_POINTS, 2, 3), np.float32)
 
@@ -145,7 +145,7 @@ class RobotScene:
         self.server.scene.configure_default_lights(cast_shadow=shown)
 
     def frame_robot(self, client: viser.ClientHandle) -> None:
-        """Put one browser's camera where it sees the whole robot."""
+        """Move the camera of one browser so that it shows the whole robot."""
         camera = client.camera
         with client.atomic():
             camera.position = self._framing.camera_position(camera.aspect)
@@ -153,7 +153,7 @@ class RobotScene:
             camera.fov = FIELD_OF_VIEW
 
     def _deviation(self, pose: Array, other: Array) -> float:
-        """How far apart two poses of a link are: of its origin, and of points at a tenth of the robot's size [m]."""
+        """Distance between two poses of a link [m], of its origin and of points at a tenth of the robot's size."""
         difference = pose - other
         return float(np.linalg.norm(difference[:3, 3]) + 0.1 * self.size * np.abs(difference[:3, :3]).max())
 
@@ -174,7 +174,7 @@ class RobotScene:
 
 
 def _path_colors() -> Array:
-    """Colours of the path's lines, shape (PATH_POINTS, 2, 3): the older, the paler."""
+    """Colours of the path's lines, shape (PATH_POINTS, 2, 3); older lines are paler."""
     age = np.linspace(0.0, 1.0, PATH_POINTS + 1)[:, None]
     colors = (BACKGROUND + age * (PATH_COLOR - BACKGROUND)).astype(np.uint8)
     return np.stack([colors[:-1], colors[1:]], axis=1)

@@ -15,7 +15,7 @@ from viser import _messages, infra
 from robodyn_ros.errors import InputError
 
 FORBIDDEN_ORIGIN = 1008
-"""Code with which a WebSocket is closed that a page of another site opened: policy violation (RFC 6455)."""
+"""Close code for a WebSocket that a page of another site opened: policy violation (RFC 6455)."""
 
 
 def start_server(host: str, port: int, label: str) -> viser.ViserServer:
@@ -27,12 +27,12 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
         label: Title of the page's panel.
 
     Raises:
-        InputError: The address cannot be listened on, for example because another program does.
+        InputError: The server cannot listen on the address, for example because another program does.
     """
     _check_address(host, port)
     with contextlib.redirect_stdout(io.StringIO()):  # viser prints a banner
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
-    if port and server.get_port() != port:  # taken since the check: viser goes on to the next port
+    if port and server.get_port() != port:  # taken since the check; viser chose the next port
         stop_server(server)
         raise _cannot_listen(host, port, "Address already in use")
     server.gui.configure_theme(show_share_button=False, show_logo=False)
@@ -43,7 +43,7 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
 
 def stop_server(server: viser.ViserServer) -> None:
     """Stop to serve the page."""
-    with contextlib.redirect_stdout(io.StringIO()):  # viser prints that it does
+    with contextlib.redirect_stdout(io.StringIO()):  # viser prints a message
         server.stop()
 
 
@@ -57,12 +57,12 @@ def address(server: viser.ViserServer) -> str:
 def same_site(origin: str | None, host: str) -> bool:
     """Whether a WebSocket was opened by this server's own page.
 
-    Browsers let any page open a WebSocket to any address, this machine's included, and say in ``Origin`` whose page
-    it is. A name that its owner lets point to this machine could pass for it in both headers, so the name must be
-    an address, ``localhost`` or this machine's own.
+    Browsers let any page open a WebSocket to any address, also to this machine, and put the site of the page into
+    ``Origin``. The owner of any host name can make it resolve to this machine, and both headers would then agree.
+    Hence the name must be an address, ``localhost`` or the name of this machine.
 
     Args:
-        origin: The header ``Origin``; None: not from a browser.
+        origin: The header ``Origin``; None if the request has none, as from other programs than browsers.
         host: The header ``Host``.
     """
     if origin is None:
@@ -84,7 +84,7 @@ def _own_names() -> tuple[str, str]:
 
 
 def _check_address(host: str, port: int) -> None:
-    """Listen for a moment; viser would try a thousand ports, and then wait for ever."""
+    """Check that the port is free; viser would otherwise try a thousand ports and then wait for ever."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         socket.create_server((host, port), family=family).close()
@@ -101,7 +101,7 @@ def _cannot_listen(host: str, port: int, reason: str) -> InputError:
 
 
 def _forbid_tunnels(server: viser.ViserServer) -> None:
-    """Let no browser ask for viser's tunnel, which would open the page to the internet."""
+    """Refuse requests for viser's tunnel, which would open the page to the internet."""
     server._websock_server.unregister_handler(_messages.ShareUrlRequest)
     server._websock_server.unregister_handler(_messages.ShareUrlDisconnect)
 

@@ -1,4 +1,4 @@
-"""Sliders of joints and of gains, which show values of the graph and send what a user chooses."""
+"""Sliders of joints and of gains; they show values of the graph and send the values that a user selects."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.view.live_plots import nice_limit
 
 HANDS_OFF = 1.5
-"""Seconds after a user's last touch in which a slider is not moved by the graph."""
+"""Time after a user's last touch during which the graph does not move a slider [s]."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A parameter of a controller as its node describes it.
+    """A parameter of a controller, with the description from its node.
 
     Attributes:
-        name: Full name, ``pd.gains.elbow.p`` for example.
+        name: Full name, such as ``pd.gains.elbow.p``.
         value: A number or a switch.
         minimum: Lowest value allowed; may be infinite.
         maximum: Highest value allowed; may be infinite.
-        description: What it means; ends with its unit in brackets.
-        fixed: Whether it cannot be changed while the node runs.
+        description: Meaning, with the unit in brackets at the end.
+        fixed: Whether the node refuses changes while it runs.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Gain:
 
     @property
     def unit(self) -> str:
-        """Unit in the description; empty where it names none."""
+        """Unit at the end of the description; empty without one."""
         found = re.search(r"\[([^\]]+)\]", self.description)
         return found[1] if found else ""
 
     @property
     def group(self) -> str:
-        """What sliders stand under: the field, which several joints have; empty for a parameter of the whole law."""
+        """Heading of the slider: the field, for a parameter of a joint; empty for a parameter of the whole law."""
         parts = self.name.split(".")
         return parts[-1] if len(parts) > 3 and parts[-3] == "gains" else ""
 
@@ -59,7 +59,7 @@ class Gain:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Ends of its slider: the limits, where they are finite, or else wide enough for thrice its value."""
+        """Ends of the slider: the limits if they are finite, otherwise a range that contains three times the value."""
         reach = 1.0 if self.value == 0.0 else nice_limit(3.0 * abs(self.value))
         lower = self.minimum if math.isfinite(self.minimum) else min(-reach, self.maximum - 2.0 * reach)
         upper = self.maximum if math.isfinite(self.maximum) else max(reach, lower + reach)
@@ -67,11 +67,11 @@ class Gain:
 
 
 class GainSliders:
-    """A slider or switch for each parameter of the controller in force.
+    """A slider or switch for each parameter of the active controller.
 
     Args:
         server: The page's server.
-        container: Where they stand.
+        container: Container of the sliders.
         on_change: Called with name and value when a user moves one.
     """
 
@@ -82,7 +82,7 @@ class GainSliders:
         self._folders: list[viser.GuiFolderHandle] = []
 
     def show(self, gains: Sequence[Gain]) -> None:
-        """Replace what is shown."""
+        """Replace all sliders."""
         for handle in (*self._handles.values(), *self._folders):
             handle.remove()
         self._handles, self._folders = {}, []
@@ -128,10 +128,10 @@ class GainSliders:
 
 
 class JointSliders:
-    """A slider for each joint: follows the desired position, and sends all of them when a user moves one.
+    """A slider for each joint: follows the desired position; when a user moves one, all positions are sent.
 
     Args:
-        server: The page's server, in whose current container the sliders are put.
+        server: The page's server; the sliders go into its current container.
         model: The robot, of n joints.
         on_change: Called with joint positions, shape (n,) [rad or m].
     """
@@ -145,7 +145,7 @@ class JointSliders:
                          for index, joint in enumerate(model.leaders)]
 
     def follow(self, q: Array) -> None:
-        """Show joint positions, shape (n,) [rad or m], unless a user has just chosen others."""
+        """Show joint positions, shape (n,) [rad or m], unless a user has just moved a slider."""
         if time.monotonic() - self._touched < HANDS_OFF:
             return
         for handle, value in zip(self._handles, np.clip(q, self._lower, self._upper), strict=True):

@@ -1,22 +1,22 @@
-"""Text on the page: plain, whatever names and messages of the graph contain."""
+"""Plain text on the page: markup in names and messages of the graph is escaped."""
 
 from __future__ import annotations
 
 import html
 
 COLORS = ("#1f77b4", "#e4801a", "#2a9d4a", "#d03a3a", "#8a5fc0", "#8c564b", "#d45fb0", "#6f6f6f", "#a5a61d", "#12a4b6")
-"""Of joints, in the robot's order, again from the start where there are more."""
+"""Colours of joints in the robot's order; they repeat for more joints than colours."""
 
 
 def plain(text: str, color: str = "inherit", bold: bool = False) -> str:
-    """A paragraph of HTML that shows a text as it is."""
+    """Return an HTML paragraph that shows a text literally."""
     weight = "600" if bold else "400"
     return (f'<div style="font-size:0.85em;color:{color};font-weight:{weight};padding:0.1em 0.9em;'
             f'overflow-wrap:anywhere">{html.escape(text)}</div>')
 
 
 def color_key(names: tuple[str, ...]) -> str:
-    """A paragraph of HTML that tells the colour of each joint."""
+    """Return an HTML paragraph with the colour of each joint."""
     entries = "".join(
         f'<span style="white-space:nowrap;margin-right:0.8em"><span style="color:{color_of(index)}">&#9632;</span> '
         f"{html.escape(name)}</span> " for index, name in enumerate(names))

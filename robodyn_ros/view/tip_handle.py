@@ -1,4 +1,4 @@
-"""The handle at the tip: dragged, it moves the tip or pushes it."""
+"""Handle at the tip; dragging it moves or pushes the tip."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class TipHandle:
     """Arrows, planes and rings at the tip that a user drags.
 
     Args:
-        scene: Where they are drawn.
-        commands: Takes the target, or the force.
-        size: Of the robot [m].
-        force_scale: Distance of the handle from the tip divided by the force it pushes with [m/N].
-        turns: Whether the tip can be turned, too.
+        scene: Scene to draw in.
+        commands: Receives the target or the force.
+        size: Size of the robot [m].
+        force_scale: Distance of the handle from the tip divided by the force of the push [m/N].
+        turns: Whether the handle also rotates the tip.
     """
 
     def __init__(self, scene: viser.SceneApi, commands: Commands, size: float, force_scale: float, turns: bool) -> None:
@@ -39,7 +39,7 @@ class TipHandle:
         self._gizmo.on_update(self._on_drag)
 
     def set_mode(self, mode: str) -> None:
-        """Let dragging move the tip or push it, or hide the handle; one of ``MODES``."""
+        """Select whether dragging moves or pushes the tip, or hide the handle; one of ``MODES``."""
         if self._mode == PUSH:
             self._commands.push(np.zeros(3))
         self._mode, self._dragging = mode, False
@@ -47,11 +47,11 @@ class TipHandle:
         self._gizmo.disable_rotations = mode == PUSH or not self._turns
 
     def follow(self, tip: Array, desired: Array) -> None:
-        """Stay at the tip while nobody drags; push with a force that follows the tip while somebody does.
+        """Keep the handle at the tip while nobody drags it; during a push, update the force as the tip moves.
 
         Args:
             tip: Pose of the tip link in the base frame, shape (4, 4).
-            desired: Where it is to be.
+            desired: Desired pose of the tip link, shape (4, 4).
         """
         self._tip = tip
         if self._mode == PUSH and self._dragging:

@@ -1,4 +1,4 @@
-"""Settings from YAML: what they make of a robot, and what is said of mistakes in them."""
+"""Settings from YAML: actuators and friction of a robot, and error messages."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The catalogue of motors: complete, consistent, and clear about what is not in it."""
+"""The catalogue of motors: complete, consistent, with clear errors for unknown motors."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from robodyn_ros.actuation.motor_catalogue import load_motor, motor_names
 
 @pytest.mark.parametrize("name", motor_names())
 def test_figures_are_consistent(name):
-    """No figure is off by a power of 10: heat, currents, time constants and speed are those of such motors."""
+    """No figure is wrong by a power of 10: heat, currents, time constants and speeds are plausible for such motors."""
     motor = load_motor(name)
     assert motor.source and motor.name
     warming = motor.thermal_resistance * 1.4 * motor.resistance * motor.continuous_current**2  # hot copper

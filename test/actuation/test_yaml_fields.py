@@ -1,4 +1,4 @@
-"""Sections of YAML files: what they take, and what they say of the rest."""
+"""Sections of YAML files: accepted content, and error messages for the rest."""
 
 from dataclasses import dataclass
 

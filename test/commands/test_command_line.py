@@ -1,4 +1,4 @@
-"""The robodyn command, without ROS: robots, check, and what it says of mistakes."""
+"""The robodyn command without ROS: robots, check, and error messages."""
 
 import subprocess
 import sys
@@ -86,5 +86,5 @@ def test_set_up_leaves_what_is_not_given_to_the_parameter_file():
     assert everything.values == {"robot": str(everything.robot_file), "controller": "computed_torque",
                                  "time_mode": "scaled", "real_time_factor": 2.5,
                                  "actuators": str(config_file("hardware_dc_motors.yaml"))}
-    # What the launch file and the command give to all nodes counts only if the file names no node.
+    # Values for all nodes, from the launch file or the command, count only if the file names no node.
     assert list(yaml.safe_load(config_file("simulation.yaml").read_text())) == ["/**"]

@@ -1,4 +1,4 @@
-"""Laws compared: the figures of each against a rollout of its own, the table, the picture, what is refused."""
+"""Comparison of laws: figures against a separate rollout of each law, the table, the picture, refusals."""
 
 from dataclasses import replace
 

@@ -9,7 +9,7 @@ from robodyn_ros.control.plugin_source import Source
 
 
 class Looks:
-    """What happens between two looks at the files, in place of waiting."""
+    """Actions between two looks at the files, in place of waiting."""
 
     def __init__(self, *events):
         self.events = list(events)

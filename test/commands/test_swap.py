@@ -115,7 +115,7 @@ def test_watch_swaps_at_every_save_and_tells_why_an_edit_is_refused(tmp_path, mo
             file.write_text(PLUGIN.replace("0.125", "0.75"))
             wait_for_effort(0.75)
             ros.wait_for(lambda: command.output().count(f"controller '{name}' is in force") == 4, "word of each swap")
-            assert command.output().count("watching") == 1, "told again only when other files are watched"
+            assert command.output().count("watching") == 1, "printed again only if the watched files change"
             command.stop(signal.SIGINT)
 
 

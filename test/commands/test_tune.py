@@ -1,4 +1,4 @@
-"""The search for gains: what it searches, that it finds what is better, and what `robodyn tune` writes."""
+"""The search for gains: searched fields, better gains as a result, and the files of `robodyn tune`."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def test_what_is_found_tracks_better(arm):
     assert found.rollouts == 6 * 16
     assert [generation.number for generation in seen] == [1, 2, 3, 4, 5, 6]
     assert list(found.costs) == [generation.best for generation in seen] == sorted(found.costs, reverse=True)
-    assert found.costs[-1] == pytest.approx(found.cost_after, rel=1e-3)  # but for the rounding to four digits
+    assert found.costs[-1] == pytest.approx(found.cost_after, rel=1e-3)  # up to the rounding to four digits
     for name in ("p", "d"):
         ratio = getattr(found.after, name) / getattr(found.before, name)
         assert (ratio > 0.0999).all() and (ratio < 10.001).all()

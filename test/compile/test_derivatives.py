@@ -113,7 +113,7 @@ def test_zero_costs_nothing():
 
 
 def test_what_is_not_chosen_does_not_spoil_the_slope():
-    """At 0 the square root has no slope, but it is not what is chosen there."""
+    """At 0 the square root has no slope, but the other branch is selected there."""
     tape = trace(lambda x: where(less(x, 0.5), x, np.sqrt(x)), {"x": ()})
     assert derivative(tape, "x", "forward").evaluate(0.0) == 1.0
 

@@ -16,7 +16,7 @@ from robodyn_ros.simulation.plant import Plant
 
 
 def run(robot, controller, q_d, duration, q=None, v=None, step=1e-3):
-    """Positions, velocities and efforts within the limits, shape (m, n) each; held at q_d, where it starts unless told.
+    """Positions, velocities and efforts within the limits, shape (m, n) each; held at q_d, where it starts by default.
 
     One control period is one step of the plant.
     """
@@ -33,7 +33,7 @@ def run(robot, controller, q_d, duration, q=None, v=None, step=1e-3):
 
 
 class Motion(NamedTuple):
-    """What happened, one row per tick: times, positions, velocities, efforts within the limits, references."""
+    """Record of a motion, one row per tick: times, positions, velocities, efforts within the limits, references."""
 
     time: np.ndarray
     q: np.ndarray
@@ -69,7 +69,7 @@ def follow(robot, controller, sample, duration, q, v=None, step=1e-3, push=None)
 
 
 def heavier(robot, share=0.2):
-    """The same robot with all masses and inertias greater by a share: what a wrong model does not know."""
+    """The same robot with all masses and inertias greater by a share, which a wrong model does not contain."""
     return Robot(with_inertial_parameters(robot.model, (1.0 + share) * inertial_parameters(robot.model)))
 
 

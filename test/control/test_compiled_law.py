@@ -95,7 +95,7 @@ def test_a_switch_is_built_in_and_a_change_of_it_is_seen():
 
 
 class Branching(Law):
-    """Cannot be compiled: what it does depends on a measurement."""
+    """Cannot be compiled: it branches on a measurement."""
 
     @staticmethod
     def law(dynamics, parameters, state, reference, memory):
@@ -118,7 +118,7 @@ def test_a_law_that_cannot_be_compiled_runs_as_written_and_says_why():
 
 
 def test_a_law_compiles_before_it_has_seen_a_state_and_before_it_is_activated():
-    """The law gives all shapes itself: what it follows, how many joints there are, its initial memory."""
+    """The law determines all shapes: the class of references, the number of joints, the initial memory."""
     for law in (PID, TaskSpacePD, ComputedTorque):
         controller = law(ROBOT)
         controller.prepare(controller.parameters)

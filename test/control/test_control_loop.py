@@ -24,7 +24,7 @@ EPOCH = 1_795_000_000 * 10**9  # of system time
 
 
 class Recorder(Controller):
-    """Does nothing but remember what it was told; raises or returns nonsense on demand."""
+    """Records its calls; raises or returns nonsense on demand."""
 
     def __init__(self, robot=ROBOT, parameters=None):
         super().__init__(robot, parameters)

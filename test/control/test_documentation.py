@@ -1,4 +1,4 @@
-"""What the documents say of controllers is so: the one in 20 lines runs, every law has a section."""
+"""Statements of the documents on controllers: the one in 20 lines runs, every law has a section."""
 
 import re
 import subprocess
@@ -61,7 +61,7 @@ def test_the_readmes_controller_runs(tmp_path, monkeypatch):
 
 
 def test_the_readmes_controller_in_rollout_compare_and_tune(tmp_path, monkeypatch, capsys):
-    """Of the same gains and law as pd_gravity, so that all figures are those of that law."""
+    """Same gains and law as pd_gravity, and hence the same figures."""
     (tmp_path / "my_controllers.py").write_text(example("README.md", "my_controllers.py"))
     monkeypatch.syspath_prepend(tmp_path)
     name, robot = "my_controllers:PDGravity", Robot.from_urdf(robot_file("planar_2r"))

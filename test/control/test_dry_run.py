@@ -1,4 +1,4 @@
-"""What a controller must return."""
+"""Checks of the efforts that a controller returns."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 
 
 class Answers(Controller):
-    """Returns, or raises, what it is told to."""
+    """Returns or raises a given object."""
 
     def __init__(self, answer):
         super().__init__(ROBOT)

@@ -1,4 +1,4 @@
-"""Each law against its formula in the book, on floats and traced, and what the book predicts of it."""
+"""Each law against its formula in the book, on floats and traced, and against predictions of the book."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Plugins whose files change: imported anew with what they import from the same folder, or left as they were."""
+"""Plugins whose files change are imported anew with their imports from the same folder; others are kept."""
 
 import gc
 import importlib

@@ -38,14 +38,14 @@ TOLERANCE = {
     "impedance": (12.0, 60.0, 18.0, 60.0),  # soft springs: a quarter of task_space_pd's
     "iterative_learning": (5.0, 22.0, 6.0, 14.0),  # a first pass, pd_gravity in it
     "joint_impedance": (8.0, 75.0, 1.0, 75.0),  # soft springs: a quarter of pd's
-    "lqr": (1.5, 20.0, 1.0, 18.0),  # as stiff as its tolerances ask, whatever the model
+    "lqr": (1.5, 20.0, 1.0, 18.0),  # its tolerances determine the stiffness, independent of the model
     "neural": (3.0, 12.0, 1.5, 10.0),  # as fuzzy
     "operational_space": (1.2, 8.0, 1.0, 8.0),  # as computed_torque
     "pd": (95.0, 115.0, 95.0, 115.0),  # g / K_p, (6.27), which test_steady_state.py predicts
     "pd_gravity": (5.0, 22.0, 2.0, 20.0),  # a sixth of the offset of pd, which is 0.2 g / K_p
     "pid": (80.0, 95.0, 10.0, 12.0),  # as pd at first, then the integral, slowly
     "resolved_acceleration": (1.2, 8.0, 1.0, 8.0),  # as computed_torque
-    "task_space_pd": (160.0, 160.0, 3.0, 16.0),  # brakes the joints, so that it lags behind what moves
+    "task_space_pd": (160.0, 160.0, 3.0, 16.0),  # brakes the joints, so that it lags behind a moving reference
 }
 """Greatest distance of the tip from where it should be [mm]: in a slow motion, and a while after one that is too fast,
 each with an exact model and with 20 % more mass; with some room above the worst of the robots as simulated."""
@@ -65,14 +65,14 @@ KINETIC_SHARE = {
     "damping": (0.4, 0.4),
     "gravity_compensation": (0.6, 0.95),  # lightly damped; with 20 % more mass it sinks
 }
-"""What is left of the kinetic energy after a second, with an exact model and with 20 % more mass."""
+"""Remaining share of the kinetic energy after a second, with an exact model and with 20 % more mass."""
 REST = 0.2  # greatest speed of a joint, mean over the last half second [rad/s or m/s]: noise, and the drift of `force`
 TOP_SPEED = 3.0  # of joints with motors, without load [rad/s or m/s]
 RUNAWAY = 60.0  # speed of a joint that no saturated motion reaches [rad/s or m/s]
 
 
 class Run(NamedTuple):
-    """What happened, one row per tick: distance of the tip from where it should be, joints, and what was at a limit."""
+    """Record of a motion, one row per tick: tip error, joints, and active limits."""
 
     tip_error: np.ndarray
     q: np.ndarray
@@ -149,7 +149,7 @@ def run(law, name, plant, duration, source=None, v=None):
         measured = State(k * STEP, STEP if k else 0.0, plant.q + position_noise[k], plant.v + velocity_noise[k])
         references.append(None if source is None else source.sample(k * STEP))
         asked = controller.update(measured, references[-1])
-        plant.advance(Drive(asked, rest, rest))  # which cuts off what is beyond the effort limits
+        plant.advance(Drive(asked, rest, rest))  # which applies the effort limits
         motors = plant.actuator_state
         rows.append((plant.q, plant.v, asked, motors.voltage, motors.current, motors.voltage_saturated,
                      motors.current_saturated))
@@ -226,7 +226,7 @@ def test_no_law_is_left_out_and_no_tolerance_is_infinite():
 
 
 def assert_within_limits(plant, done):
-    """Positions between the stops; what the motors' amplifiers give, where there are motors."""
+    """Positions between the stops; for motors, voltages and currents within the amplifiers' limits."""
     model, motors = plant.robot.model, plant.model.actuators
     assert ((model.position_lower <= done.q) & (done.q <= model.position_upper)).all()
     if motors.is_motor.all():

@@ -36,7 +36,7 @@ def circuit(items):
 
 
 def move(loop, robot, rng):
-    """Something to follow, whatever the controller in force follows."""
+    """A trajectory of the kind that the active controller follows."""
     follows = loop.active.controller.follows
     if follows is None:
         return
@@ -81,7 +81,7 @@ def test_every_pair_in_motion(name):
 @pytest.mark.parametrize("name", BENT)
 @pytest.mark.parametrize("law", sorted(set(OURS) - WITHOUT_GRAVITY))
 def test_at_rest_laws_that_know_gravity_begin_with_it(law, name):
-    """So that a swap between them makes no bump, whatever they follow."""
+    """A swap between them is bumpless, also between kinds of references."""
     robot = Robot.from_urdf(robot_file(name))
     state = State(0.0, 0.0, np.array(BENT[name]), np.zeros(robot.n))
     controller = make_controller(law, robot)

@@ -1,4 +1,4 @@
-"""What makes a document unusable is named with its file, its line, its element and a remedy."""
+"""Errors about an unusable document name file, line, element and remedy."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""From a URDF to a model: what the parts, tested beside this, give together."""
+"""From a URDF to a model: the parts, each tested in a file of its own, together."""
 
 import subprocess
 import sys

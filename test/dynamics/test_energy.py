@@ -17,7 +17,7 @@ def check(reference, seed):
     kinetic = reference.kinetic_energy(q, v)
     assert relative_error(kinetic_energy(robot, q, v), kinetic) < 1e-9
     assert relative_error(0.5 * v @ mass_matrix(robot, q) @ v, kinetic) < 1e-9  # [LagrangeNotes] (36)
-    # Heights may cancel: what they cancel from is the weight, over a metre.
+    # Heights may cancel, so the scale of rounding errors is the weight times a metre.
     mass = sum(joint.inertia.mass for joint in robot.joints)
     assert relative_error(potential_energy(robot, q), reference.potential_energy(q), 9.81 * mass) < 1e-9
     assert relative_error(center_of_mass(robot, q), reference.center_of_mass(q), 1.0) < 1e-9

@@ -170,7 +170,7 @@ def test_lagrange_notes_after_27_power_is_force_times_speed(arm, state):
 
 
 def test_lagrange_notes_after_50_the_rate_of_the_mass_matrix(arm, state):
-    """v^T (dB/dt - 2 C) v = 0; the dot is missing on B, and what is printed is not 0 (nor are its units alike)."""
+    """v^T (dB/dt - 2 C) v = 0; the printed expression lacks the dot on B; it is not 0, and its units differ."""
     robot, (q, v, _) = arm.robot, state
     matrix = lagrange_jacobians.mass_matrix(robot, q)
     coriolis = coriolis_matrix(christoffel_symbols(lagrange_jacobians.mass_matrix_derivatives(robot, q)), v)
@@ -180,7 +180,7 @@ def test_lagrange_notes_after_50_the_rate_of_the_mass_matrix(arm, state):
 
 
 def test_lagrange_notes_end_energy_does_not_make_it_skew_symmetric(arm, state):
-    """What the text shows holds for every C with the same C v; skew-symmetry, as it is headed, for one of them."""
+    """The displayed property holds for every C with the same C v; the skew-symmetry of the heading only for one C."""
     robot, (q, v, tau) = arm.robot, state
     slopes = lagrange_jacobians.mass_matrix_derivatives(robot, q)
     rate = slopes @ v
@@ -196,7 +196,7 @@ def test_lagrange_notes_end_energy_does_not_make_it_skew_symmetric(arm, state):
 
 
 def test_manipulator_notes_4_3_4_columns_of_the_linear_jacobian(arm, state):
-    """J_vi has dP_ci/dq_j in column j: its own link's centre of mass, not that of link j."""
+    """J_vi has dP_ci/dq_j in column j: its own link's centre of mass, not link j's."""
     robot, q = arm.robot, state[0]
     coms = slope(lambda position: np.array([link.position for link in link_jacobians(robot, position)]), q)
     for index, link in enumerate(link_jacobians(robot, q)):
@@ -218,7 +218,7 @@ def test_manipulator_notes_4_3_4_prismatic_joints_do_not_turn():
         printed += link.mass * link.linear.T @ link.linear + angular.T @ link.inertia @ angular
     assert relative_error(lagrange_jacobians.mass_matrix(robot, q), expected) < HOLDS
     lift = next(joint.dof for joint in robot.joints if joint.kind == "prismatic")
-    assert relative_error(printed[lift], expected[lift]) > 1e-4  # what it carries is slender
+    assert relative_error(printed[lift], expected[lift]) > 1e-4  # the carried links are slender
 
 
 def test_manipulator_notes_4_3_4_the_mass_matrix_is_of_all_links():

@@ -142,7 +142,7 @@ def test_9_81_and_get_joint_accel_the_tip_wrench_is_what_the_robot_exerts(robot)
     in_tip_axes = np.kron(np.eye(2), forward_kinematics(robot, q)[:3, :3].T) @ applied
     exerted, opposite = {robot.tip_link: -in_tip_axes}, {robot.tip_link: in_tip_axes}
     jacobian = twist_jacobian(robot, q)
-    # (9.81), and the recursion with F_tip = what the robot exerts on the weight.
+    # (9.81), and the recursion with F_tip, the wrench that the robot exerts on the weight.
     np.testing.assert_allclose(gravity(robot, q) + jacobian.T @ -applied, loaded, atol=1e-9)
     np.testing.assert_allclose(inverse_dynamics(robot, q, zero, zero, exerted), loaded, atol=1e-9)
     assert differ(inverse_dynamics(robot, q, zero, zero, opposite), loaded)

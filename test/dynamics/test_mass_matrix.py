@@ -40,7 +40,7 @@ def test_columns_are_inverse_dynamics_of_unit_accelerations(urdf, seed):
 
 
 def test_the_lower_triangle_costs_nothing():
-    """What is computed is one triangle: no entry of the matrix is on the tape twice."""
+    """Only one triangle is computed: no entry of the matrix is on the tape twice."""
     robot = PinReference("arm7").robot
     tape = trace(lambda q: mass_matrix(robot, q), {"q": (7,)})
     entries = tape.outputs.reshape(7, 7)

@@ -61,7 +61,7 @@ def test_random_trees_against_pinocchio(urdf, seed):
 @settings(deadline=None, max_examples=20)
 @given(urdf_robots(), SEEDS)
 def test_random_trees(urdf, seed):
-    """Random rows of a Jacobian stand for what a random robot can move."""
+    """Random rows of a Jacobian represent the directions in which a random robot can move."""
     robot = PinReference(urdf).robot
     q, v, tau = random_state(robot, seed)
     rng = np.random.default_rng(seed)

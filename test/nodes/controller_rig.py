@@ -1,4 +1,4 @@
-"""For tests of the controller node: it and the hardware node in lockstep, and what they publish."""
+"""Controller and hardware node in lockstep with records of their messages, for tests of the controller node."""
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -29,7 +29,7 @@ def trajectory(times, positions, names=NAMES, **fields):
 
 
 class Rig:
-    """Hardware and controller, and what they publish."""
+    """Hardware and controller, with records of their messages."""
 
     def __init__(self, ros, robot, namespace, **settings):
         self.ros, self.namespace = ros, namespace

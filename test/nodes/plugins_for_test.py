@@ -73,7 +73,7 @@ class NotANumberLater(FailsLater):
 
 
 class ShowsWrench(Controller):
-    """Exerts the measured force along x and torque about y, whatever that is good for; -1 where none is measured."""
+    """Exerts the measured force along x and torque about y as efforts; -1 if no wrench is measured."""
 
     follows = None
 

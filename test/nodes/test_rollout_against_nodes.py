@@ -1,4 +1,4 @@
-"""A rollout computes what the nodes in lockstep do, bit for bit."""
+"""A rollout computes the same motion as the nodes in lockstep, bit for bit."""
 
 import numpy as np
 import pytest

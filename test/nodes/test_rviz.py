@@ -1,4 +1,4 @@
-"""config/robodyn.rviz against what the nodes publish: RViz is not needed for it."""
+"""config/robodyn.rviz against the topics and frames of the nodes, without RViz."""
 
 import pytest
 import yaml

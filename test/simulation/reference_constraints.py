@@ -1,4 +1,4 @@
-"""Friction and stops once more, with branches instead of traced choices: what the compiled form is compared with."""
+"""Second implementation of friction and stops, with branches instead of traced choices, as a reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK_ROUNDS = 10
 
 
 class JointConstraints:
-    """Finds the consistent contact_modes; keeps those of the last step to start from.
+    """Finds the consistent contact_modes; the search starts with the modes of the last step.
 
     Args:
         lower: Positions of the lower stops, shape (n,) [rad or m].
@@ -67,7 +67,7 @@ class JointConstraints:
                     return result
         self._friction = friction
         contact_modes, indices = self.contact_modes, range(len(self.contact_modes))
-        for i in indices:  # what was written in the step before holds, but for the velocities at stops
+        for i in indices:  # only velocities at stops change with the step
             if not same:
                 contact_modes[i] = _admissible(contact_modes[i], friction[i])
             if not same or contact_modes[i] == LOWER or contact_modes[i] == UPPER:

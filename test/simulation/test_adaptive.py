@@ -1,4 +1,4 @@
-"""The adaptive reference: against SciPy on its own, and what it says when it cannot go on."""
+"""The adaptive reference: against SciPy alone, and its error when the integration fails."""
 
 import numpy as np
 import pytest

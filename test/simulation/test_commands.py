@@ -132,7 +132,7 @@ def test_periods_without_a_new_command_are_counted():
 
 
 class Naive:
-    """The same rules, joint by joint: what was commanded last, and when."""
+    """The same rules joint by joint, from the last command and its time."""
 
     def __init__(self):
         self.now, self.last = 0, [None, None]

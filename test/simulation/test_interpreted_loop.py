@@ -1,4 +1,4 @@
-"""Controllers that cannot be compiled: the same motions as in the compiled loop, what they cost, how they fail."""
+"""Controllers that cannot be compiled: the motions of the compiled loop, their cost, their failures."""
 
 import logging
 from dataclasses import replace
@@ -110,7 +110,7 @@ def test_any_controller_runs_and_says_why_it_is_not_compiled(make, caplog):
 
 
 class Answers(Controller):
-    """Returns or raises what it is told to after 10 ms."""
+    """Returns or raises a given object after 10 ms."""
 
     answer = None
 
@@ -148,7 +148,7 @@ def test_infinite_efforts_are_a_motion_that_diverged():
 
 
 def test_a_tick_takes_some_microseconds():
-    """A hand-written loop took 17 us; what is checked here is that nothing is compiled or traced at every tick."""
+    """A hand-written loop took 17 us; the test checks that no tick compiles or traces anything."""
     loop = ClosedLoop(StatefulPI(ROBOT), PlantModel.from_description(ROBOT.model))
     loop.run(loop.scenario([], 1.0))
     assert loop._interpreted.seconds / loop._interpreted.ticks < 1e-3

@@ -1,4 +1,4 @@
-"""The staircases of friction, stops and motors: whatever is found fits them, from wherever the search begins."""
+"""Staircase laws of friction, stops and motors: the solution satisfies them from any start of the search."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is simulated has to fit together."""
+"""The parts of a simulated model have to fit together."""
 
 import numpy as np
 import pytest

@@ -165,7 +165,7 @@ def test_energy_books_of_the_adaptive_reference_balance_to_its_tolerance():
 
 @pytest.mark.parametrize("integrator", list(Integrator))
 def test_books_balance_at_stops_and_brakes(integrator):
-    """What stops, brakes and dry friction take is all that is missing."""
+    """Losses in stops, brakes and dry friction complete the balance of energy."""
     model = planar().model
     robot = Robot(replace(model, joints=tuple(replace(joint, limits=Limits(-0.5, 0.5)) for joint in model.joints)))
     plant = Plant(robot, 1e-3, [0.4, 0.0], friction=Friction(0.0, [0.5, 0.2]), integrator=integrator)

@@ -1,4 +1,4 @@
-"""What is reported, against the equation of motion and the textbook's energies."""
+"""The report against the equation of motion and the textbook's energies."""
 
 import numpy as np
 import pytest

@@ -44,7 +44,7 @@ def rubbing(robot, friction):
 
 
 def tick_by_tick(robot, law, trajectory, ticks, period, step, **options):
-    """What the nodes do in lockstep: the plant's state to the control loop, its effort to the plant."""
+    """The loop of the nodes in lockstep: the plant's state to the control loop, its effort to the plant."""
     failures = []
     plant = Plant(robot, step, **options)
     safe = Plugin("damping", make_controller("damping", robot))

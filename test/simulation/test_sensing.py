@@ -1,4 +1,4 @@
-"""Encoders: resolution, noise, delay, velocities made of positions, and what is refused."""
+"""Encoders: resolution, noise, delay, velocities from positions, and refusals."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The tracking record: what its table says, that its plot is drawn, that wrong lengths are refused."""
+"""The tracking record: its table, its plot, and the refusal of wrong lengths."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables of parameters in docs/ are those of the declarations."""
+"""Tables of parameters in docs/ agree with the declarations."""
 
 import parameter_tables
 import pytest

@@ -1,4 +1,4 @@
-"""What is missing is named, with the command that installs it, before anything is downloaded."""
+"""Missing programs are reported with the command that installs them, before anything is downloaded."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ CHECKOUT = {"tools", "requirements", "Makefile", "package.xml"}
 
 @pytest.fixture
 def checkout(tmp_path):
-    """What `make setup` needs of this project, elsewhere."""
+    """Copy of the files that `make setup` needs, in another folder."""
     return copy_to(tmp_path / "checkout")
 
 
@@ -32,7 +32,7 @@ def make(folder):
 
 
 def set_up(folder, **changes):
-    """Run set_up.py as a shell without ROS 2 would; return what it said."""
+    """Run set_up.py as from a shell without ROS 2, and return its output."""
     variables = {name: value for name, value in os.environ.items() if name in ("HOME", "PATH", "LD_LIBRARY_PATH")}
     done = subprocess.run([sys.executable, str(folder / "tools" / "set_up.py")], text=True, capture_output=True,
                           env={**variables, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1", **changes})

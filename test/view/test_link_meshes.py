@@ -66,7 +66,7 @@ def test_a_box_and_a_warning_stand_for_a_mesh_that_cannot_be_had(tmp_path, filen
     (tmp_path / "text.stl").write_text("this is no mesh")
     [shape], [warning] = link_meshes(robot([f'<geometry><mesh filename="{filename}"/></geometry>']), tmp_path)
     assert shape.color == MISSING_COLOR and len(shape.mesh.faces) == 12
-    assert "link 'arm'" in warning and reason in warning and "a box stands for it" in warning and "\n" not in warning
+    assert "link 'arm'" in warning and reason in warning and "a box replaces it" in warning and "\n" not in warning
 
 
 def test_a_shape_that_cannot_be_read_is_left_out_with_a_warning():

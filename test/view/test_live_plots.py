@@ -1,4 +1,4 @@
-"""What the plots hold."""
+"""Samples in the plots."""
 
 import numpy as np
 import pytest

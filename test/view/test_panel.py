@@ -1,4 +1,4 @@
-"""What a browser can make the panel ask for, also one that speaks the page's protocol without the page."""
+"""Requests that the panel sends for a browser, or for a program that speaks the page's protocol."""
 
 import time
 
@@ -24,7 +24,7 @@ CAMERA = {"type": "ViewerCameraMessage", "wxyz": [1.0, 0, 0, 0], "position": [1.
 
 
 class Asked(list):
-    """Stands for the graph: what it was asked for, in order."""
+    """Takes the place of the graph: records the requests in order."""
 
     def __getattr__(self, name):
         return lambda *arguments: self.append((name, *arguments))
@@ -32,7 +32,7 @@ class Asked(list):
 
 @pytest.fixture(scope="module")
 def rig():
-    """A panel, what it asks for, and a function that sends a value as a browser does."""
+    """A panel, its requests, and a function that sends a value as a browser does."""
     server, asked = start_server("127.0.0.1", 0, "test"), Asked()
     panel = Panel(server, RobotScene(server, MODEL, None, np.zeros(2)), MODEL, asked)
     panel.offer_controllers(["pd", "computed_torque"])

@@ -1,4 +1,4 @@
-"""What the scene holds, without a browser; tests of pages look at its pixels."""
+"""Content of the scene, without a browser; tests of pages look at its pixels."""
 
 import numpy as np
 import pytest

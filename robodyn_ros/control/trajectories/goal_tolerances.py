@@ -1,6 +1,6 @@
 """Whether a trajectory that was asked for as a goal is carried out: close enough on the way, at its end, and in time.
 
-The rules are those of ros2_controllers' joint_trajectory_controller.
+The rules are the same as in joint_trajectory_controller of ros2_controllers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TrajectoryGoal:
 
     Args:
         trajectory: The trajectory in force.
-        tolerances: What carrying it out means.
+        tolerances: Tolerances of the goal.
         joint_names: The robot's joints, for messages.
     """
 

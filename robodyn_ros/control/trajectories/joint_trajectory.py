@@ -101,8 +101,8 @@ class Points:
 class JointTrajectory:
     """Quintics through points, from a reference at some time, and the last point held for ever.
 
-    Velocities not given are those of a monotone cubic (PCHIP): 0 at turning points and where a position is repeated,
-    at the last point 0. Accelerations not given are the smaller one of what the cubics on both sides have, 0 if these
+    Missing velocities follow from a monotone cubic (PCHIP): 0 at turning points, at repeated positions and at the last
+    point. A missing acceleration is the smaller one of the accelerations of the cubics on both sides, 0 if these
     differ in sign, at the last point 0. So a joint does not swing beyond its points unless given velocities or the
     motion at the start carry it there.
 

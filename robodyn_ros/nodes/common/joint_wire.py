@@ -2,7 +2,7 @@
 
 rclpy takes longer to serialize or deserialize a sensor_msgs/JointState than a whole control tick. From one tick to the
 next, only the stamp and the numbers of such a message change. Hence the control path publishes and takes messages as
-bytes, and writes and reads only the stamp and the numbers. The serialization of the middleware tells where these are.
+bytes, and writes and reads only the stamp and the numbers. A probe serialization by the middleware shows their offsets.
 Messages of any other form go through rclpy.
 """
 

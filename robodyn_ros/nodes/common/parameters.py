@@ -2,7 +2,7 @@
 
     self.parameters.declare([
         Parameter("update_rate", 500, "Control cycles per second [Hz].", read_only=True, minimum=1),
-        Parameter("safe_behaviour", "damping", "What to do without commands.", choices=("damping", "zero")),
+        Parameter("safe_behaviour", "damping", "Behaviour without commands.", choices=("damping", "zero")),
     ])
     self.parameters.on_change(self._apply)        # _apply(changed): raise RobodynError to refuse the change
     self.parameters["update_rate"]
@@ -257,7 +257,7 @@ class DeclaredParameters:
 
 
 def _type_of(value: Any) -> str:
-    """Return the name of a value's type; for a list, also those of its elements' types."""
+    """Return the name of a value's type; for a list, also the names of its elements' types."""
     if isinstance(value, list):
         return "list" + "".join(f" of {name}" for name in sorted({type(element).__name__ for element in value}))
     return type(value).__name__

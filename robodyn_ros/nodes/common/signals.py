@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 1.0
-"""Time after the first signal from which on a further signal ends the process at once [s]."""
+"""A further signal later than this after the first one ends the process at once [s]."""
 _CLOSE = b"\0"
 
 _pipe: tuple[int, int] | None = None

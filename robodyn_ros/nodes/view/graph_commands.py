@@ -1,4 +1,4 @@
-"""What a page asks for, sent to the nodes of the graph by their topics, services and parameters."""
+"""Sends the requests of a page to the nodes of the graph, by topics, services and parameters."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from robodyn_ros.timing import to_nanoseconds
 MOTION_INTERVAL = 0.1
 """Least time between two motions while a slider or handle is dragged [s]."""
 SPEED_SHARE, ANGULAR_SPEED, LINEAR_SPEED = 0.5, 1.5, 0.3
-"""Motions of joints use this share of the velocity limits, and at most these speeds [rad/s, m/s]."""
+"""Speed of joint motions: share of the velocity limits, and upper bounds [rad/s, m/s]."""
 LEAST_DURATION = 0.25
 STEPS = 10
-"""Control periods that the button does."""
+"""Control periods per click on the step button."""
 
 
 class GraphCommands:
-    """Takes requests on any thread and carries them out on the executor's; see :class:`robodyn_ros.view.commands`.
+    """Accepts requests on any thread and sends them on the executor's thread; see `robodyn_ros.view.commands`.
 
     Args:
         node: The node that sends.
         robot: The robot.
-        graph: What the graph says.
-        report: Called with a message and whether it is good news; empty: nothing is wrong any more.
+        graph: State of the graph.
+        report: Called with a message and whether it is a success; an empty message clears the last one.
     """
 
     def __init__(self, node: Node, robot: Robot, graph: GraphState, report: Callable[[str, bool], None]) -> None:
@@ -58,23 +58,23 @@ class GraphCommands:
         self._pushing = False
 
     def run_pending(self) -> None:
-        """Send what was asked for; on the executor's thread."""
+        """Send the pending requests; on the executor's thread."""
         with self._lock:
             pending, self._pending = self._pending, {}
         for key, send in pending.items():
             if key == "motion" and time.monotonic() < self._next_motion:
                 with self._lock:
-                    self._pending.setdefault(key, send)  # a newer one may have come
+                    self._pending.setdefault(key, send)  # unless a newer request has arrived
             else:
                 send()
 
     def close(self) -> None:
-        """Let go of the robot."""
+        """End a push of the tip."""
         if self._pushing:
             self._send_force(np.zeros(3))
 
     def destroy(self) -> None:
-        """Let go of the robot and leave the graph; for another robot's description."""
+        """End a push of the tip and destroy all clients; called when another robot's description arrives."""
         self.close()
         for publisher in (self._trajectory, self._pose, self._wrench):
             self._node.destroy_publisher(publisher)
@@ -84,7 +84,7 @@ class GraphCommands:
     # Commands, on any thread.
 
     def swap(self, controller: str) -> None:
-        """Put an installed controller in force."""
+        """Swap to an installed controller."""
         self._later("swap", lambda: self._set(self.controller, "controller", controller,
                                               f"the controller node refused '{controller}'"))
 
@@ -93,7 +93,7 @@ class GraphCommands:
         self._later(name, lambda: self._set(self.controller, name, value, f"the controller node refused {name}"))
 
     def set_speed(self, factor: float) -> None:
-        """Let simulated time pass this often as fast as real time."""
+        """Set the real-time factor, in simulated seconds per second."""
         self._later("speed", lambda: self._set(self.hardware, self._speed_parameter, factor, "refused"))
 
     def move_joints(self, q: Array) -> None:
@@ -105,11 +105,11 @@ class GraphCommands:
         self._later("motion", lambda: self._send_tip(pose))
 
     def push(self, force: Array) -> None:
-        """Push the tip link with a force in base axes, shape (3,) [N], until the next one; zeros: let go."""
+        """Push the tip link with a force in base axes, shape (3,) [N], until the next push; zeros end the push."""
         self._later("push", lambda: self._send_force(force))
 
     def pause(self, paused: bool) -> None:
-        """Let the simulation stand still, or go on."""
+        """Pause or resume the simulation."""
         self._later("pause", lambda: self._call("pause", SetBool.Request(data=paused)))
 
     def step(self) -> None:
@@ -117,13 +117,13 @@ class GraphCommands:
         self._later("step", lambda: self._call("step", Step.Request(steps=STEPS)))
 
     def reset(self) -> None:
-        """Put the simulated robot back to its initial state."""
+        """Reset the simulated robot to its initial state."""
         self._later("reset", lambda: self._call("reset", Trigger.Request()))
 
     # On the executor's thread.
 
     def read_speed(self, on_speed: Callable[[float | None], None]) -> None:
-        """Read the real-time factor that the hardware is asked for; None: time is real, or has no limit."""
+        """Read the requested real-time factor of the hardware; None in real time or without a speed limit."""
         def read(values: list[Any]) -> None:
             mode, factor, limit = values
             name, value = {"scaled": ("real_time_factor", factor), "lockstep": ("lockstep_speed_limit", limit)}.get(
@@ -140,7 +140,7 @@ class GraphCommands:
 
     def _set(self, remote: RemoteParameters, name: str, value: float | bool | str, refusal: str) -> None:
         if not remote.ready:
-            self._report(f"node '{remote.remote}' is not there", False)
+            self._report(f"node '{remote.remote}' is not running", False)
             return
         remote.set(name, value, lambda reason: self._report(f"{refusal}: {reason}" if reason else "", False))
 
@@ -158,7 +158,7 @@ class GraphCommands:
         client.call_async(request).add_done_callback(answered)
 
     def _send_tip(self, pose: Array) -> None:
-        """Send a pose to a law that follows the tip, and the joint positions of that pose to any other."""
+        """Send a pose to a law that follows the tip; send any other law the joint positions of that pose."""
         if self._graph.follow.tip is not None:
             self._next_motion = time.monotonic() + MOTION_INTERVAL
             message = PoseStamped(pose=to_pose(pose))

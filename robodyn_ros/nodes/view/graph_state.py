@@ -1,4 +1,4 @@
-"""What a running graph says about its robot: the newest messages, as plain values in the robot's joint order."""
+"""State of a running graph: the newest messages, as plain values in the robot's joint order."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from robodyn_ros.timing import to_seconds
 from robodyn_ros.view.robot_figure import to_pose
 
 SILENCE = 1.0
-"""Seconds without a joint state after which the graph counts as gone."""
+"""Time without joint states after which the graph counts as ended [s]."""
 STILL = 0.3
-"""Seconds without a new stamp after which the simulation counts as standing still."""
+"""Time without a new stamp after which the simulation counts as paused [s]."""
 SPEED_WINDOW = 1.0
-"""Seconds over which the real-time factor is measured."""
+"""Time span over which the real-time factor is measured [s]."""
 
 
 @dataclass
 class Follow:
-    """What the controller wanted at its last tick; arrays of shape (n,), or None where there is no such value.
+    """Reference of the controller at its last tick; arrays of shape (n,), None for values that do not exist.
 
     Attributes:
-        controller: Name of the controller in force; empty: not known.
+        controller: Name of the active controller; empty if unknown.
         q: Desired positions [rad or m].
         tip: Desired pose of the tip link in the base frame, shape (4, 4).
         error: Desired minus measured positions [rad or m].
@@ -49,21 +49,21 @@ class Follow:
 
 
 class GraphState:
-    """The newest state of hardware and controller; nothing here wakes anybody, `update` takes what has come.
+    """The newest state of hardware and controller. Messages wake no thread; `update` reads the ones that have arrived.
 
     Args:
         node: The node that subscribes.
         model: The robot.
 
     Attributes:
-        stamp: Stamp of the last joint state [ns]; 0: none so far.
+        stamp: Stamp of the last joint state [ns]; 0 before the first.
         q: Joint positions, shape (n,) [rad or m].
         effort: Efforts that the drives exert, shape (n,) [N m or N].
-        follow: What the controller wants.
+        follow: Reference of the controller.
         current: Motor currents, shape (n,) [A]; NaN for joints without a motor, None without any.
         voltage: Motor voltages likewise [V].
         wrenches: External and measured wrench: link, and (force, torque) in its axes, shape (6,) [N, N m].
-        problem: Why the last joint state could not be used; empty where it could.
+        problem: Why the last joint state could not be used; empty if it could.
     """
 
     def __init__(self, node: Node, model: RobotModel) -> None:
@@ -84,12 +84,12 @@ class GraphState:
         self._stamps: deque[tuple[float, int]] = deque()
 
     def destroy(self) -> None:
-        """Stop to listen."""
+        """End all subscriptions."""
         for latest in (self._joint_states, self._controller, self._actuators, *self._wrenches.values()):
             latest.destroy(self._node)
 
     def update(self) -> bool:
-        """Take the newest messages.
+        """Read the newest messages.
 
         Returns:
             Whether a joint state with a new stamp was among them.
@@ -105,13 +105,13 @@ class GraphState:
             if (wrench := latest.take()) is not None:
                 try:
                     self.wrenches[kind] = wrench.header.frame_id, read_wrench(wrench.wrench, kind)
-                except InputError:  # the node that acts on it says so
+                except InputError:  # the node that acts on the message reports it
                     self.wrenches.pop(kind, None)
         return moved
 
     @property
     def alive(self) -> bool:
-        """Whether joint states are coming."""
+        """Whether joint states arrive."""
         return time.monotonic() - self._arrival < SILENCE
 
     @property
@@ -121,12 +121,12 @@ class GraphState:
 
     @property
     def standing(self) -> bool:
-        """Whether the simulation stands still: paused, or waiting for a command."""
+        """Whether the simulation is paused or waits for a command."""
         return time.monotonic() - self._progress > STILL
 
     @property
     def real_time_factor(self) -> float:
-        """Time of the joint states' stamps that passes per second; 0 while it stands still."""
+        """Increase of the joint states' stamps per second of real time; 0 while the simulation is paused."""
         if len(self._stamps) < 2 or self.standing:
             return 0.0
         (since, first), (until, last) = self._stamps[0], self._stamps[-1]
@@ -168,7 +168,7 @@ class GraphState:
                 follow.tip = to_pose(position, np.roll(quaternion, 1))
                 missing = state.position_error
                 follow.tip_error = math.hypot(missing.x, missing.y, missing.z)
-        except (InputError, ValueError):  # of another robot, or no pose: what is left says enough
+        except (InputError, ValueError):  # joints of another robot, or an invalid pose: keep the other values
             return Follow(message.controller)
         return follow
 

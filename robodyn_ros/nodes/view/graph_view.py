@@ -1,4 +1,4 @@
-"""One robot's graph on the page: takes what its nodes publish, shows it, and sends what users ask for."""
+"""One robot's graph on the page: shows the messages of its nodes and sends the requests of users."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from robodyn_ros.view.robot_scene import RobotScene
 from robodyn_ros.view.sliders import Gain
 
 SLOW = 4
-"""Plots, status and sliders are renewed once in so many pictures."""
+"""Number of pictures between two updates of plots, status and sliders."""
 ASK_AGAIN = 50
-"""Pictures after which a node that was not there is asked again."""
+"""Number of pictures after which the page asks again for data of a node that was not running."""
 
 
 class GraphView:
@@ -33,7 +33,7 @@ class GraphView:
         node: The node that serves the page.
         server: The page's server.
         robot: The robot.
-        folder: Folder of its URDF file; None: not known.
+        folder: Folder of its URDF file; None if unknown.
     """
 
     def __init__(self, node: RobodynNode, server: viser.ViserServer, robot: Robot, folder: Path | None) -> None:
@@ -48,7 +48,7 @@ class GraphView:
         self._offered = False
 
     def show(self) -> None:
-        """Renew the picture and send what users asked for; called at the rate of pictures."""
+        """Redraw the picture and send pending requests; called once per picture."""
         graph = self._graph
         moved = graph.update()
         if self._scene is None:
@@ -70,11 +70,11 @@ class GraphView:
             self._show_slowly()
 
     def close(self) -> None:
-        """Let go of the robot."""
+        """End a push of the tip."""
         self._commands.close()
 
     def destroy(self) -> None:
-        """Make room on the page and in the graph for another robot."""
+        """Remove the robot from the page and destroy all clients."""
         self._commands.destroy()
         self._graph.destroy()
         self._node.destroy_subscription(self._events)
@@ -109,7 +109,7 @@ class GraphView:
             self._ask()
 
     def _ask(self) -> None:
-        """Ask the nodes what does not come by itself."""
+        """Ask the nodes for values that no topic carries."""
         self._asked = self._pictures
         if self._commands.hardware.ready:
             self._commands.read_speed(self._panel.show_speed)
@@ -135,7 +135,7 @@ class GraphView:
         if graph.problem:
             return f"{name}: {graph.problem}", False
         if graph.standing:
-            return f"{name} stands still (paused, or waiting for commands)", True
+            return f"{name} does not move: the simulation is paused or waits for commands", True
         controller = graph.follow.controller or "no controller"
         return f"{name}, {controller}, {graph.real_time_factor:.2f} × real time", True
 
@@ -143,7 +143,7 @@ class GraphView:
         self._panel.show_message(text, good)
         if text and not good:
             self._node.get_logger().warning(text)
-            self._read_gains()  # sliders go back to the values in force
+            self._read_gains()  # sliders return to the actual values
             self._panel.show_controller(self._graph.follow.controller)
 
     def _on_parameter_event(self, event: ParameterEvent) -> None:

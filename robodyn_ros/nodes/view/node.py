@@ -1,7 +1,7 @@
 """Node ``view``: a page that shows the running graph in a browser; see docs/view.md.
 
-It subscribes to what the nodes publish and asks them by their services and parameters, like any other node: it may
-run on another machine, and beside RViz.
+It subscribes to topics of the nodes and calls their services and parameters, like any other node. It may run on another
+machine, and together with RViz.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.view.server import address, start_server, stop_server
 
 PARAMETERS = (
-    Parameter("host", "127.0.0.1", "Address to listen on; 0.0.0.0: every one of this machine, so that whoever reaches "
-              "it can move the robot.", read_only=True),
+    Parameter("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all addresses of this machine, so that everyone who "
+              "reaches it can move the robot.", read_only=True),
     Parameter("port", 8080, "TCP port of the page; 0: any that is free.", read_only=True, minimum=0, maximum=65535),
-    Parameter("robot_file", "", "Path of the robot's URDF file, where relative mesh paths begin; empty: not known.",
+    Parameter("robot_file", "", "Path of the robot's URDF file, to which mesh paths are relative; empty: unknown.",
               read_only=True),
-    Parameter("frame_rate", 25.0, "How often the picture is renewed [Hz].", read_only=True, minimum=1.0, maximum=60.0),
+    Parameter("frame_rate", 25.0, "Pictures per second [Hz].", read_only=True, minimum=1.0, maximum=60.0),
 )
 
 NICENESS = 10
@@ -57,7 +57,7 @@ class ViewNode(RobodynNode):
         print(f"robodyn view: open {address(self._server)} in a browser", flush=True)
 
     def stop(self) -> None:
-        """Let go of the robot and close the page."""
+        """End a push of the tip and close the page."""
         super().stop()
         if self._view is not None:
             self._view.close()
@@ -83,6 +83,6 @@ class ViewNode(RobodynNode):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM, with a low priority: the page waits for a control loop beside it."""
+    """Run the node until SIGINT or SIGTERM, with a low priority, so that a control loop on this machine goes first."""
     os.nice(NICENESS)
     return run_node(ViewNode, args)

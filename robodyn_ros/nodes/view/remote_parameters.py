@@ -1,4 +1,4 @@
-"""Parameters of another node, asked for without waiting: answers come to callbacks on the executor's thread."""
+"""Asynchronous access to parameters of another node; callbacks on the executor's thread get the answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from robodyn_ros.view.sliders import Gain
 
 WORDS = "such as: "
-"""A descriptor's additional_constraints begin so where other values are possible too."""
+"""Beginning of a descriptor's additional_constraints that lists suggestions instead of all allowed values."""
 
 
 class RemoteParameters:
@@ -22,7 +22,7 @@ class RemoteParameters:
 
     Args:
         node: The node that asks.
-        remote: Name of the node that is asked, in the namespace of the first.
+        remote: Name of the node with the parameters, in the namespace of ``node``.
     """
 
     def __init__(self, node: Node, remote: str) -> None:
@@ -31,7 +31,7 @@ class RemoteParameters:
 
     @property
     def ready(self) -> bool:
-        """Whether the node is there."""
+        """Whether the node is running."""
         return self._client.services_are_ready()
 
     def read(self, names: Sequence[str], on_values: Callable[[list[Any]], None]) -> None:
@@ -41,7 +41,7 @@ class RemoteParameters:
                                                          for value in done.result().values]))
 
     def suggestions(self, name: str, on_values: Callable[[list[str]], None]) -> None:
-        """Read the values that a parameter's descriptor suggests; none: an empty list."""
+        """Read the values that a parameter's descriptor suggests; an empty list without suggestions."""
         def read(done: Any) -> None:
             [descriptor] = done.result().descriptors or [ParameterDescriptor()]
             words = descriptor.additional_constraints
@@ -67,7 +67,7 @@ class RemoteParameters:
         self._client.list_parameters([prefix]).add_done_callback(listed)
 
     def set(self, name: str, value: float | bool | str, on_answer: Callable[[str], None]) -> None:
-        """Set a parameter; the answer is empty, or the reason why the node refuses."""
+        """Set a parameter; the answer is empty on success, otherwise the reason of the refusal."""
         def answered(done: Any) -> None:
             [result] = done.result().results
             on_answer("" if result.successful else result.reason or "refused without a reason")
@@ -76,7 +76,7 @@ class RemoteParameters:
 
 
 def to_gain(descriptor: ParameterDescriptor, value: ParameterValue) -> Gain | None:
-    """What a slider needs to know of a parameter; None: it is no number and no switch."""
+    """Return the data of a slider for a parameter; None if it is neither a number nor a switch."""
     if value.type not in (ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER,
                           ParameterType.PARAMETER_BOOL):
         return None

@@ -23,7 +23,7 @@ def goal(path=None, end=None, goal_time=INF):
 
 
 def tick(time, error_q=(0.0, 0.0), error_v=(0.0, 0.0), reference=True):
-    """What is seen when the robot is behind the trajectory by some error."""
+    """Observation of a robot that lags behind the trajectory by an error."""
     desired = TRAJECTORY.sample(time) if time >= TRAJECTORY.start_time else START
     state = State(time, 0.002, desired.q - np.array(error_q), desired.v - np.array(error_v))
     return Tick(state, desired if reference else None, np.zeros(2), False)

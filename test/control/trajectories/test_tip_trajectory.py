@@ -1,4 +1,4 @@
-"""Lines and arcs of the tip link: where they go, that rates are rates, smooth starts, and what is refused."""
+"""Lines and arcs of the tip link: paths, rates by differences, smooth starts, and refusals."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Counters, conditions and warnings of a node that only writes down what it is told; a real one's: test_runtime."""
+"""Counters, conditions and warnings, with a node that only records calls; test_runtime has a real node."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ from robodyn_ros.nodes.common.diagnostics import WARN_EVERY, Diagnostics
 
 
 class Node:
-    """What a node logs, and its diagnostics' timer and publisher."""
+    """Records log messages, and has the timer and publisher of the diagnostics."""
 
     def __init__(self):
         self.log, self.published, self.timers = [], [], []

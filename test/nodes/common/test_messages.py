@@ -1,4 +1,4 @@
-"""Joint values by name: any order, complete or not, and what is rejected."""
+"""Joint values by name: any order, complete or not, and rejected messages."""
 
 from array import array
 

@@ -60,7 +60,7 @@ def test_the_descriptor_tells_ranges_and_choices():
 
 
 class Given(dict):
-    """Values by name, those of no parameter among them."""
+    """Values by name, also of unknown parameters."""
 
     def names(self):
         return ["robot_description", "robot"]

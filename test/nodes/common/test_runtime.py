@@ -1,4 +1,4 @@
-"""What all nodes share, seen from outside on a node in a process of its own."""
+"""Common behaviour of all nodes, observed on a node in a separate process."""
 
 import signal
 

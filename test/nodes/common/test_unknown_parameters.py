@@ -1,4 +1,4 @@
-"""Values given to parameters that there are not: told apart from those of others, refused or warned of by each node."""
+"""Values for unknown parameters: distinguished from parameters of other nodes, refused or reported by each node."""
 
 from importlib import import_module
 from types import SimpleNamespace

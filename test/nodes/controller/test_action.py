@@ -27,7 +27,7 @@ NAN = float("nan")
 
 
 class Goal:
-    """A goal that was sent, and what its sender heard of it."""
+    """A sent goal, and the answers that its sender received."""
 
     def __init__(self, rig, client, goal):
         self.rig, self.feedback = rig, []

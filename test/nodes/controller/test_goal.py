@@ -1,4 +1,4 @@
-"""What goals tolerate: defaults, tolerances of their own, lifted ones, and bad ones."""
+"""Tolerances of goals: defaults, tolerances in the goal, removed and invalid ones."""
 
 import numpy as np
 import pytest

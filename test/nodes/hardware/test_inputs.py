@@ -1,4 +1,4 @@
-"""Commands and wrenches in messages, without a node: what is taken, what is rejected, what the plant gets."""
+"""Commands and wrenches in messages, without a node: accepted, rejected, and passed to the plant."""
 
 import math
 from collections import Counter

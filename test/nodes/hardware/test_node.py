@@ -17,7 +17,7 @@ from robodyn_ros.resources import robot_file
 
 NAN = math.nan
 
-# --- real time: commands, what is rejected, the safe behaviour
+# --- real time: commands, rejected commands, the safe behaviour
 
 
 @pytest.fixture(scope="module")

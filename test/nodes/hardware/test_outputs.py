@@ -1,4 +1,4 @@
-"""What is published when, told by publishers that only remember."""
+"""Content and times of published messages, with publishers that only record."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the hardware node makes of its parameters."""
+"""Effects of the hardware node's parameters."""
 
 from pathlib import Path
 

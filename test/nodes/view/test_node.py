@@ -1,4 +1,4 @@
-"""The page of a running graph, in a real Chromium: what it shows, and what clicks and drags do to the robot."""
+"""The page of a running graph in a real Chromium: its content, and effects of clicks and drags on the robot."""
 
 import os
 import re
@@ -34,7 +34,7 @@ CANVAS = "canvas[data-engine]"
 JOINT_SLIDER = 1
 """Place of the first joint's slider among all; the first one is the real-time factor's."""
 PATIENCE = 90.0
-"""Longest wait for what a browser does [s]: it draws by software, on a processor that others use, too."""
+"""Longest wait for an action of the browser [s]: it draws by software, on a shared processor."""
 
 
 def simulate(*options):
@@ -275,7 +275,7 @@ def test_the_simulation_pauses_steps_goes_on_and_is_reset(rig):
     rig.swap("computed_torque")
     rig.put(POSE)
     rig.page.get_by_role("button", name="pause").click()
-    rig.page.get_by_text("stands still").wait_for()
+    rig.page.get_by_text("does not move").wait_for()
     stamp = rig.states[-1].header.stamp
     rig.page.get_by_role("button", name="step").click()
     rig.wait_for(lambda: rig.states[-1].header.stamp != stamp, "a step")
