@@ -46,8 +46,7 @@ class Robot:
             path_or_xml: Path of a URDF file, or the XML itself: a string that begins with ``<``.
             strict: Whether physically implausible values that can be computed are errors instead of warnings.
             gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
-            tip_link: Name of the default link of all functions; None for the link that the loader finds at the end of the
-                longest chain.
+            tip_link: Name of the default link of all functions; None for the link at the end of the longest chain.
 
         Returns:
             The robot.
