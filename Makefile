@@ -1,7 +1,7 @@
 # Each target does its own set-up; steps whose inputs did not change are skipped.
 #
 #   make demo    the arm follows a trajectory while its controller is swapped
-#   make test    the tests; ARGS go to pytest: make test ARGS="-k gravity"
+#   make test    the tests, in a process per core and one more; ARGS go to pytest: make test ARGS="-n 0 -k gravity"
 #   make lint    ruff and mypy
 #   make bench   figures side by side with Pinocchio, MuJoCo and bare rclpy
 #   make setup   the set-up alone; make clean removes all that it made
@@ -30,7 +30,7 @@ demo: setup
 	@$(ENTER) && exec python -m robodyn_ros demo $(ARGS)
 
 test: setup
-	@$(ENTER) && exec python -m pytest $(ARGS)
+	@$(ENTER) && exec python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: setup
 	@$(ENTER) && ruff check . && mypy

@@ -37,7 +37,7 @@ setup(
     extras_require={
         "plot": ["matplotlib"],
         "view": ["trimesh", "viser~=1.1"],
-        "test": ["hypothesis", "matplotlib", "mypy", "pin", "playwright", "pytest", "ruff"],
+        "test": ["hypothesis", "matplotlib", "mypy", "pin", "playwright", "pytest", "pytest-xdist", "ruff"],
         "bench": ["matplotlib", "mujoco", "pin"],
     },
     entry_points={

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py",
+NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py", "commands/test_swap.py",
             "commands/test_view.py")
 """Folders and files of tests that start ROS nodes."""
 HAS_ROS = importlib.util.find_spec("rclpy") is not None
@@ -43,17 +43,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the domain before anything imports rclpy, and where this run and the nodes it starts keep code."""
+    """Choose the domain before anything imports rclpy, and where this run and the nodes it starts keep code.
+
+    Each worker of pytest-xdist has a domain of its own; all use the cache of the process that started them.
+    """
     domain, config.claim_of_domain = claim_domain()
     os.environ["ROS_DOMAIN_ID"] = str(domain)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    config.code_cache = tempfile.TemporaryDirectory(prefix="robodyn_test_cache_")
-    os.environ["ROBODYN_CACHE_DIR"] = config.code_cache.name
+    if not hasattr(config, "workerinput"):
+        config.code_cache = tempfile.TemporaryDirectory(prefix="robodyn_test_cache_")
+        os.environ["ROBODYN_CACHE_DIR"] = config.code_cache.name
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cached code."""
-    config.code_cache.cleanup()
+    if not hasattr(config, "workerinput"):
+        config.code_cache.cleanup()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """With `-n auto`, start a worker more than there are cores: tests of nodes mostly wait."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_report_header() -> str:
@@ -70,10 +81,11 @@ def needs_ros(path: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that start nodes, so that -m 'not ros' leaves them out."""
+    """Mark the tests that start nodes, so that -m 'not ros' leaves them out, and put them first: they take longest."""
     for item in items:
         if needs_ros(item.path):
             item.add_marker("ros")
+    items.sort(key=lambda item: not needs_ros(item.path))
 
 
 @pytest.fixture(scope="module", autouse=True)
