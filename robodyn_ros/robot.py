@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
+from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
 from robodyn_ros.textbook import formulas as textbook_formulas
@@ -52,7 +53,8 @@ class Robot:
             The robot.
 
         Raises:
-            DescriptionError: The description cannot be used; or it is odd, and ``strict`` is set.
+            DescriptionError: The description cannot be used, for instance because its mass matrix is not positive
+                definite; or it is odd, and ``strict`` is set.
             InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
 
         Warns:
@@ -60,7 +62,9 @@ class Robot:
         """
         from robodyn_ros.description.urdf import load_urdf  # the XML libraries take a third of a second to import
 
-        return cls(load_urdf(path_or_xml, strict=strict, gravity=gravity, tip_link=tip_link))
+        model = load_urdf(path_or_xml, strict=strict, gravity=gravity, tip_link=tip_link)
+        check_mass_matrix(model)
+        return cls(model)
 
     @classmethod
     def from_dh(
@@ -83,13 +87,16 @@ class Robot:
             The robot.
 
         Raises:
-            DescriptionError: The table cannot be used; or it is odd, and ``strict`` is set.
+            DescriptionError: The table cannot be used, for instance because its mass matrix is not positive definite;
+                or it is odd, and ``strict`` is set.
             InputError: ``gravity`` is not three finite numbers.
 
         Warns:
             DescriptionWarning: No row has an inertia: kinematics will do, dynamics will not.
         """
-        return cls(load_dh(table, name=name, strict=strict, gravity=gravity))
+        model = load_dh(table, name=name, strict=strict, gravity=gravity)
+        check_mass_matrix(model)
+        return cls(model)
 
     @property
     def name(self) -> str:

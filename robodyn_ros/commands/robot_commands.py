@@ -42,12 +42,12 @@ def run_check(options: Namespace) -> int:
     Raises:
         RobodynError: The file does not exist, or the description cannot be used.
     """
-    from robodyn_ros.description.urdf import load_urdf
     from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DescriptionWarning)
-        model = load_urdf(robot_file(options.file), strict=options.strict, tip_link=options.tip_link)
+        model = Robot.from_urdf(robot_file(options.file), strict=options.strict, tip_link=options.tip_link).model
     mass = sum(joint.inertia.mass for joint in model.joints)
     print(f"{model.name}: {model.n} joints, {len(model.frames)} links, {mass:.6g} kg moving")
     print(f"base link {model.base_link}, tip link {model.tip_link}")

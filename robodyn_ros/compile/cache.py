@@ -77,9 +77,11 @@ def load(key: str) -> bytes | None:
         return None
     try:
         _check_private(os.stat(folder), stat.S_ISDIR, folder)
-        with open(os.open(folder / (key + _ENDING), os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-            _check_private(os.fstat(file.fileno()), stat.S_ISREG, folder)
-            content = file.read()
+        # Not blocking: a FIFO in the place of an entry would otherwise wait for a writer.
+        with open(os.open(folder / (key + _ENDING), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            info = os.fstat(file.fileno())
+            _check_private(info, stat.S_ISREG, folder)
+            content = file.read() if info.st_size <= LARGEST_SIZE else b""
             with contextlib.suppress(OSError):
                 os.utime(file.fileno())  # the entries longest unused are removed first
     except FileNotFoundError:

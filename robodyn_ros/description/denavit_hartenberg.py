@@ -7,7 +7,6 @@ Frame i lies on joint i's axis, which is its z axis; row i of the table leads fr
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -16,6 +15,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.description import ranges
 from robodyn_ros.description.joint_and_link_elements import snap_pose
 from robodyn_ros.description.model import (
     STANDARD_GRAVITY,
@@ -29,6 +29,9 @@ from robodyn_ros.description.model import (
 )
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.urdf import check_gravity
+
+_RANGES = {"a": ranges.LENGTH, "alpha": ranges.ANGLE, "d": ranges.LENGTH, "theta": ranges.ANGLE,
+           "damping": ranges.FRICTION, "friction": ranges.FRICTION, "reduction": ranges.REDUCTION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +209,10 @@ def _read_row(row: DHRow | Mapping[str, Any] | Sequence[float], number: int, rep
 
 def _complete(row: DHRow, number: int, report: Report) -> DHRow:
     """Check the values of a row and fill in its names."""
-    for parameter in ("a", "alpha", "d", "theta", "damping", "friction", "reduction"):
+    for parameter, allowed in _RANGES.items():
         value = getattr(row, parameter)
-        if not isinstance(value, Real) or not math.isfinite(value):
-            raise report.error(None, f"row {number}: {parameter} = {value!r} is not a finite number", "correct it")
+        if not isinstance(value, Real) or not allowed.holds(float(value)):
+            raise report.error(None, f"row {number}: {parameter} = {value!r} is not {allowed}", "correct it")
     if row.kind not in get_args(JointKind):
         raise report.error(
             None, f"row {number}: unknown kind {row.kind!r}", f"use one of {', '.join(get_args(JointKind))}"
@@ -227,9 +230,12 @@ def _check_inertia(inertia: Inertia, number: int, report: Report) -> None:
         problem = f"row {number}: inertia = {inertia!r} is not an Inertia"
         raise report.error(None, problem, "give Inertia(mass, com, rotational), all in frame i")
     arrays = (np.asarray(inertia.mass), np.asarray(inertia.com), np.asarray(inertia.rotational))
-    if [array.shape for array in arrays] != [(), (3,), (3, 3)] or not all(np.isfinite(a).all() for a in arrays):
+    allowed = (ranges.MASS, ranges.LENGTH, ranges.MOMENT_OF_INERTIA)
+    if [array.shape for array in arrays] != [(), (3,), (3, 3)] or not all(
+            each.holds(array).all() for each, array in zip(allowed, arrays, strict=True)):
         problem = f"row {number}: expected finite numbers of shapes (), (3,), (3, 3), received {inertia!r}"
-        raise report.error(None, problem, "correct mass, com or rotational")
+        raise report.error(None, problem, "correct mass, com or rotational; their numbers may be up to "
+                           f"{', '.join(f'{each.maximum:g}' for each in allowed)}")
     moments = np.linalg.eigvalsh(arrays[2])
     if inertia.mass < 0.0 or moments[0] < -1e-6 * np.max(np.abs(moments)):
         raise report.error(
@@ -254,6 +260,7 @@ def _check_pose(pose: Array, name: str, report: Report) -> Array:
     pose = np.asarray(pose, dtype=np.float64)
     if (
         pose.shape != (4, 4)
+        or not ranges.LENGTH.holds(pose[:3, 3]).all()
         or not np.allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3), atol=1e-6)
         or np.linalg.det(pose[:3, :3]) < 0.0
         or not np.isfinite(pose).all()

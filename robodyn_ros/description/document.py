@@ -13,29 +13,31 @@ from pathlib import Path
 
 from lxml import etree
 
+from robodyn_ros.checks import Range
+from robodyn_ros.description import ranges
 from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report, label
 from robodyn_ros.errors import DescriptionError
 
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
-# (path below the link or joint, attribute, count of numbers, whether the element must have the attribute)
+# (path below the link or joint, attribute, count of numbers, whether the element must have the attribute, range)
 _LINK_NUMBERS = (
-    ("inertial/origin", "xyz", 3, False),
-    ("inertial/origin", "rpy", 3, False),
-    ("inertial/mass", "value", 1, True),
-    *(("inertial/inertia", name, 1, True) for name in ("ixx", "iyy", "izz")),
-    *(("inertial/inertia", name, 1, False) for name in ("ixy", "ixz", "iyz")),
+    ("inertial/origin", "xyz", 3, False, ranges.LENGTH),
+    ("inertial/origin", "rpy", 3, False, ranges.ANGLE),
+    ("inertial/mass", "value", 1, True, ranges.MASS),
+    *(("inertial/inertia", name, 1, True, ranges.MOMENT_OF_INERTIA) for name in ("ixx", "iyy", "izz")),
+    *(("inertial/inertia", name, 1, False, ranges.MOMENT_OF_INERTIA) for name in ("ixy", "ixz", "iyz")),
 )
 _JOINT_NUMBERS = (
-    ("origin", "xyz", 3, False),
-    ("origin", "rpy", 3, False),
-    ("axis", "xyz", 3, True),
-    *(("limit", name, 1, False) for name in ("lower", "upper", "velocity", "effort")),
-    ("dynamics", "damping", 1, False),
-    ("dynamics", "friction", 1, False),
-    ("mimic", "multiplier", 1, False),
-    ("mimic", "offset", 1, False),
+    ("origin", "xyz", 3, False, ranges.LENGTH),
+    ("origin", "rpy", 3, False, ranges.ANGLE),
+    ("axis", "xyz", 3, True, ranges.AXIS),
+    *(("limit", name, 1, False, ranges.LIMIT) for name in ("lower", "upper", "velocity", "effort")),
+    ("dynamics", "damping", 1, False, ranges.FRICTION),
+    ("dynamics", "friction", 1, False, ranges.FRICTION),
+    ("mimic", "multiplier", 1, False, ranges.MULTIPLIER),
+    ("mimic", "offset", 1, False, ranges.LENGTH),
 )
 # Errors of libxml2 that published files contain: undeclared prefixes (<sensor:camera>), and version="0.0".
 _TOLERATED = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_UNKNOWN_VERSION")
@@ -200,8 +202,8 @@ def _check_joint(joint: etree._Element, links: dict[str, etree._Element], report
         raise report.error(mimic, "it names no joint to follow", 'add joint="..." or remove the mimic element')
 
 
-def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, bool]], report: Report) -> None:
-    for path, attribute, count, required in table:
+def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, bool, Range]], report: Report) -> None:
+    for path, attribute, count, required, allowed in table:
         element = owner.find(path)
         if element is None:
             continue
@@ -212,12 +214,12 @@ def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, b
             continue
         if "${" in text or "$(" in text:
             raise report.error(element, *_XACRO)
-        expected = "a finite number" if count == 1 else f"{count} finite numbers separated by spaces"
-        # An infinite limit is valid: it means no limit.
-        allowed = math.isnan if element.tag == "limit" else (lambda value: not math.isfinite(value))
+        within = f" from {allowed.minimum:g} to {allowed.maximum:g}" if allowed.maximum < math.inf else ""
+        expected = (f"a finite number{within}" if count == 1 else
+                    f"{count} finite numbers separated by spaces{within and f', each{within}'}")
         try:
             values = [float(word) for word in text.split()]
-            valid = len(values) == count and not any(map(allowed, values))
+            valid = len(values) == count and bool(allowed.holds(values).all())
         except ValueError:
             valid = False
         if not valid:

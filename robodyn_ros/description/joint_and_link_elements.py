@@ -9,6 +9,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.model import Array, Inertia, Limits
+from robodyn_ros.description.ranges import NO_LIMIT, REDUCTION
 from robodyn_ros.description.report import Report
 
 _UNIT_TOLERANCE = 1e-3
@@ -63,17 +64,24 @@ def read_origin(origin: Array | None) -> Array:
 
 def read_axis(joint: Any, element: etree._Element, report: Report) -> Array:
     """Return the unit axis of a moving joint in its link frame, shape (3,)."""
-    length = float(np.linalg.norm(joint.axis))
-    if length == 0.0:
+    largest = float(np.max(np.abs(joint.axis)))
+    if largest == 0.0:
         raise report.error(element, "the axis is zero and has no direction", 'give a unit vector, e.g. xyz="0 0 1"')
+    axis = joint.axis / largest  # squares of tiny components would underflow
+    length = largest * float(np.linalg.norm(axis))
     if abs(length - 1.0) > _UNIT_TOLERANCE:
         report.warn(element, f"the axis has length {length:.6g} instead of 1", "it is normalised; write a unit vector")
-    return joint.axis / length
+    return axis / np.linalg.norm(axis)
 
 
 def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
-    """Read the limits of a moving joint; missing or zero limits count as unlimited."""
+    """Read the limits of a moving joint; missing, zero or immense limits count as unlimited."""
     values = {name: getattr(joint.limit, name, None) for name in ("lower", "upper", "velocity", "effort")}
+    for name, value in values.items():
+        if value is not None and NO_LIMIT < abs(value) < np.inf:
+            report.warn(element, f"the {name} limit {value:g} is beyond {NO_LIMIT:g}",
+                        "taken as unlimited; correct it, or leave it out")
+            values[name] = float(np.copysign(np.inf, value))
     has_range = joint.type != "continuous"
     if not has_range:
         values["lower"] = values["upper"] = None
@@ -144,11 +152,12 @@ def read_reductions(root: etree._Element, joints: dict[str, etree._Element], rep
             reduction = float(np.prod([float(each.text or "") for each in elements]))
         except ValueError:
             reduction = np.nan
-        if np.isfinite(reduction) and reduction != 0.0:
+        if REDUCTION.holds(reduction) and reduction != 0.0:
             reductions[names[0]] = reduction
         else:
             received = ", ".join(repr(each.text) for each in elements)
-            problem = f"its mechanical reduction {received} is not a finite number other than 0"
+            expected = f"a finite number other than 0 up to {REDUCTION.maximum:g}"
+            problem = f"its mechanical reduction {received} is not {expected}"
             report.warn(transmission, problem, "taken as 1; correct it")
     return reductions
 
@@ -193,9 +202,16 @@ def read_inertia(link: Any, element: etree._Element, report: Report, *, moves: b
         report.warn(element, f"mass {mass:g} kg without rotational inertia (a point mass)", "give <inertia>")
     if mass == 0.0 and moments[2] > _NO_INERTIA:
         report.warn(element, "rotational inertia without mass", "give <mass>")
+    rotational = _without_negative_moments(rotational)
     pose = read_origin(link.inertial.origin)
     moved = Inertia(mass, np.zeros(3), rotational).transformed(pose)
     return Inertia(mass, moved.com, snap(moved.rotational, float(np.max(np.abs(rotational)))))
+
+
+def _without_negative_moments(rotational: Array) -> Array:
+    """Raise principal moments that are negative by the rounding of published digits to zero."""
+    moments, axes = np.linalg.eigh(rotational)
+    return rotational if moments[0] >= 0.0 else (axes * np.maximum(moments, 0.0)) @ axes.T
 
 
 def is_massless(inertia: Inertia) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from robodyn_ros.description.document import Document
 from robodyn_ros.description.model import suggest
+from robodyn_ros.description.ranges import LENGTH, MULTIPLIER
 from robodyn_ros.description.report import Report
 
 Relation = tuple[str, float, float]
@@ -25,7 +26,8 @@ def resolve_mimics(joints: Sequence[Any], document: Document, report: Report) ->
         The relations by joint name.
 
     Raises:
-        DescriptionError: A joint follows itself, directly or through others, or an unknown or a fixed joint.
+        DescriptionError: A joint follows itself, directly or through others, or an unknown or a fixed joint, or with
+            an immense multiplier or offset.
     """
     by_name = {joint.name: joint for joint in joints}
     relations: dict[str, Relation] = {}
@@ -51,6 +53,10 @@ def resolve_mimics(joints: Sequence[Any], document: Document, report: Report) ->
                 raise report.error(element, f"it mimics itself: {cycle}", "make one of these joints independent")
             followed.append(target)
             leader = by_name[target]
+        for name, value, allowed in (("multiplier", multiplier, MULTIPLIER), ("offset", offset, LENGTH)):
+            if not allowed.holds(value):
+                raise report.error(element, f"{' -> '.join(followed)}: the {name} is {value:g} in all",
+                                   f"expected {allowed}: correct the mimic elements")
         if multiplier == 0.0:
             report.warn(element, "it mimics with multiplier 0 and never moves", "make it a fixed joint")
         relations[joint.name] = (leader.name, multiplier, offset)

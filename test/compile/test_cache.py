@@ -157,6 +157,25 @@ def test_place_that_will_not_do_is_not_used(folder, kind, level, caplog):
     assert cache.VARIABLE in caplog.text
 
 
+def test_an_entry_that_is_a_fifo_is_not_waited_for(folder, caplog):
+    cache.store(OTHER, IMAGE)
+    os.mkfifo(entry(folder), 0o600)
+    loaded = []
+    loading = threading.Thread(target=lambda: loaded.append(cache.load(KEY)), daemon=True)
+    loading.start()
+    loading.join(5.0)
+    assert loaded == [None]
+    assert "plain files" in caplog.text
+    cache.store(KEY, IMAGE)  # replaces it
+    assert cache.load(KEY) == IMAGE
+
+
+def test_an_immense_entry_is_not_read(folder, monkeypatch):
+    cache.store(KEY, IMAGE)
+    monkeypatch.setattr(cache, "LARGEST_SIZE", len(IMAGE))
+    assert cache.load(KEY) is None
+
+
 def test_directory_of_another_user_is_not_used(folder, monkeypatch, caplog):
     cache.store(KEY, IMAGE)
     user = os.geteuid()

@@ -1,0 +1,148 @@
+"""Mutated robot descriptions and YAML files: each is refused by an error of the family, or what it gives is sound."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from lxml import etree
+
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.dynamics.compiled_formulas import bias, mass_matrix
+from robodyn_ros.errors import DescriptionWarning, RobodynError
+from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.robot import Robot
+
+NUMBERS = ("0", "-1", "1e-308", "1e-30", "1e-9", "1e6", "1e20", "1e100", "-1e150", "1e300", "1e308", "-1e308", "nan",
+           "inf", "-inf", "1e999", "", "zero", "1 2", "0x10", "١")
+"""Texts in place of a number."""
+
+TEXTS = ("", " ", "base_link", "joint1", "link1", "a" * 100_000, "\N{COMBINING DIAERESIS}" * 50, "fixed", "floating",
+         "prismatic", "$(arg name)", "../../x", "]]>", "\u009b2J")
+"""Texts in place of a name or a type."""
+
+_ASYMMETRY = 1e-9
+
+
+@dataclass(frozen=True)
+class Unsound:
+    """A description that was accepted although its dynamics are not sound.
+
+    Attributes:
+        number: Number of the description under its seed.
+        reason: What is wrong with its dynamics.
+        text: The description.
+    """
+
+    number: int
+    reason: str
+    text: str
+
+
+def mutated_urdfs(seed: int) -> Iterator[bytes]:
+    """Yield URDFs with one to four faults each, for ever; the same ones for the same seed."""
+    sources = [robot_file(name).read_bytes() for name in shipped_robots()]
+    for number in _counter():
+        chance = random.Random(f"{seed} {number}")
+        yield _mutated(chance.choice(sources), chance)
+
+
+def fault_of(urdf: bytes) -> str | None:
+    """Load a URDF and evaluate its dynamics.
+
+    Returns:
+        Why the dynamics of an accepted robot are not sound; empty if they are; None if the URDF is refused.
+
+    Raises:
+        Exception: Loading raised an error outside the family.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DescriptionWarning)
+        try:
+            robot = Robot.from_urdf(urdf.decode("utf-8", "replace"))
+        except RobodynError:
+            return None
+        with np.errstate(all="ignore"):
+            return unsound(robot.model)
+
+
+def unsound(model: RobotModel) -> str:
+    """Return why the dynamics of a robot are not sound at three configurations; empty if they are."""
+    chance = np.random.default_rng(0)
+    for q in chance.uniform(-1.0, 1.0, (3, model.n)):
+        matrix, effort = mass_matrix(model, q), bias(model, q, np.ones(model.n))
+        if not (np.isfinite(matrix).all() and np.isfinite(effort).all()):
+            return f"mass matrix {matrix.tolist()}, bias {effort.tolist()} at q = {q.tolist()}"
+        try:
+            np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            return f"mass matrix {matrix.tolist()} is not positive definite at q = {q.tolist()}"
+        if not np.isfinite(np.linalg.solve(matrix, np.ones(model.n) - effort)).all():
+            return f"accelerations are not finite at q = {q.tolist()}"
+    return ""
+
+
+def _counter() -> Iterator[int]:
+    number = 0
+    while True:
+        yield number
+        number += 1
+
+
+def _mutated(source: bytes, chance: random.Random) -> bytes:
+    if chance.random() < 0.15:
+        return _with_broken_text(source, chance)
+    root = etree.fromstring(source)
+    for _ in range(chance.randint(1, 4)):
+        chance.choices((_change_number, _change_text, _change_tree, _add_mimic), (6, 1, 2, 1))[0](root, chance)
+    return etree.tostring(root)
+
+
+def _with_broken_text(source: bytes, chance: random.Random) -> bytes:
+    place, length = chance.randrange(len(source)), chance.randint(1, 40)
+    filling = (b"", chance.randbytes(length), b"<" * length, b"<a>" * 3000, b'<!DOCTYPE r [<!ENTITY a "b">]>')
+    return source[:place] + chance.choice(filling) + (source[place + length:] if chance.random() < 0.8 else b"")
+
+
+def _change_number(root: etree._Element, chance: random.Random) -> None:
+    names = ("xyz", "rpy", "value", "ixx", "ixy", "ixz", "iyy", "iyz", "izz", "lower", "upper", "velocity", "effort",
+             "damping", "friction", "multiplier", "offset")
+    found = [(element, name) for element in root.iter(etree.Element) for name in names if name in element.attrib]
+    if not found:
+        return
+    element, name = chance.choice(found)
+    words = element.get(name).split() or ["0"]
+    words[chance.randrange(len(words))] = (chance.choice(NUMBERS) if chance.random() < 0.6 else
+                                           repr(chance.choice((-1, 1)) * 10.0 ** chance.uniform(-30.0, 30.0)))
+    element.set(name, " ".join(words))
+
+
+def _change_text(root: etree._Element, chance: random.Random) -> None:
+    found = [(element, name) for element in root.iter(etree.Element) for name in ("name", "link", "type", "joint")
+             if name in element.attrib]
+    if found:
+        element, name = chance.choice(found)
+        element.set(name, chance.choice(TEXTS))
+
+
+def _change_tree(root: etree._Element, chance: random.Random) -> None:
+    elements = [element for element in root.iter(etree.Element) if element is not root]
+    if not elements:
+        return
+    element = chance.choice(elements)
+    parent = element.getparent()
+    if chance.random() < 0.6:
+        parent.remove(element)
+    else:
+        chance.choice([root, *elements]).append(etree.fromstring(etree.tostring(element)))
+
+
+def _add_mimic(root: etree._Element, chance: random.Random) -> None:
+    joints = root.findall("joint")
+    if joints:
+        names = [joint.get("name", "") for joint in joints]
+        etree.SubElement(chance.choice(joints), "mimic", joint=chance.choice(names), multiplier=chance.choice(NUMBERS),
+                         offset=chance.choice(NUMBERS))

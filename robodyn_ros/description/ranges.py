@@ -1,0 +1,37 @@
+"""The numbers that a robot description may have.
+
+The ranges hold every robot in SI units, and in grams and millimetres too. Beyond them products of a few values
+overflow, or lose the digits that decide whether a mass matrix is positive definite.
+"""
+
+from robodyn_ros.checks import Range
+
+LENGTH = Range(-1e6, 1e6)
+"""Coordinates and offsets [m; an offset of a joint position also in rad]."""
+
+ANGLE = Range(-1e6, 1e6)
+"""Roll, pitch and yaw, and the angles of a Denavit-Hartenberg table [rad]."""
+
+AXIS = Range(-1e6, 1e6)
+"""Components of an axis, which is normalised."""
+
+MASS = Range(-1e9, 1e9)
+"""[kg]; the loader says more about negative ones."""
+
+MOMENT_OF_INERTIA = Range(-1e12, 1e12)
+"""Elements of an inertia tensor [kg m^2]."""
+
+FRICTION = Range(-1e9, 1e9)
+"""Viscous friction [N m s/rad or N s/m] and Coulomb friction [N m or N]; the loader warns of negative ones."""
+
+MULTIPLIER = Range(-1e4, 1e4)
+"""Position of a mimic joint per position of the joint that it follows."""
+
+REDUCTION = Range(-1e6, 1e6)
+"""Motor turns per joint turn."""
+
+LIMIT = Range(or_infinite=True)
+"""Limits of a joint: infinity, like a number beyond `NO_LIMIT`, stands for no limit."""
+
+NO_LIMIT = 1e9
+"""A limit beyond this is taken for none [rad, m, rad/s, m/s, N m or N]; files have 1e16 and the largest double."""

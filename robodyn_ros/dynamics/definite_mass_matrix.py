@@ -1,0 +1,62 @@
+"""Refuses robots whose mass matrix is not positive definite anywhere, so that efforts give no finite accelerations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.errors import DescriptionError
+
+_LEAST_INERTIA = 1e-15
+"""Of a joint, with all others held [kg m^2 or kg]: a microgram at a micrometre."""
+
+_LEAST_SHARE = 1e-12
+"""Inertia of a joint with the joints behind it free, divided by that with them held; rounding makes 1e-15 of 0."""
+
+_SAMPLES = 3
+
+
+def check_mass_matrix(model: RobotModel) -> None:
+    """Refuse a robot whose mass matrix is singular, indefinite or not finite at every one of a few configurations.
+
+    A robot may be singular at single configurations, as a point mass on two crossed axes is. Any other configuration
+    shows that its mass matrix is positive definite.
+
+    Args:
+        model: The robot; one without any inertia, which has kinematics only, passes.
+
+    Raises:
+        DescriptionError: The message names the joint and its inertia.
+    """
+    if not any(joint.inertia.mass or np.any(joint.inertia.rotational) for joint in model.joints):
+        return
+    problem = ""
+    for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, model.n)):
+        with np.errstate(all="ignore"):
+            problem = _problem(mass_matrix(model, q), model)
+        if not problem:
+            return
+    raise DescriptionError(f"robot '{model.name}': {problem}; correct the masses, inertias and lengths of the links "
+                           "that this joint moves, or make the joint fixed")
+
+
+def _problem(matrix: Array, model: RobotModel) -> str:
+    """Return why a mass matrix is not positive definite; empty if it is."""
+    held = matrix.diagonal()
+    for name, link, inertia, row in zip(model.joint_names, model.leaders, held, matrix, strict=True):
+        if not np.isfinite(row).all():
+            return f"joint '{name}': its row of the mass matrix, {row.tolist()}, is not finite"
+        if inertia < _LEAST_INERTIA:
+            return (f"joint '{name}': it moves link '{link.link}' and all behind it with an inertia of {inertia:g} "
+                    f"about its axis, expected {_LEAST_INERTIA:g} kg m^2 (revolute) or kg (prismatic) at least")
+    scale = np.sqrt(held)
+    rest = matrix / scale / scale[:, None]
+    for index in reversed(range(model.n)):  # the factorization from the tip leaves each joint's articulated inertia
+        free = rest[index, index]
+        if not free > _LEAST_SHARE:
+            name, inertia = model.joint_names[index], held[index]
+            return (f"joint '{name}': its inertia is {inertia:g} with the joints behind it held, and "
+                    f"{free * inertia:g} with them free, so its motion cannot be told from theirs")
+        rest[:index, :index] -= np.outer(rest[:index, index], rest[index, :index]) / free
+    return ""
