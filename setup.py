@@ -36,8 +36,10 @@ setup(
     install_requires=["llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
     extras_require={
         "plot": ["matplotlib"],
+        "record": ["mcap~=1.6", "mcap-ros2-support~=0.6"],
         "view": ["trimesh", "viser~=1.1"],
-        "test": ["hypothesis", "matplotlib", "mypy", "pin", "playwright", "pytest", "pytest-xdist", "ruff"],
+        "test": ["hypothesis", "matplotlib", "mypy", "pin", "playwright", "pytest", "pytest-xdist", "rosbags",
+                 "ruff"],
         "bench": ["matplotlib", "mujoco", "pin"],
     },
     entry_points={

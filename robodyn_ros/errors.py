@@ -28,5 +28,9 @@ class SimulationError(RobodynError):
     """The simulation cannot continue; the robot keeps its last good state."""
 
 
+class RecordingError(RobodynError):
+    """A recording cannot be read or written."""
+
+
 class DescriptionWarning(UserWarning):
     """A robot description is physically implausible but can be computed; an error with ``strict=True``."""

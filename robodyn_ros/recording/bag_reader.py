@@ -1,0 +1,136 @@
+"""Reads rosbag2 folders with MCAP, also those whose recorder was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcap.records import Channel, Message, Metadata, Schema
+from mcap.stream_reader import StreamReader
+from mcap_ros2.decoder import DecoderFactory
+
+from robodyn_ros.errors import RecordingError
+
+
+@dataclass
+class Topic:
+    """The messages of one topic.
+
+    Attributes:
+        name: Full name, with its namespace.
+        type: Type of the messages, such as ``sensor_msgs/msg/JointState``.
+        messages: Time of receipt [ns] and serialized message, in the order of time.
+    """
+
+    name: str
+    type: str
+    messages: list[tuple[int, bytes]] = field(default_factory=list)
+    _decoder: Callable[[bytes], Any] | None = None
+
+    def decode(self) -> Iterator[tuple[int, Any]]:
+        """Decode the messages one by one.
+
+        Yields:
+            Time of receipt [ns] and message: an object with the message's fields as attributes.
+
+        Raises:
+            RecordingError: The definition of the messages is missing, or a message does not fit it.
+        """
+        if self._decoder is None:
+            raise RecordingError(f"topic {self.name}: the recording has no definition of {self.type} as ros2msg text")
+        for time, data in self.messages:
+            try:
+                yield time, self._decoder(data)
+            except Exception as error:  # of damaged bytes: the library raises many kinds
+                raise RecordingError(f"topic {self.name}: a message is no {self.type} as the recording defines it "
+                                     f"({error})") from None
+
+
+@dataclass
+class Bag:
+    """What a rosbag2 folder holds.
+
+    Attributes:
+        path: The folder, or its one file.
+        topics: The topics by name; those without messages too.
+        metadata: MCAP metadata records: name and entries, in the order of writing.
+        damage: Why the end of the recording is missing; empty: it is whole.
+    """
+
+    path: Path
+    topics: dict[str, Topic] = field(default_factory=dict)
+    metadata: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    damage: str = ""
+
+    def of_type(self, type_name: str) -> list[Topic]:
+        """Return the topics that have messages of a type."""
+        return [topic for topic in self.topics.values() if topic.type == type_name and topic.messages]
+
+
+def read_bag(path: str | Path) -> Bag:
+    """Read a recording into memory. metadata.yaml is not needed: a killed recorder may leave an old one.
+
+    Args:
+        path: A rosbag2 folder, or an .mcap file.
+
+    Returns:
+        All messages up to the first damage.
+
+    Raises:
+        RecordingError: There is no recording there, or nothing of it can be read.
+    """
+    bag = Bag(Path(path))
+    for file in _mcap_files(bag.path):
+        _read_file(file, bag)
+    if not any(topic.messages for topic in bag.topics.values()):
+        raise RecordingError(f"{path}: {bag.damage or 'the recording is empty: it has no messages'}")
+    for topic in bag.topics.values():
+        topic.messages.sort(key=lambda message: message[0])
+    return bag
+
+
+def _mcap_files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise RecordingError(f"no recording at '{path}': expected a folder as robodyn record or ros2 bag record writes")
+    files = sorted(path.glob("*.mcap"))
+    if not files:
+        other = "it has the storage sqlite3: convert it with ros2 bag convert" if any(path.glob("*.db3")) else \
+            "is it the folder of a recording?"
+        raise RecordingError(f"no .mcap file in '{path}': {other}")
+    return files
+
+
+def _read_file(file: Path, bag: Bag) -> None:
+    """Read one file, up to its end or its first damage."""
+    schemas: dict[int, Schema] = {}
+    channels: dict[int, Topic] = {}
+    try:
+        with file.open("rb") as stream:
+            for record in StreamReader(stream, validate_crcs=True).records:
+                match record:
+                    case Message():
+                        channels[record.channel_id].messages.append((record.log_time, record.data))
+                    case Schema():
+                        schemas[record.id] = record
+                    case Channel():
+                        channels[record.id] = _topic(bag, record, schemas.get(record.schema_id))
+                    case Metadata():
+                        bag.metadata.append((record.name, record.metadata))
+    except OSError as error:
+        raise RecordingError(f"cannot read {file}: {error.strerror}") from None
+    except Exception as error:  # of damaged bytes: the libraries raise many kinds
+        bag.damage = f"{file.name} is cut off or damaged ({type(error).__name__}{f': {error}' if str(error) else ''})"
+
+
+def _topic(bag: Bag, channel: Channel, schema: Schema | None) -> Topic:
+    """Return the topic of a channel; publishers of one topic may have several channels."""
+    known = bag.topics.get(channel.topic)
+    if known is None:
+        # The library keeps decoders by the number of the schema, which is another one in another file.
+        decoder = DecoderFactory().decoder_for(channel.message_encoding, schema)
+        known = bag.topics[channel.topic] = Topic(channel.topic, schema.name if schema else "unknown", [], decoder)
+    return known

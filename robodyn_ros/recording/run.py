@@ -1,0 +1,259 @@
+"""``Run``: a recording of one robot as arrays over time, its parameters, and which controller was in force when.
+
+    run = Run("run_1")
+    run.states.time, run.states.position         # (N,), (N, n)
+    run.control.desired_position, run.control.error
+    [(span.controller, span.start, span.end) for span in run.controllers]
+    kinetic, potential = run.energies()
+
+Columns are the robot's joints.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from robodyn_ros.description.model import STANDARD_GRAVITY, Array
+from robodyn_ros.errors import DescriptionError, DescriptionWarning, RecordingError
+from robodyn_ros.recording.bag_reader import Topic, read_bag
+from robodyn_ros.recording.series import (
+    ActuatorSeries,
+    ControlSeries,
+    JointColumns,
+    JointSeries,
+    actuator_series,
+    control_series,
+    joint_series,
+)
+from robodyn_ros.robot import Robot
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
+
+PARAMETERS = "parameters"
+"""Name of the MCAP metadata records that hold a node's parameters: entries node, time [ns] and values (YAML)."""
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+_VALUE_FIELDS = ("", "bool_value", "integer_value", "double_value", "string_value", "byte_array_value",
+                 "bool_array_value", "integer_array_value", "double_array_value", "string_array_value")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time in which one controller was in force.
+
+    Attributes:
+        controller: Name of the plugin.
+        start: Time of its first sample [s].
+        end: Time of the next controller's first sample, or of the last sample [s].
+    """
+
+    controller: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class ParameterChange:
+    """A parameter that was set while the recording ran.
+
+    Attributes:
+        time: Time since the first joint state [s].
+        node: Full name of the node.
+        name: Name of the parameter.
+        value: New value; None: it was removed.
+    """
+
+    time: float
+    node: str
+    name: str
+    value: Any
+
+
+class Run:
+    """A recording of one robot. Times count from its first joint state.
+
+    Args:
+        path: A rosbag2 folder with MCAP, or an .mcap file.
+        namespace: Namespace of the robot; None: the only one.
+
+    Attributes:
+        path: The folder or file.
+        namespace: Namespace of the robot; empty: the root.
+        topics: All recorded topics by name, those of other namespaces too.
+        joint_names: The robot's joints, length n, in the order of all columns.
+        damage: Why the end of the recording is missing; empty: it is whole.
+
+    Raises:
+        RecordingError: There is no recording, nothing of it can be read, or it has no joint states of one robot.
+    """
+
+    def __init__(self, path: str | Path, namespace: str | None = None) -> None:
+        self.path = Path(path)
+        self._bag = read_bag(path)
+        self.topics = self._bag.topics
+        self.damage = self._bag.damage
+        states = self._joint_states(namespace)
+        self.namespace = states.name.rpartition("/")[0]
+        decoded = list(states.decode())
+        self._receipt = np.array([received for received, _ in decoded])
+        stamps = np.array([_stamp(message) for _, message in decoded])
+        self._epoch = int(stamps[0])
+        self.joint_names = self._names(decoded[0][1].name)
+        self._columns = JointColumns(self.joint_names)
+        self.states = joint_series(self._seconds(stamps), [message for _, message in decoded], self._columns)
+
+    @cached_property
+    def commands(self) -> JointSeries | None:
+        """Commanded efforts, at the times of the states that they answer; None: none were recorded."""
+        topic = self._topic(JOINT_STATE, "joint_commands")
+        return None if topic is None else joint_series(*self._stamped(topic), self._columns)
+
+    @cached_property
+    def control(self) -> ControlSeries | None:
+        """Reference, error and output of the controller; None: its state was not recorded."""
+        topic = self._topic("robodyn_interfaces/msg/ControllerState", "controller/controller_state")
+        return None if topic is None else control_series(*self._stamped(topic), self._columns)
+
+    @cached_property
+    def actuators(self) -> ActuatorSeries | None:
+        """Currents and voltages of the simulated motors; None: they were not recorded."""
+        topic = self._topic("robodyn_interfaces/msg/ActuatorStates", "hardware/actuator_states")
+        return None if topic is None else actuator_series(*self._stamped(topic), self._columns)
+
+    @cached_property
+    def controllers(self) -> tuple[Span, ...]:
+        """Which controller was in force when."""
+        if self.control is None:
+            return ()
+        names, time = self.control.controller, self.control.time
+        starts = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
+        ends = [*(float(time[i]) for i in starts[1:]), float(max(time[-1], self.states.time[-1]))]
+        return tuple(Span(names[i], float(time[i]), end) for i, end in zip(starts, ends, strict=True))
+
+    @cached_property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """Parameters by full name of the node, as they were when the recording began or the node appeared."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, entries in self._bag.metadata:
+            if name == PARAMETERS:
+                found.setdefault(entries["node"], yaml.safe_load(entries["values"]))
+        return found
+
+    @cached_property
+    def parameter_changes(self) -> tuple[ParameterChange, ...]:
+        """Parameters that were set during the recording, among them the swaps of controllers."""
+        return tuple(change for topic in self._bag.of_type("rcl_interfaces/msg/ParameterEvent")
+                     for received, event in topic.decode() for change in self._changes(received, event))
+
+    @cached_property
+    def robot_description(self) -> str:
+        """The recorded URDF, as XML; empty: none was recorded."""
+        topic = self._topic("std_msgs/msg/String", "robot_description")
+        return "" if topic is None else next(topic.decode())[1].data
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot of the recorded description, with the recorded gravity.
+
+        Raises:
+            RecordingError: No description was recorded, it cannot be used, or it is that of another robot.
+        """
+        if not self.robot_description:
+            raise RecordingError(f"{self.path}: no robot_description was recorded; run the node state_publisher or "
+                                 "robot_state_publisher while recording")
+        gravity = self.parameters.get(f"{self.namespace}/hardware", {}).get("gravity", STANDARD_GRAVITY)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DescriptionWarning)  # the recorded nodes have told them
+                robot = Robot.from_urdf(self.robot_description, gravity=gravity)
+        except DescriptionError as error:
+            raise RecordingError(f"{self.path}: robot_description: {error}") from None
+        if robot.joint_names != self.joint_names:
+            raise RecordingError(f"{self.path}: the recorded robot_description is that of another robot: it has the "
+                                 f"joints {_list(robot.joint_names)}, the joint states {_list(self.joint_names)}")
+        return robot
+
+    def energies(self) -> tuple[Array, Array]:
+        """Return kinetic and potential energy of the rigid bodies at ``states.time``, each of shape (N,) [J]."""
+        batch = self.robot.dynamics().batch
+        return (batch.kinetic_energy(self.states.position, self.states.velocity),
+                batch.potential_energy(self.states.position))
+
+    def tip_positions(self) -> Array:
+        """Return the position of the tip link at ``states.time`` in base axes, shape (N, 3) [m]."""
+        return self.robot.dynamics().batch.forward_kinematics(self.states.position)[:, :3, 3]
+
+    def time_of_receipt(self, received: int) -> float:
+        """Return the time of a message without a stamp since the first joint state [s].
+
+        Args:
+            received: When the recorder received it [ns].
+        """
+        return float(np.interp(received - self._receipt[0], self._receipt - self._receipt[0], self.states.time))
+
+    def _joint_states(self, namespace: str | None) -> Topic:
+        candidates = [topic for topic in self._bag.of_type(JOINT_STATE)
+                      if topic.name.rpartition("/")[2] == "joint_states"]
+        if namespace is not None:
+            wanted = f"/{namespace.strip('/')}/".replace("//", "/")
+            candidates = [topic for topic in candidates if topic.name == f"{wanted}joint_states"]
+        if not candidates:
+            among = f" in the namespace '{namespace}'" if namespace else ""
+            raise RecordingError(f"{self.path}: no joint states{among}: expected {JOINT_STATE} on a topic "
+                                 f"joint_states, found the topics {_list(sorted(self.topics))}"
+                                 + (f"; {self.damage}" if self.damage else ""))
+        if len(candidates) > 1:
+            raise RecordingError(f"{self.path}: several robots were recorded: give the namespace of one, "
+                                 + _list(topic.name.rpartition("/")[0] or "/" for topic in candidates))
+        return candidates[0]
+
+    def _topic(self, type_name: str, name: str) -> Topic | None:
+        """Return this robot's topic of a type: of that name, or of another if the messages are robodyn_ros's own."""
+        found = [topic for topic in self._bag.of_type(type_name) if topic.name.startswith(f"{self.namespace}/")
+                 and (topic.name.endswith(f"/{name}") or type_name.startswith("robodyn_interfaces/"))]
+        return max(found, key=lambda topic: (topic.name == f"{self.namespace}/{name}", len(topic.messages)),
+                   default=None)
+
+    def _names(self, first: list[str]) -> tuple[str, ...]:
+        """Return the joints in the order of the description, or else of the first joint state."""
+        if self.robot_description:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DescriptionWarning)
+                try:
+                    described = Robot.from_urdf(self.robot_description).joint_names
+                except DescriptionError:
+                    return tuple(first)
+            if set(described) <= set(first):
+                return described
+        return tuple(first)
+
+    def _seconds(self, stamps: Any) -> Array:
+        return (np.asarray(stamps) - self._epoch) / NANOSECONDS_PER_SECOND
+
+    def _stamped(self, topic: Topic) -> tuple[Array, list[Any]]:
+        messages = [message for _, message in topic.decode()]
+        return self._seconds([_stamp(message) for message in messages]), messages
+
+    def _changes(self, received: int, event: Any) -> Iterator[ParameterChange]:
+        time = self.time_of_receipt(received)
+        for parameter in (*event.new_parameters, *event.changed_parameters):
+            kind = parameter.value.type
+            value = getattr(parameter.value, _VALUE_FIELDS[kind]) if 0 < kind < len(_VALUE_FIELDS) else None
+            yield ParameterChange(time, event.node, parameter.name, value)
+        for parameter in event.deleted_parameters:
+            yield ParameterChange(time, event.node, parameter.name, None)
+
+
+def _stamp(message: Any) -> int:
+    return int(message.header.stamp.sec) * NANOSECONDS_PER_SECOND + int(message.header.stamp.nanosec)
+
+
+def _list(names: Any) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,93 @@
+"""Whole recordings, and those that are cut off, damaged, of another kind or not there."""
+
+import pytest
+
+pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")
+
+from recorded_bags import RECEIPT, Recorder  # noqa: E402
+
+from robodyn_ros.errors import RecordingError  # noqa: E402
+from robodyn_ros.recording.bag_reader import read_bag  # noqa: E402
+
+COUNT, SIZE = 4000, 1000
+"""Enough messages, of so many characters, for several chunks of the file."""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bags") / "whole"
+    with Recorder(path) as recorder:
+        recorder.joint_state("/joint_states", 7, ["a", "b"], [7, -7])
+        for i in range(COUNT):
+            recorder.string("/text", str(i).zfill(SIZE), i)
+    return path
+
+
+@pytest.fixture
+def file(recording, tmp_path):
+    """A copy that the test may damage."""
+    copy = tmp_path / "copy.mcap"
+    copy.write_bytes((recording / "whole.mcap").read_bytes())
+    return copy
+
+
+def test_all_messages_are_decoded_by_the_definitions_in_the_file(recording):
+    bag = read_bag(recording)
+    assert not bag.damage and set(bag.topics) == {"/text", "/joint_states"}
+    received, messages = zip(*bag.topics["/text"].decode(), strict=True)
+    assert received == tuple(RECEIPT + i for i in range(COUNT))
+    assert [int(message.data) for message in messages] == list(range(COUNT))
+    [(_, state)] = bag.topics["/joint_states"].decode()
+    assert state.name == ["a", "b"] and state.position == [7.0, -7.0]
+    assert [topic.name for topic in bag.of_type("std_msgs/msg/String")] == ["/text"]
+
+
+def test_metadata_yaml_is_not_needed(recording, tmp_path):
+    (tmp_path / "whole_0.mcap").write_bytes((recording / "whole.mcap").read_bytes())
+    assert len(read_bag(tmp_path).topics["/text"].messages) == COUNT
+
+
+@pytest.mark.parametrize("part", [0.5, 0.999])
+def test_a_recording_that_is_cut_off_is_read_up_to_there(file, part):
+    data = file.read_bytes()
+    file.write_bytes(data[:int(part * len(data))])
+    bag = read_bag(file)
+    assert "copy.mcap is cut off or damaged" in bag.damage
+    assert 0.5 * part * COUNT < len(bag.topics["/text"].messages) <= COUNT
+
+
+def test_a_message_that_does_not_fit_its_definition_is_one_line(tmp_path):
+    with Recorder(tmp_path / "short") as recorder:
+        recorder.joint_state("/joint_states", 0, ["a"], [1.0])
+        recorder.add_bytes("/joint_states", b"\0\1\0\0\1\0\0\0")
+    messages = read_bag(tmp_path / "short").topics["/joint_states"].decode()
+    assert next(messages)[1].position == [1.0]
+    with pytest.raises(RecordingError, match="/joint_states: a message is no sensor_msgs/msg/JointState as the rec"):
+        list(messages)
+
+
+def test_nothing_readable_is_one_line(file, tmp_path):
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(RecordingError, match="is cut off or damaged") as caught:
+        read_bag(file)
+    assert "\n" not in str(caught.value)
+    file.write_bytes(b"<robot/>")
+    with pytest.raises(RecordingError, match=r"copy\.mcap is cut off or damaged"):
+        read_bag(file)
+    with pytest.raises(RecordingError, match="no recording at '.*nowhere': expected a folder"):
+        read_bag(tmp_path / "nowhere")
+
+
+def test_folders_without_mcap_say_what_they_hold(tmp_path):
+    with pytest.raises(RecordingError, match=r"no \.mcap file in .*: is it the folder of a recording\?"):
+        read_bag(tmp_path)
+    (tmp_path / "run_0.db3").touch()
+    with pytest.raises(RecordingError, match="convert it with ros2 bag convert"):
+        read_bag(tmp_path)
+
+
+def test_an_empty_recording_is_one_line(tmp_path):
+    with Recorder(tmp_path / "empty"):
+        pass
+    with pytest.raises(RecordingError, match="the recording is empty"):
+        read_bag(tmp_path / "empty")
