@@ -4,6 +4,8 @@ A stamp, and a control period that stamps count, is a whole number of nanosecond
 ``period_ns``. All other times are floats in seconds.
 """
 
+from robodyn_ros.errors import InputError
+
 NANOSECONDS_PER_SECOND = 1_000_000_000
 
 DEFAULT_PERIOD = 0.002
@@ -11,6 +13,23 @@ DEFAULT_PERIOD = 0.002
 
 DEFAULT_STEP = 0.001
 """Time step of the simulated robot [s]."""
+
+
+def join_stamp(seconds: int, nanoseconds: int) -> int:
+    """Return the stamp [ns] of the two fields of a ROS time.
+
+    Raises:
+        InputError: The seconds are negative, which no clock shows, or the nanoseconds are not below one second.
+    """
+    if seconds < 0 or not 0 <= nanoseconds < NANOSECONDS_PER_SECOND:
+        raise InputError(f"expected sec of 0 or more and nanosec below {NANOSECONDS_PER_SECOND}, received sec "
+                         f"{seconds}, nanosec {nanoseconds}")
+    return seconds * NANOSECONDS_PER_SECOND + nanoseconds
+
+
+def split_stamp(stamp: int) -> tuple[int, int]:
+    """Return the seconds and nanoseconds of a stamp or duration [ns]."""
+    return divmod(stamp, NANOSECONDS_PER_SECOND)
 
 
 def to_seconds(nanoseconds: float) -> float:

@@ -1,6 +1,9 @@
 """Seconds and nanoseconds."""
 
-from robodyn_ros.timing import to_nanoseconds, to_seconds
+import pytest
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.timing import join_stamp, split_stamp, to_nanoseconds, to_seconds
 
 
 def test_stamps_of_today_keep_every_nanosecond_that_a_float_can_hold():
@@ -12,3 +15,15 @@ def test_seconds_are_rounded_to_the_nearest_nanosecond():
     assert to_nanoseconds(0.002) == 2_000_000
     assert to_nanoseconds(1.0 / 3.0) == 333_333_333
     assert all(to_nanoseconds(to_seconds(time)) == time for time in (1, 999_999_999, 86_400_000_000_001))
+
+
+@pytest.mark.parametrize(("seconds", "nanoseconds"), [(0, 0), (1, 999_999_999), (2**31 - 1, 999_999_999)])
+def test_stamps_are_joined_and_split(seconds, nanoseconds):
+    assert split_stamp(join_stamp(seconds, nanoseconds)) == (seconds, nanoseconds)
+
+
+@pytest.mark.parametrize(("seconds", "nanoseconds"), [
+    (2**31 - 1, 2**32 - 1), (0, 10**9), (-1, 0), (-2**31, 2**32 - 1)])
+def test_stamps_that_are_no_time_are_refused(seconds, nanoseconds):
+    with pytest.raises(InputError, match=f"received sec {seconds}, nanosec {nanoseconds}"):
+        join_stamp(seconds, nanoseconds)

@@ -26,7 +26,7 @@ from robodyn_interfaces.srv import (
     MassMatrix,
 )
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.messages import JointOrder, to_field
+from robodyn_ros.nodes.common.messages import JointOrder, read_stamp, to_field
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -66,7 +66,8 @@ class DynamicsNode(RobodynNode):
             self.create_service(kind, f"~/{name}", partial(self._answer, name, answer))
 
         self._gravity_effort = self.create_publisher(JointState, "~/gravity_effort", 1)
-        self._joint_states: LatestMessage[JointState] = LatestMessage(self, JointState, "joint_states")
+        self._joint_states: LatestMessage[JointState] = LatestMessage(self, self.diagnostics, JointState,
+                                                                      "joint_states")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / self.parameters["publish_frequency"], self._stream_gravity, clock=steady)
         self._started = time.monotonic()
@@ -92,14 +93,15 @@ class DynamicsNode(RobodynNode):
         if not self._to_compile:
             self._compiling.cancel()
             seconds = time.monotonic() - self._started
-            self.get_logger().info(
-                f"ready: robot '{self._robot.name}', {self._robot.n} joints, compiled in {seconds:.2f} s")
+            self.log.info(
+                "ready", f"ready: robot '{self._robot.name}', {self._robot.n} joints, compiled in {seconds:.2f} s")
 
     def _stream_gravity(self) -> None:
         state = self._joint_states.take()
         if state is None:
             return
         try:
+            read_stamp(state.header.stamp, "joint_states: header.stamp")  # it goes on to ~/gravity_effort
             q = self._joints.read(state.name, state.position, "joint_states: position", others=True)
         except InputError as error:
             self.diagnostics.problem("rejected joint states", str(error))

@@ -22,7 +22,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.link_tree import LinkTree
-from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.poses import to_transform
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -57,16 +57,17 @@ class StatePublisher(RobodynNode):
         static.publish(self._message(self._tree.fixed_poses().items(), self.get_clock().now().to_msg()))
         self._tf = self.create_publisher(TFMessage, "/tf", TF_QOS)
 
-        self._joint_states = LatestMessage(self, JointState, "joint_states")
+        self._joint_states = LatestMessage(self, self.diagnostics, JointState, "joint_states")
         period = 1.0 / self.parameters["publish_frequency"]
         self.create_timer(period, self._publish_newest, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self.get_logger().info(f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'")
+        self.log.info("robot", f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'")
 
     def _publish_newest(self) -> None:
         state = self._joint_states.take()
         if state is None:
             return
         try:
+            read_stamp(state.header.stamp, "joint_states: header.stamp")  # it goes on to /tf
             self._q = self._joints.read(state.name, state.position, "joint_states: position", fill=self._q, others=True)
         except InputError as error:
             self.diagnostics.problem("rejected joint states", str(error))

@@ -41,22 +41,21 @@ class Probe(RobodynNode):
         self._gain = self.parameters["gain"]
         self._seen = 0
         self._publisher = self.create_publisher(JointState, "out", CONTROL_QOS)
-        self._path = self.add_control_path(ControlPath(self, JointState, "in", self._loop))
+        self._path = self.add_control_path(ControlPath(self, self.diagnostics, JointState, "in", self._cycle))
         self._path.listen(Float64, "further_gain", self._on_gain, COMMAND_QOS)
         self.create_service(Trigger, "~/seen", self._on_seen)
         self.create_service(Trigger, "~/fail", self._on_fail)
         print("ready", flush=True)
 
-    def _loop(self, path):
-        while path.active:
-            message = path.wait()
-            if message is None:
-                continue
-            self._seen += 1
-            if message.name == ["crash"]:
-                raise RuntimeError("asked to crash")
-            message.position = [self._gain * value for value in message.position]
-            self._publisher.publish(message)
+    def _cycle(self, path):
+        message = path.wait()
+        if message is None:
+            return
+        self._seen += 1
+        if message.name == ["crash"]:
+            raise RuntimeError("asked to crash")
+        message.position = [self._gain * value for value in message.position]
+        self._publisher.publish(message)
 
     def _on_gain(self, message):
         self._gain = message.data

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,10 +21,15 @@ from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.timing import to_nanoseconds
 
+FAILED_CYCLES = "failed control cycles"
+"""Counter of the exceptions of a control path."""
+
 _PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>
+_REST_AFTER_FAILURE = 0.001  # so that a cycle that fails at once leaves the processor to others [s]
 
 
 class _Further(NamedTuple):
@@ -31,12 +37,15 @@ class _Further(NamedTuple):
 
     subscription: Any
     message_type: type[Any]
+    topic: str
     handler: Callable[[Any], None]
 
-    def handle_all(self) -> None:
-        """Pass all waiting messages to the handler."""
-        while (taken := self.subscription.handle.take_message(self.message_type, False)) is not None:
-            self.handler(taken[0])
+    def handle_all(self, diagnostics: Diagnostics) -> None:
+        """Pass all waiting messages to the handler; malformed ones go to the diagnostics."""
+        while (taken := self.subscription.handle.take_message(self.message_type, True)) is not None:
+            message = diagnostics.deserialize(taken[0], self.message_type, self.topic)
+            if message is not None:
+                self.handler(message)
 
 
 class ControlPath:
@@ -45,20 +54,24 @@ class ControlPath:
     :meth:`wait` and :meth:`take` return the messages of this subscription. Messages of further topics, see
     :meth:`listen`, go to handlers in the same thread.
 
+    No exception ends the thread: an exception of a cycle is counted and logged, and the next cycle begins.
+
     Args:
         node: The node that subscribes; :meth:`RobodynNode.add_control_path` starts and stops this path with it.
+        diagnostics: The node's diagnostics.
         message_type: Type of the messages.
         topic: Name of the topic.
-        loop: Body of the thread, called with this path; it runs while :attr:`active` and waits with :meth:`wait`.
+        cycle: Called with this path again and again while :attr:`active`; it waits with :meth:`wait`.
         qos: Quality of service of the subscription.
         serialized: Return the messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
     """
 
-    def __init__(self, node: Node, message_type: type[Any], topic: str, loop: Callable[[ControlPath], None],
-                 qos: QoSProfile = CONTROL_QOS, serialized: bool = False) -> None:
+    def __init__(self, node: Node, diagnostics: Diagnostics, message_type: type[Any], topic: str,
+                 cycle: Callable[[ControlPath], None], qos: QoSProfile = CONTROL_QOS, serialized: bool = False
+                 ) -> None:
         self.active = True
-        self._node, self._loop, self._serialized = node, loop, serialized
-        self._message_type = message_type
+        self._node, self._diagnostics, self._cycle, self._serialized = node, diagnostics, cycle, serialized
+        self._message_type, self._topic = message_type, topic
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._subscription = unserved_subscription(node, message_type, topic, qos)
         self._further: list[_Further] = []
@@ -66,7 +79,6 @@ class ControlPath:
         self._handle = self._subscription.handle
         self._wake = _rclpy.GuardCondition(node.context.handle)
         self._wait_set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, node.context.handle)
-        self._on_failure: Callable[[BaseException], None] = _raise
         self._thread = threading.Thread(target=self._run, name=f"control path of {topic}", daemon=True)
 
     def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None],
@@ -80,7 +92,7 @@ class ControlPath:
             qos: Quality of service of the subscription.
         """
         subscription = unserved_subscription(self._node, message_type, topic, qos)
-        self._further.append(_Further(subscription, message_type, handler))
+        self._further.append(_Further(subscription, message_type, topic, handler))
         self._wait_set = _rclpy.WaitSet(1 + len(self._further), 1, 0, 0, 0, 0, self._node.context.handle)
 
     def wait(self, timeout: float | None = None) -> Any | None:
@@ -97,7 +109,7 @@ class ControlPath:
         self._wait(timeout, for_message=True)
         for place, further in enumerate(self._further, start=1):
             if self._wait_set.is_ready("subscription", place):
-                further.handle_all()
+                further.handle_all(self._diagnostics)
         return self.take()
 
     def sleep(self, timeout: float | None = None) -> None:
@@ -118,13 +130,17 @@ class ControlPath:
 
     def take(self) -> Any | None:
         """Return the waiting message, if any, without waiting; for the thread of the path only."""
-        taken = self._handle.take_message(self._message_type, self._serialized)
-        return None if taken is None else taken[0]
+        taken = self._handle.take_message(self._message_type, True)
+        if taken is None:
+            return None
+        if self._serialized:
+            return taken[0]
+        return self._diagnostics.deserialize(taken[0], self._message_type, self._topic)
 
     def handle_further(self) -> None:
         """Pass the waiting messages of further topics to their handlers; for the thread of the path only."""
         for further in self._further:
-            further.handle_all()
+            further.handle_all(self._diagnostics)
 
     def wake(self) -> None:
         """Make a :meth:`wait` return early; from any thread."""
@@ -165,13 +181,8 @@ class ControlPath:
                     faults.append(f"'{publisher.node_name}' publishes {topic}, but is not heard: {reason.strip()}")
         return "; ".join(faults)
 
-    def start(self, on_failure: Callable[[BaseException], None]) -> None:
-        """Start the thread.
-
-        Args:
-            on_failure: Called in the thread with an exception that ends the loop.
-        """
-        self._on_failure = on_failure
+    def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -193,21 +204,20 @@ class ControlPath:
 
     def _run(self) -> None:
         _wake_on_time()
-        try:
-            with ExitStack() as used:
-                for entity in (self._handle, self._wake, self._wait_set,
-                               *(further.subscription.handle for further in self._further)):
-                    used.enter_context(entity)
-                self._loop(self)
-        except Exception as error:
-            self._on_failure(error)
+        with ExitStack() as used:
+            for entity in (self._handle, self._wake, self._wait_set,
+                           *(further.subscription.handle for further in self._further)):
+                used.enter_context(entity)
+            while self.active:
+                try:
+                    self._cycle(self)
+                except Exception as error:
+                    self._diagnostics.failure(FAILED_CYCLES, error)
+                    self._run_calls()  # a cycle that fails before it waits must not keep requests waiting
+                    time.sleep(_REST_AFTER_FAILURE)
 
 
 def _wake_on_time() -> None:
     """Turn off the timer slack of this thread: by default, Linux may end its waits up to 50 us late to save power."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1))
-
-
-def _raise(error: BaseException) -> None:
-    raise error

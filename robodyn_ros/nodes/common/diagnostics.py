@@ -10,16 +10,27 @@ All methods may be called from any thread.
 
 from __future__ import annotations
 
-import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-WARN_EVERY = 2.0
-"""Least time between two warnings of the same kind [s]."""
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.messages import MessageError, deserialize
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable
+
+_CONDITIONS_AT_ONCE = 4  # lines about one condition that may follow each other: it begins, changes, ends
+
+
+class _News(NamedTuple):
+    """How many problems there were, and how many of them were errors."""
+
+    problems: int
+    errors: int
 
 
 class Diagnostics:
@@ -27,6 +38,7 @@ class Diagnostics:
 
     Args:
         node: The node that the diagnostics describe.
+        log: Its log.
 
     Attributes:
         counters: Number of events of each kind.
@@ -34,16 +46,14 @@ class Diagnostics:
         checks: Called before ``values``; they may count problems, and raise and clear conditions.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, log: ThrottledLog) -> None:
         self.counters: Counter[str] = Counter()
         self.values: Callable[[], Mapping[str, object]] = dict
         self.checks: list[Callable[[], None]] = []
-        self._node = node
+        self._node, self._log = node, log
         self._conditions: dict[str, tuple[bool, str]] = {}
-        self._last_warning: dict[str, float] = {}
-        self._held_back: Counter[str] = Counter()
-        self._problems = 0
-        self._problems_published = 0
+        self._news = _News(0, 0)
+        self._published = _News(0, 0)
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.create_timer(1.0, self._once_a_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -60,40 +70,67 @@ class Diagnostics:
             error: Log as an error, not as a warning.
         """
         self.counters[kind] += 1
-        self._problems += 1
-        now = time.monotonic()
-        if now - self._last_warning.get(kind, -WARN_EVERY) < WARN_EVERY:
-            self._held_back[kind] += 1
-            return
-        self._last_warning[kind] = now
-        held_back = self._held_back.pop(kind, 0)
-        self._log(error, text + (f" ({held_back} more like this since the last warning)" if held_back else ""))
+        self._news = _News(self._news.problems + 1, self._news.errors + error)
+        (self._log.error if error else self._log.warning)(kind, text)
+
+    def failure(self, kind: str, error: BaseException) -> None:
+        """Count and log an exception that code of this package did not expect.
+
+        Args:
+            kind: Name of the counter.
+            error: The exception.
+        """
+        if isinstance(error, RobodynError):
+            self.problem(kind, str(error), error=True)
+        else:
+            self.problem(kind, f"{kind}, please report this:\n{''.join(traceback.format_exception(error))}", error=True)
+
+    def deserialize(self, data: bytes, message_type: type[Any], topic: str) -> Any | None:
+        """Convert a serialized message; count a malformed one as a problem.
+
+        Args:
+            data: The message.
+            message_type: Its type.
+            topic: Name of the topic.
+
+        Returns:
+            The message; None: it is malformed.
+        """
+        try:
+            return deserialize(data, message_type)
+        except MessageError as error:
+            self.problem(f"malformed messages: {topic}", f"malformed message on {topic}: {error}")
+            return None
 
     def raise_condition(self, key: str, text: str, error: bool = False) -> None:
         """Report a state that lasts until it is cleared; it is logged once, and again only when its text changes."""
         if self._conditions.get(key) != (error, text):
             self._conditions[key] = (error, text)
-            self._log(error, text)
+            (self._log.error if error else self._log.warning)(f"condition {key}", text, at_once=_CONDITIONS_AT_ONCE)
 
     def clear_condition(self, key: str, text: str) -> None:
         """Report the end of a lasting state, if there was one."""
         if self._conditions.pop(key, None) is not None:
-            self._node.get_logger().info(text)
+            self._log.info(f"condition {key}", text, at_once=_CONDITIONS_AT_ONCE)
 
     def status(self) -> DiagnosticStatus:
         """Return conditions, counters and values as one status."""
         conditions = list(self._conditions.values())
         level, message = DiagnosticStatus.OK, "running"
-        problems, self._problems_published = self._problems - self._problems_published, self._problems
-        if problems:
-            level, message = DiagnosticStatus.WARN, f"{problems} problems in the last second"
+        news, before = self._news, self._published
+        self._published = news
+        if problems := news.problems - before.problems:
+            level = DiagnosticStatus.ERROR if news.errors > before.errors else DiagnosticStatus.WARN
+            message = f"{problems} problems in the last second"
         if conditions:
-            level = DiagnosticStatus.ERROR if any(error for error, _ in conditions) else DiagnosticStatus.WARN
+            severe = level == DiagnosticStatus.ERROR or any(error for error, _ in conditions)
+            level = DiagnosticStatus.ERROR if severe else DiagnosticStatus.WARN
             message = "; ".join(text for _, text in conditions)
-        name = self._node.get_fully_qualified_name()
         values = {**self.values(), **dict(self.counters)}
-        return DiagnosticStatus(level=level, name=name, message=message, hardware_id=self._node.get_name(),
-                                values=[KeyValue(key=key, value=str(value)) for key, value in values.items()])
+        return DiagnosticStatus(
+            level=level, name=self._node.get_fully_qualified_name(), message=printable(message),
+            hardware_id=self._node.get_name(),
+            values=[KeyValue(key=key, value=printable(str(value))) for key, value in values.items()])
 
     def publish(self) -> None:
         """Publish the status now."""
@@ -105,10 +142,5 @@ class Diagnostics:
         for check in self.checks:
             check()
         self.publish()
+        self._log.flush()
 
-    def _log(self, error: bool, text: str) -> None:
-        # Two statements: rclpy remembers a call's severity by its line and refuses a change.
-        if error:
-            self._node.get_logger().error(text)
-        else:
-            self._node.get_logger().warning(text)

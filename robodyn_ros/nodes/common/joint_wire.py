@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.messages import set_stamp, to_field
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.messages import MessageError, deserialize, set_stamp, to_field
+from robodyn_ros.timing import join_stamp, split_stamp
 
 FIELDS = ("position", "velocity", "effort")
 
@@ -67,7 +68,7 @@ class JointWire:
         """
         if not self.in_place:
             return bytes(serialize_message(self._message(stamp, values)))
-        _STAMP.pack_into(self._buffer, _STAMP_BEGIN, *divmod(stamp, NANOSECONDS_PER_SECOND))
+        _STAMP.pack_into(self._buffer, _STAMP_BEGIN, *split_stamp(stamp))
         for target, array in zip(self._targets, values, strict=True):
             target[:] = array
         return bytes(self._buffer)
@@ -76,21 +77,28 @@ class JointWire:
         """Read a serialized message; for one thread at a time.
 
         Returns:
-            Stamp [ns] and one new array per field, shape (n,), finite or not; None if the message has another form.
+            Stamp [ns] and one new array per field, shape (n,), finite or not; None if the message has another form, is
+            malformed, or has a stamp that is no time.
         """
         if not self.in_place or len(data) != self._size:
             return None
         for part, seen in zip(self._fixed, self._seen, strict=True):
             if data[part] != seen:
                 # Padding between strings may hold any bytes, usually the same in all messages of one publisher.
-                if not self._fits(deserialize_message(data, JointState)):
+                try:
+                    if not self._fits(deserialize(data, JointState)):
+                        return None
+                except MessageError:
                     return None
                 self._seen = [data[part] for part in self._fixed]
                 break
-        seconds, nanoseconds = _STAMP.unpack_from(data, _STAMP_BEGIN)
+        try:
+            stamp = join_stamp(*_STAMP.unpack_from(data, _STAMP_BEGIN))
+        except InputError:
+            return None
         count, first = self._region
         region = np.frombuffer(data, np.float64, count, first).copy()  # numbers in messages are not aligned
-        return seconds * NANOSECONDS_PER_SECOND + nanoseconds, [region[part] for part in self._slices]
+        return stamp, [region[part] for part in self._slices]
 
     def decode_finite(self, data: bytes, fields: int) -> tuple[int, list[Array]] | None:
         """Read a serialized message as :meth:`decode`, and refuse numbers in its first fields that are not finite.
@@ -130,5 +138,5 @@ class JointWire:
         begins = [data.find(array.tobytes()) for array in values]
         known = (self._n > 0 and -1 not in begins and begins == sorted(begins)
                  and all((begin - begins[0]) % _NUMBER == 0 for begin in begins)
-                 and data[_STAMP_BEGIN:_STAMP_END] == _STAMP.pack(*divmod(stamp, NANOSECONDS_PER_SECOND)))
+                 and data[_STAMP_BEGIN:_STAMP_END] == _STAMP.pack(*split_stamp(stamp)))
         return data, begins if known else []

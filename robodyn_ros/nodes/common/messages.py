@@ -12,13 +12,15 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from numpy.typing import NDArray
+from rclpy.serialization import deserialize_message
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.timing import NANOSECONDS_PER_SECOND
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND, join_stamp, split_stamp
 
 Array = NDArray[np.float64]
 
@@ -120,6 +122,19 @@ class JointOrder:
                                    f"{what}: expected finite numbers, received {value} for joint '{name}'")
 
 
+def deserialize(data: bytes, message_type: type[Any]) -> Any:
+    """Convert a serialized message to a message.
+
+    Raises:
+        MessageError: The message is malformed: cut off, or not of this type.
+    """
+    try:
+        return deserialize_message(data, message_type)
+    except Exception:  # the middleware raises RMWError, and says no more than that it failed
+        raise MessageError("malformed", f"expected a serialized {message_type.__module__.split('.')[0]}/"
+                           f"{message_type.__name__}, received {len(data)} bytes that are none") from None
+
+
 def to_field(values: Array) -> array[float]:
     """Convert values to the type that a float64[] field accepts without a check of each element."""
     return array("d", values.tobytes())
@@ -132,12 +147,28 @@ def set_stamp(stamp: Time | Duration, nanoseconds: int) -> None:
         stamp: The field to write.
         nanoseconds: Time since the epoch of its clock [ns].
     """
-    stamp.sec, stamp.nanosec = divmod(nanoseconds, NANOSECONDS_PER_SECOND)
+    stamp.sec, stamp.nanosec = split_stamp(nanoseconds)
 
 
-def read_stamp(stamp: Time | Duration) -> int:
-    """Return the time of a stamp since the epoch of its clock, or the length of a duration [ns]."""
-    return int(stamp.sec) * NANOSECONDS_PER_SECOND + int(stamp.nanosec)
+def read_stamp(stamp: Time, what: str = "header.stamp") -> int:
+    """Return the time of a stamp since the epoch of its clock [ns].
+
+    Args:
+        stamp: The field to read.
+        what: Name of the field, for errors.
+
+    Raises:
+        MessageError: It is no time: negative, or with nanoseconds of a second or more.
+    """
+    try:
+        return join_stamp(stamp.sec, stamp.nanosec)
+    except InputError as error:
+        raise MessageError("invalid stamp", f"{what}: {error}") from None
+
+
+def read_duration(duration: Duration) -> int:
+    """Return the length of a duration, which may be negative [ns]."""
+    return int(duration.sec) * NANOSECONDS_PER_SECOND + int(duration.nanosec)
 
 
 def _quote(names: Sequence[str]) -> str:

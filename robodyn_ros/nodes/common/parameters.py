@@ -30,6 +30,7 @@ from rclpy.parameter import Parameter as RosParameter
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
 from robodyn_ros.resources import robot_file
 
@@ -140,10 +141,11 @@ class DeclaredParameters:
 
     Args:
         node: The node that owns them.
+        log: Its log.
     """
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, node: Node, log: ThrottledLog) -> None:
+        self._node, self._log = node, log
         self._table: dict[str, Parameter] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._declaring = False
@@ -251,8 +253,8 @@ class DeclaredParameters:
                     listener(changed)
         except RobodynError as error:
             if not self._declaring:
-                self._node.get_logger().warning(f"parameters refused: {error}")
-            return SetParametersResult(successful=False, reason=str(error))
+                self._log.warning("parameters refused", f"parameters refused: {error}")
+            return SetParametersResult(successful=False, reason=printable(str(error)))
         return SetParametersResult(successful=True)
 
 

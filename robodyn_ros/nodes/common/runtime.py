@@ -9,13 +9,12 @@ its own, a :class:`~robodyn_ros.nodes.common.control_path.ControlPath`.
             super().__init__("echo")
             self.parameters.declare([Parameter("gain", 1.0, "Factor on positions.")])
             self._publisher = self.create_publisher(JointState, "out", CONTROL_QOS)
-            self.add_control_path(ControlPath(self, JointState, "in", self._loop))
+            self.add_control_path(ControlPath(self, self.diagnostics, JointState, "in", self._cycle))
 
-        def _loop(self, path):
-            while path.active:
-                message = path.wait()
-                if message is not None:
-                    self._publisher.publish(message)
+        def _cycle(self, path):
+            message = path.wait()
+            if message is not None:
+                self._publisher.publish(message)
 
     def main(args=None):
         return run_node(Echo, args)
@@ -26,7 +25,6 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,16 +33,22 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from rclpy.subscription import Subscription
 
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.signals import StopSignals
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable, printable_lines
 from robodyn_ros.nodes.common.unknown_parameters import check_given
 
-EXIT_OK, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
+EXIT_OK, EXIT_USAGE = 0, 2
+
+FAILED_CALLBACKS = "failed callbacks"
+"""Counter of the exceptions on the executor."""
 
 # Longest time for which a thread holds the GIL while another one waits for it [s] (default of Python: 5 ms). A control
 # period re-acquires the GIL several times; even 0.5 ms let diagnostics delay it by one period.
@@ -56,6 +60,7 @@ class RobodynNode(Node):
 
     Attributes:
         parameters: The node's parameters; see :mod:`robodyn_ros.nodes.common.parameters`.
+        log: The node's log; see :mod:`robodyn_ros.nodes.common.throttled_log`.
         diagnostics: Counters and throttled warnings; see :mod:`robodyn_ros.nodes.common.diagnostics`.
         stop_requested: Set when the process is asked to stop; callbacks that wait have to check it.
     """
@@ -63,8 +68,9 @@ class RobodynNode(Node):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.stop_requested = threading.Event()
-        self.parameters = DeclaredParameters(self)
-        self.diagnostics = Diagnostics(self)
+        self.log = ThrottledLog(self.get_logger())
+        self.parameters = DeclaredParameters(self, self.log)
+        self.diagnostics = Diagnostics(self, self.log)
         self._control_paths: list[ControlPath] = []
 
     def add_control_path(self, path: ControlPath) -> ControlPath:
@@ -81,10 +87,29 @@ class RobodynNode(Node):
         self.diagnostics.checks.append(look_for_unheard_publishers)
         return path
 
-    def start(self, on_failure: Callable[[BaseException], None]) -> None:
+    def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None], qos: QoSProfile | int = 10
+               ) -> Subscription[Any]:
+        """Subscribe to a topic that the executor serves.
+
+        The middleware would drop malformed messages in silence; here they are counted and reported.
+
+        Args:
+            message_type: Type of the messages.
+            topic: Name of the topic.
+            handler: Called with each message on the executor's thread.
+            qos: Quality of service of the subscription.
+        """
+        def on_data(data: bytes) -> None:
+            message = self.diagnostics.deserialize(data, message_type, topic)
+            if message is not None:
+                handler(message)
+
+        return self.create_subscription(message_type, topic, on_data, qos, raw=True)
+
+    def start(self) -> None:
         """Start the node's threads, once it is complete."""
         for path in self._control_paths:
-            path.start(on_failure)
+            path.start()
 
     def stop(self) -> None:
         """Stop the node's threads; it can still publish."""
@@ -117,7 +142,7 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
         args: Command line without the program's name; None: ``sys.argv[1:]``.
 
     Returns:
-        Exit code: 0 after a signal; 1 after a failure of a control path; 2 if a node could not be made as configured.
+        Exit code: 0 after a signal; 2 if a node could not be made as configured.
         An error is one message on stderr.
     """
     stop = threading.Event()
@@ -133,17 +158,11 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
 
 
 def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str], stop: threading.Event) -> int:
-    failures: list[BaseException] = []
-
-    def on_failure(error: BaseException) -> None:
-        failures.append(error)
-        stop.set()
-
     def wake_at_stop() -> None:
         stop.wait()
         executor.wake()
 
-    executor = SingleThreadedExecutor()
+    executor = GuardedExecutor()
     nodes: list[RobodynNode] = []
     waker = threading.Thread(target=wake_at_stop, name="stop", daemon=True)
     waker.start()
@@ -159,7 +178,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str
         for node in nodes:
             node.stop_requested = stop
             executor.add_node(node)
-            node.start(on_failure)
+            node.start()
         _spin(executor, stop, nodes[0].diagnostics)
     finally:
         stop.set()
@@ -169,10 +188,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str
         executor.shutdown()
         for node in nodes:
             node.destroy_node()
-    for error in failures:
-        detail = str(error) if isinstance(error, RobodynError) else "".join(traceback.format_exception(error))
-        _fail(f"the control path failed: {detail}", EXIT_FAILURE)
-    return EXIT_FAILURE if failures else EXIT_OK
+    return EXIT_OK
 
 
 def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: Diagnostics) -> None:
@@ -180,18 +196,34 @@ def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: 
     while not stop.is_set():
         try:
             executor.spin_once()
-        except RobodynError as error:
-            diagnostics.problem("failed callbacks", str(error))
-        except Exception:
-            diagnostics.problem("failed callbacks", "a callback failed, please report this:\n"
-                                + traceback.format_exc(), error=True)
+        except Exception as error:
+            diagnostics.failure(FAILED_CALLBACKS, error)
+
+
+class GuardedExecutor(SingleThreadedExecutor):
+    """An executor that an entity cannot stop by a message, request or response that cannot be taken.
+
+    In rclpy, an exception while it takes from an entity leaves the entity, and all others of its callback group,
+    without service for good.
+    """
+
+    def _make_handler(self, entity: Any, node: Any, take_from_wait_list: Callable[[Any], Any]) -> Any:
+        def take(taken_from: Any) -> Any:
+            try:
+                return take_from_wait_list(taken_from)
+            except Exception as error:
+                if isinstance(node, RobodynNode):
+                    node.diagnostics.failure(FAILED_CALLBACKS, error)
+                return None
+
+        return super()._make_handler(entity, node, take)
 
 
 def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Log a Python warning, for example of a robot description, as a warning of the node."""
-    get_logger("robodyn_ros").warning(str(message))
+    get_logger("robodyn_ros").warning(printable(str(message)))
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"robodyn: error: {message}", file=sys.stderr, flush=True)
+    print(f"robodyn: error: {printable_lines(message)}", file=sys.stderr, flush=True)
     return code

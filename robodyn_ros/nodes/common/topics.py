@@ -9,6 +9,8 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+
 CONTROL_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
 """For joint_states and joint_commands: no message is lost while both sides keep up; otherwise the newest one is kept.
@@ -80,19 +82,25 @@ class LatestMessage(Generic[Message]):
 
     Args:
         node: The node that subscribes.
+        diagnostics: Its diagnostics; count malformed messages.
         message_type: Type of the messages.
         topic: Name of the topic.
     """
 
-    def __init__(self, node: Node, message_type: type[Message], topic: str) -> None:
+    def __init__(self, node: Node, diagnostics: Diagnostics, message_type: type[Message], topic: str) -> None:
         self._message_type: Any = message_type
+        self._diagnostics, self._topic = diagnostics, topic
         self._subscription = unserved_subscription(node, message_type, topic, LATEST_QOS)
 
     def take(self) -> Message | None:
-        """Return the newest message, or None if none has come since the last call."""
+        """Return the newest message, or None if none has come since the last call, or a malformed one."""
         with self._subscription.handle:
-            taken = self._subscription.handle.take_message(self._message_type, False)
-        return None if taken is None else taken[0]
+            taken = self._subscription.handle.take_message(self._message_type, True)
+        if taken is None:
+            return None
+        message: Message | None = self._diagnostics.deserialize(taken[0], self._message_type,
+                                                                self._topic)
+        return message
 
     def destroy(self, node: Node) -> None:
         """End the subscription.

@@ -7,10 +7,11 @@ Unknown names are errors on the command line, and warnings in files, which may h
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
 PARAMETERS = frozenset((
     "robot", "robot_description", "actuators", "publish_frequency", "frame_prefix", "tip_link",
@@ -61,12 +62,11 @@ class ParameterNode(Protocol):
     """The part of a node that `check_given` uses."""
 
     parameters: NodeParameters
+    log: ThrottledLog
 
     def get_fully_qualified_name(self) -> str:
         """Namespace and name."""
 
-    def get_logger(self) -> Any:
-        """The logger."""
 
 
 def check_given(nodes: Sequence[ParameterNode], arguments: Iterable[str]) -> None:
@@ -90,7 +90,7 @@ def check_given(nodes: Sequence[ParameterNode], arguments: Iterable[str]) -> Non
         sentence = f"'{name}' is given a value, but is no parameter of {nodes_given_it}: {nearest}"
         if name in on_command_line:
             raise InputError(sentence)
-        owners[0].get_logger().warning(sentence)
+        owners[0].log.warning(f"unknown parameter {name}", sentence)
 
 
 def names_on_command_line(arguments: Iterable[str]) -> set[str]:

@@ -172,7 +172,7 @@ class TrajectoryActionServer:
             kind, end = "aborted", handle.abort
         end()
         self._counts[kind] += 1
-        self._node.get_logger().info(f"goal {kind}: {outcome.text}")
+        self._node.log.info("goals", f"goal {kind}: {outcome.text}")
 
     def _on_cancel(self, handle: ServerGoalHandle[Any, Any, Any]) -> CancelResponse:
         goal = self._goals.get(bytes(handle.goal_id.uuid))

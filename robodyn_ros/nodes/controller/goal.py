@@ -14,7 +14,7 @@ from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tol
 from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_duration
 from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
 from robodyn_ros.timing import to_seconds
 
@@ -101,7 +101,7 @@ def goal_tolerances(goal: FollowJointTrajectory.Goal, joints: JointOrder, defaul
     return Tolerances(
         _of_states(goal.path_tolerance, "path_tolerance", joints, defaults.path),
         _of_states(goal.goal_tolerance, "goal_tolerance", joints, defaults.goal),
-        _resolved(to_seconds(read_stamp(duration)), defaults.goal_time, "goal_time_tolerance"),
+        _resolved(to_seconds(read_duration(duration)), defaults.goal_time, "goal_time_tolerance"),
     )
 
 

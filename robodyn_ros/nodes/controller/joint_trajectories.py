@@ -14,7 +14,7 @@ from robodyn_ros.control.trajectories.trajectory_limits import check_positions, 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_duration, read_stamp
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import Outcome, Result
@@ -62,7 +62,7 @@ class JointTrajectories:
         node.parameters.declare(PARAMETERS)
         self.goal: WatchedGoal | None = None
         self._node, self._robot, self._joints, self._loop, self._path = node, robot, joints, loop, path
-        node.create_subscription(JointTrajectoryMessage, "~/joint_trajectory", self._on_trajectory, 10)
+        node.listen(JointTrajectoryMessage, "~/joint_trajectory", self._on_trajectory)
 
     # On the executor's thread.
 
@@ -82,7 +82,7 @@ class JointTrajectories:
         begin = self._path.call(lambda: self._loop.beginning(stamp))
         trajectory = plan(message, self._joints, self._robot.model, begin)
         for text in excessive_speeds(self._robot.model, trajectory):
-            self._node.get_logger().warning(f"trajectory: {text}")
+            self._node.log.warning("excessive speeds", f"trajectory: {text}")
 
         def put_in_force() -> None:
             followed = self._loop.follow(trajectory, on_arrival=stamp is None)
@@ -92,8 +92,8 @@ class JointTrajectories:
                 self.goal = goal
 
         self._path.call(put_in_force)
-        self._node.get_logger().info(
-            f"following a trajectory: {len(message.points)} points, {trajectory.end_time - begin.start_time:.6g} s")
+        self._node.log.info("motions", f"following a trajectory: {len(message.points)} points, "
+                            f"{trajectory.end_time - begin.start_time:.6g} s")
 
     def cancel(self, goal: WatchedGoal) -> None:
         """Cancel a goal and hold the current state; do nothing if the goal has ended."""
@@ -110,7 +110,7 @@ class JointTrajectories:
             self.interrupt("preempted by an empty trajectory: holding the current state")
 
         self._path.call(end)
-        self._node.get_logger().info("empty trajectory: holding the current state")
+        self._node.log.info("motions", "empty trajectory: holding the current state")
 
     def _on_trajectory(self, message: JointTrajectoryMessage) -> None:
         try:
@@ -211,4 +211,4 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
 
 
 def _seconds(point: JointTrajectoryPoint) -> float:
-    return to_seconds(read_stamp(point.time_from_start))
+    return to_seconds(read_duration(point.time_from_start))

@@ -10,9 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter as RosParameter
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.control_loop import ControlLoop
@@ -87,6 +85,7 @@ class ControllerNode(RobodynNode):
         self._reflecting = False
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
         self._saturated = 0
+        self._last_arrival, self._silent = 0.0, True
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
         self._states_in, self._commands_out = JointWire(self._joints.names), JointWire(self._joints.names, ["effort"])
@@ -98,33 +97,31 @@ class ControllerNode(RobodynNode):
         self._states = ControllerStatePublisher(self, self._robot, self.parameters["state_publish_rate"],
                                                 None if self._voltages is None else self._voltages.voltage)
         self._path = self.add_control_path(ControlPath(
-            self, JointState, "joint_states", self._run, serialized=True))
+            self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True))
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._trajectories)
         for sentence in self._plugins.unclaimed():
-            self.get_logger().warning(sentence)
+            self.log.warning(sentence, sentence)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
 
     # On the control path's thread.
 
-    def _run(self, path: ControlPath) -> None:
-        last_arrival, silent = time.monotonic() + STARTUP_SECONDS, True
-        while path.active:
-            data = path.wait(self._timeout)
-            now = time.monotonic()
-            if data is not None:
-                if silent:
-                    self.diagnostics.clear_condition("silence", "joint states are coming")
-                last_arrival, silent = now, False
-                self._on_joint_state(data)
-            elif now - last_arrival >= self._timeout and path.active:
-                silent = True
-                text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
-                self.diagnostics.raise_condition("silence", text)
-                self._trajectories.abort(text)
+    def _cycle(self, path: ControlPath) -> None:
+        data = path.wait(self._timeout)
+        now = time.monotonic()
+        if data is not None:
+            if self._silent:
+                self.diagnostics.clear_condition("silence", "joint states are coming")
+            self._last_arrival, self._silent = now, False
+            self._on_joint_state(data)
+        elif now - self._last_arrival >= self._timeout and path.active:
+            self._silent = True
+            text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
+            self.diagnostics.raise_condition("silence", text)
+            self._trajectories.abort(text)
 
     def _on_joint_state(self, data: bytes) -> None:
         """Answer a serialized joint state."""
@@ -132,14 +129,16 @@ class ControllerNode(RobodynNode):
         if known is not None:
             stamp, (q, v, _) = known
         else:
-            message, joints = deserialize_message(data, JointState), self._joints
+            message, joints = self.diagnostics.deserialize(data, JointState, "joint_states"), self._joints
+            if message is None:
+                return
             try:
                 q = joints.read(message.name, message.position, "joint_states: position")
                 v = joints.read(message.name, message.velocity, "joint_states: velocity")
+                stamp = read_stamp(message.header.stamp, "joint_states: header.stamp")
             except MessageError as error:
                 self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
                 return
-            stamp = read_stamp(message.header.stamp)
         tick = self._loop.tick(stamp, q, v)
         if self._voltages is None:
             self._commands.publish(self._commands_out.encode(stamp, tick.effort))
@@ -163,7 +162,7 @@ class ControllerNode(RobodynNode):
 
     def _on_start(self, reason: str) -> None:
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
-        self.get_logger().warning(f"new start from the current state{lost}: {reason}")
+        self.log.warning("new starts", f"new start from the current state{lost}: {reason}")
         self.diagnostics.count("new starts")
         self._trajectories.interrupt(f"new start from the current state: {reason}")
 
@@ -202,7 +201,7 @@ class ControllerNode(RobodynNode):
         self._path.call(put_in_force)
         self._plugins.store(gains)
         if successor is not None and self._loop.active is successor:
-            self.get_logger().info(f"controller '{name}' is in force")
+            self.log.info("swaps", f"controller '{name}' is in force")
         self._log_uncompiled()
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
@@ -215,19 +214,23 @@ class ControllerNode(RobodynNode):
         """Warn once of an active or safe controller that runs as Python code, and again only for another reason."""
         for name, reason in self._loop.uncompiled().items():
             if self._uncompiled.get(name) != reason:
-                self.get_logger().warning(f"controller '{name}' runs uncompiled: {reason}")
+                self.log.warning(f"uncompiled {name}", f"controller '{name}' runs uncompiled: {reason}")
                 self._uncompiled[name] = reason
 
     def _log_traceback(self, error: BaseException) -> None:
         """Log the traceback of a plugin's exception at level debug."""
         cause = error.__cause__ or error
-        if self.get_logger().is_enabled_for(LoggingSeverity.DEBUG):
-            self.get_logger().debug(full_traceback(cause))
+        self.log.debug("tracebacks", lambda: full_traceback(cause))
 
     def _values(self) -> dict[str, object]:
         uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
         return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
                 "saturated commands": self._saturated, **self._action.values()}
+
+    def start(self) -> None:
+        """Start the control path, and give the first joint state time to arrive."""
+        self._last_arrival, self._silent = time.monotonic() + STARTUP_SECONDS, True
+        super().start()
 
     def stop(self) -> None:
         """Stop the control path and abort the active goal."""

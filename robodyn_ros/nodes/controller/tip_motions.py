@@ -19,7 +19,7 @@ from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory, least
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.common.messages import read_duration, read_stamp
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays, to_vector
 from robodyn_ros.nodes.common.runtime import RobodynNode
@@ -55,7 +55,7 @@ class TipMotions:
             (CartesianTrajectory, "cartesian_trajectory", self._on_trajectory),
             (WrenchStamped, "wrench", self._on_wrench),
         ):
-            node.create_subscription(message_type, f"~/{name}", self._rejecting(name, accept), 10)
+            node.listen(message_type, f"~/{name}", self._rejecting(name, accept))
 
     def _rejecting(self, name: str, accept: Callable[[Any], None]) -> Callable[[Any], None]:
         def on_message(message: Any) -> None:
@@ -111,13 +111,13 @@ class TipMotions:
                 self._loop.follow(later.delayed(first.end_time - planned[0].end_time), on_arrival=False)
 
         self._path.call(put_in_force)
-        self._node.get_logger().info(f"following a motion of the tip link: {len(planned)} segments, "
-                                     f"{time - begin.start_time:.6g} s")
+        self._node.log.info("motions", f"following a motion of the tip link: {len(planned)} segments, "
+                            f"{time - begin.start_time:.6g} s")
 
     def _segment(self, start: TipReference, time: float, segment: CartesianSegment) -> TipTrajectory:
         orientation = segment.orientation
         quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w]) if segment.turn else None
-        duration = to_seconds(read_stamp(segment.duration))
+        duration = to_seconds(read_duration(segment.duration))
         if segment.shape == CartesianSegment.LINE:
             return self._line(start, time, duration, to_vector(segment.position), quaternion)
         if segment.shape == CartesianSegment.CIRCLE:

@@ -36,7 +36,7 @@ class WrenchSensor:
         self._node, self._robot, self._loop, self._timeout = node, robot, loop, timeout
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._last_arrival = -np.inf
-        node.create_subscription(WrenchStamped, TOPIC, self._on_wrench, qos_profile_sensor_data)
+        node.listen(WrenchStamped, TOPIC, self._on_wrench, qos_profile_sensor_data)
         node.create_timer(timeout, self._look_for_silence, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _on_wrench(self, message: WrenchStamped) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros.description.model import Array
@@ -38,48 +37,52 @@ class CommandInputs:
         self._wire = JointWire(joints.names, ["effort"])
         self._without_motor = {name for name, motor in zip(joints.names, has_motor, strict=True) if not motor}
 
-    def serialized_efforts(self, data: bytes) -> int:
+    def serialized_efforts(self, data: bytes) -> int | None:
         """Take a serialized message of ``joint_commands``.
 
         Returns:
-            Its stamp [ns].
+            Its stamp [ns]; None: it has none, because it is malformed or the stamp is no time.
         """
         known = self._wire.decode_finite(data, fields=1)
         if known is not None:
             self._commands.accept(known[1][0])
             return known[0]
-        message = deserialize_message(data, JointState)
-        self.efforts(message)
-        return read_stamp(message.header.stamp)
+        message = self._diagnostics.deserialize(data, JointState, "joint_commands")
+        return None if message is None else self.efforts(message)
 
-    def efforts(self, message: JointState) -> None:
-        """Take ``joint_commands``; positions and velocities are ignored."""
-        self._take(message.name, message.effort, "joint_commands: effort", self._commands.effort,
-                   self._commands.accept)
+    def efforts(self, message: JointState) -> int | None:
+        """Take ``joint_commands``, without positions and velocities; see :meth:`serialized_efforts`."""
+        return self._take(message.header, message.name, message.effort, "joint_commands: effort",
+                          self._commands.effort, self._commands.accept)
 
-    def voltages(self, message: VoltageCommands) -> None:
-        """Take ``voltage_commands``."""
-        self._take(message.name, message.voltage, "voltage_commands: voltage", self._commands.voltage,
-                   self._commands.accept_voltage, self._without_motor)
+    def voltages(self, message: VoltageCommands) -> int | None:
+        """Take ``voltage_commands``; return their stamp as :meth:`serialized_efforts` does."""
+        return self._take(message.header, message.name, message.voltage, "voltage_commands: voltage",
+                          self._commands.voltage, self._commands.accept_voltage, self._without_motor)
 
     def array(self, message: Float64MultiArray) -> None:
         """Take ``~/commands``: the efforts of all joints in the robot's order."""
-        self._take((), message.data, "commands: data", self._commands.effort, self._commands.accept)
+        self._take(Header(), (), message.data, "commands: data", self._commands.effort, self._commands.accept)
 
-    def _take(self, names: Sequence[str], values: Sequence[float], what: str, last: Array,
-              accept: Callable[..., None], refused: set[str] | frozenset[str] = frozenset()) -> None:
+    def _take(self, header: Header, names: Sequence[str], values: Sequence[float], what: str, last: Array,
+              accept: Callable[..., None], refused: set[str] | frozenset[str] = frozenset()) -> int | None:
         """Take a command; if it is bad, report it and keep the last good one.
 
         Args:
+            header: Header of the command.
             names: Joint of each value; empty: all, in the robot's order.
             values: The values.
             what: Topic and field, for errors.
             last: Values of joints that are not named, shape (n,).
             accept: Called with the values and the commanded columns.
             refused: Joints that take no such commands.
+
+        Returns:
+            The stamp of the command, bad or not [ns]; None: the stamp is no time.
         """
-        joints = self._joints
+        joints, stamp = self._joints, None
         try:
+            stamp = read_stamp(header.stamp, f"{what.partition(':')[0]}: header.stamp")
             if refused and (wrong := refused.intersection(names or joints.names)):
                 raise MessageError("no motor", f"{what}: expected joints with motors, received "
                                    f"{', '.join(sorted(map(repr, wrong)))}: see the parameter 'actuators'")
@@ -91,6 +94,7 @@ class CommandInputs:
         except MessageError as error:
             self._diagnostics.problem(f"rejected commands: {error.reason}", f"command rejected: {error}; "
                                       "the last good one stays")
+        return stamp
 
 
 class ExternalWrenches:

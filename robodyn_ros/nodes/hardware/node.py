@@ -65,18 +65,19 @@ class HardwareNode(RobodynNode):
         self._loop = PlantLoop(plant, time_mode, self._period_ns, settings, outputs, self.diagnostics)
         parameters.on_change(self._on_change)
         self.diagnostics.values = PlantValues(self._loop)
-        self._path = ControlPath(self, JointState, "joint_commands", self._loop.run, COMMAND_QOS, serialized=True)
+        self._path = ControlPath(self, self.diagnostics, JointState, "joint_commands", self._loop.cycle, COMMAND_QOS,
+                                 serialized=True)
         self._path.listen(Float64MultiArray, "~/commands", self._loop.on_array, COMMAND_QOS)
         if plant.model.actuators.is_motor.any():
             self._path.listen(VoltageCommands, "voltage_commands", self._loop.on_voltages, COMMAND_QOS)
         self.add_control_path(self._path)
-        self.create_subscription(WrenchStamped, "~/external_wrench", self._on_wrench, 10)
+        self.listen(WrenchStamped, "~/external_wrench", self._on_wrench)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Step, "~/step", self._on_step)
         self.create_service(SetState, "~/set_state", self._on_set_state)
-        self.get_logger().info(f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
-                               f"{steps} steps of {plant.step} s each")
+        self.log.info("robot", f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
+                      f"{steps} steps of {plant.step} s each")
 
     def _initial_position(self, robot: Robot) -> Array:
         """Declare and read one initial position per joint, shape (n,) [rad or m]."""
@@ -134,6 +135,11 @@ class HardwareNode(RobodynNode):
         response = self._answer(response, lambda: self._step(request.steps), f"{request.steps} periods done")
         set_stamp(response.stamp, self._loop.stamp)
         return response
+
+    def start(self) -> None:
+        """Publish the first state and start the control path."""
+        self._loop.begin()
+        super().start()
 
     def _step(self, periods: int) -> None:
         """Run control periods of a paused simulation; return when they are done."""

@@ -16,7 +16,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
@@ -73,15 +73,19 @@ class PlantLoop:
         self._unsafe_text = ""
         self._diverged = False
 
-    def run(self, path: ControlPath) -> None:
-        """The body of the control path's thread."""
+    def begin(self) -> None:
+        """Publish the first state, before the first cycle."""
         self.timing.restart()
         self._publish_state()
-        cycle = self._lockstep_cycle if self.time_mode is TimeMode.LOCKSTEP else self._paced_cycle
-        while path.active:
-            if self.settings is not self._settings:
-                self._configure(self.settings)
-            cycle(path)
+
+    def cycle(self, path: ControlPath) -> None:
+        """Wait for the next control period or message, and act on it."""
+        if self.settings is not self._settings:
+            self._configure(self.settings)
+        if self.time_mode is TimeMode.LOCKSTEP:
+            self._lockstep_cycle(path)
+        else:
+            self._paced_cycle(path)
 
     # Requests; ControlPath.call runs them on the thread of the path.
 
@@ -190,19 +194,18 @@ class PlantLoop:
 
     def on_voltages(self, message: VoltageCommands) -> None:
         """Take a message of ``voltage_commands``."""
-        self._inputs.voltages(message)
-        self._note_answer(read_stamp(message.header.stamp), "voltage_commands")
+        self._note_answer(self._inputs.voltages(message), "voltage_commands")
 
     def on_array(self, message: Float64MultiArray) -> None:
         """Take a message of ``~/commands``; it has no stamp and answers the last state."""
         self._inputs.array(message)
         self._answered = True
 
-    def _note_answer(self, stamp: int, topic: str) -> None:
+    def _note_answer(self, stamp: int | None, topic: str) -> None:
         """In lockstep, check which state a command with this stamp answers; a rejected command is an answer too."""
         if stamp == self.stamp:
             self._answered = True
-        elif self.time_mode is TimeMode.LOCKSTEP:
+        elif self.time_mode is TimeMode.LOCKSTEP and stamp is not None:
             if stamp == 0:
                 self._diagnostics.problem("commands without stamp", f"{topic}: stamp 0; in lockstep the plant waits "
                                           "for a command with the stamp of the joint state that it answers")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState
@@ -17,6 +16,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
+from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.timing import to_seconds
 from robodyn_ros.view.robot_figure import to_pose
@@ -66,12 +66,12 @@ class GraphState:
         problem: Why the last joint state could not be used; empty if it could.
     """
 
-    def __init__(self, node: Node, model: RobotModel) -> None:
+    def __init__(self, node: RobodynNode, model: RobotModel) -> None:
         self._node, self._joints = node, JointOrder(model.joint_names)
-        self._joint_states = LatestMessage(node, JointState, "joint_states")
-        self._controller = LatestMessage(node, ControllerState, "controller/controller_state")
-        self._actuators = LatestMessage(node, ActuatorStates, "hardware/actuator_states")
-        self._wrenches = {kind: LatestMessage(node, WrenchStamped, topic) for kind, topic in
+        self._joint_states = LatestMessage(node, node.diagnostics, JointState, "joint_states")
+        self._controller = LatestMessage(node, node.diagnostics, ControllerState, "controller/controller_state")
+        self._actuators = LatestMessage(node, node.diagnostics, ActuatorStates, "hardware/actuator_states")
+        self._wrenches = {kind: LatestMessage(node, node.diagnostics, WrenchStamped, topic) for kind, topic in
                           (("external", "hardware/external_wrench"), ("measured", "measured_wrench"))}
         self.stamp = 0
         self.q, self.effort = np.zeros(model.n), np.full(model.n, math.nan)
@@ -142,11 +142,11 @@ class GraphState:
             self.q = read(message.name, message.position, "joint_states: position", fill=self.q, others=True)
             if message.effort:
                 self.effort = read(message.name, message.effort, "joint_states: effort", fill=self.effort, others=True)
+            stamp = read_stamp(message.header.stamp)
             self.problem = ""
         except InputError as error:
             self.problem = str(error)
             return False
-        stamp = read_stamp(message.header.stamp)
         moved, self.stamp = stamp != self.stamp, stamp
         if moved:
             self._progress = now

@@ -40,8 +40,8 @@ class GraphView:
         self._node, self._server, self._robot, self._folder = node, server, robot, folder
         self._graph = GraphState(node, robot.model)
         self._commands = GraphCommands(node, robot, self._graph, self._report)
-        self._events = node.create_subscription(ParameterEvent, "/parameter_events", self._on_parameter_event,
-                                                qos_profile_parameter_events)
+        self._events = node.listen(ParameterEvent, "/parameter_events", self._on_parameter_event,
+                                   qos_profile_parameter_events)
         self._scene: RobotScene | None = None
         self._pictures, self._asked = 0, -ASK_AGAIN
         self._shown_gains = self._wanted_gains = ""
@@ -85,11 +85,11 @@ class GraphView:
         self._server.scene.reset()
         self._server.gui.reset()
         self._scene = RobotScene(self._server, self._robot.model, self._folder, self._graph.q)
-        for warning in self._scene.warnings:
-            self._node.get_logger().warning(warning)
+        if self._scene.warnings:
+            self._node.log.warning("meshes", "; ".join(self._scene.warnings))
         self._panel = Panel(self._server, self._scene, self._robot.model, self._commands)
         self._plots = LivePlots(self._server, self._robot.model)
-        self._node.get_logger().info(f"showing robot '{self._robot.name}'")
+        self._node.log.info("robot", f"showing robot '{self._robot.name}'")
 
     def _show_slowly(self) -> None:
         graph = self._graph
@@ -142,7 +142,7 @@ class GraphView:
     def _report(self, text: str, good: bool) -> None:
         self._panel.show_message(text, good)
         if text and not good:
-            self._node.get_logger().warning(text)
+            self._node.log.warning("requests", text)
             self._read_gains()  # sliders return to the actual values
             self._panel.show_controller(self._graph.follow.controller)
 

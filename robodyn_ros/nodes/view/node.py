@@ -49,9 +49,9 @@ class ViewNode(RobodynNode):
         self._folder = Path(self.parameters["robot_file"]).parent if self.parameters["robot_file"] else None
         self._description = ""
         self._view: GraphView | None = None
-        subscription = self.create_subscription(String, "robot_description", self._on_description, LATCHED_QOS)
+        subscription = self.listen(String, "robot_description", self._on_description, LATCHED_QOS)
         self._server.gui.add_markdown(WAITING.format(topic=subscription.topic_name))
-        self.get_logger().info(f"waiting for a robot on {subscription.topic_name}")
+        self.log.info("waiting", f"waiting for a robot on {subscription.topic_name}")
         self.create_timer(1.0 / self.parameters["frame_rate"], self._show,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
         print(f"robodyn view: open {address(self._server)} in a browser", flush=True)

@@ -4,14 +4,15 @@ import ctypes
 import threading
 
 import pytest
-from probe_rig import echo, start
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from probe_rig import echo
 from rclpy.qos import qos_profile_sensor_data
-from ros_process import RosTest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common import control_path
+from robodyn_ros.nodes.common.control_path import FAILED_CYCLES
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 pytestmark = pytest.mark.usefixtures("probe")
@@ -46,13 +47,30 @@ def test_publisher_that_is_not_heard_is_named(ros, probe, message_type, topic):
     probe.wait_for_output("all publishers are heard")
 
 
-def test_failing_control_path_ends_the_process_with_a_report():
-    with start(namespace="alone") as process, RosTest(namespace="alone") as ros:
-        publisher = ros.publisher(JointState, "in", CONTROL_QOS)
-        publisher.publish(JointState(name=["crash"]))
-        assert process.wait() == 1
-        assert "the control path failed" in process.output()
-        assert "asked to crash" in process.output()
+def test_no_exception_of_a_cycle_ends_the_control_path(ros, probe):
+    statuses = ros.record(DiagnosticArray, "/diagnostics")
+    publisher = ros.publisher(JointState, "in", CONTROL_QOS)
+    publisher.publish(JointState(name=["crash"]))
+    probe.wait_for_output("failed control cycles, please report this:")
+    probe.wait_for_output("RuntimeError: asked to crash")
+    assert echo(ros, [1.0, 2.5]) == [2.0, 5.0]
+
+    def status():
+        for message in statuses:
+            for each in message.status:
+                if any(value.key == FAILED_CYCLES and value.value == "1" for value in each.values):
+                    return each
+        return None
+
+    assert ros.wait_for(status, "the counter").level == DiagnosticStatus.ERROR
+
+
+@pytest.mark.parametrize(("message_type", "topic"), [(JointState, "in"), (Float64, "further_gain")])
+def test_malformed_messages_are_rejected_and_reported(ros, probe, message_type, topic):
+    publisher = ros.publisher(message_type, topic, CONTROL_QOS)
+    publisher.publish(b"\0\1\0\0" + b"\xff" * 3)
+    probe.wait_for_output(f"malformed message on {topic}: expected a serialized")
+    assert echo(ros, [1.0, 2.5]) == [2.0, 5.0]
 
 
 def test_waits_of_a_thread_end_on_time():

@@ -6,8 +6,9 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import Clock
 
-from robodyn_ros.nodes.common import diagnostics as module
-from robodyn_ros.nodes.common.diagnostics import WARN_EVERY, Diagnostics
+from robodyn_ros.nodes.common import throttled_log as module
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.throttled_log import LOG_EVERY, ThrottledLog
 
 
 class Node:
@@ -17,9 +18,6 @@ class Node:
         self.log, self.published, self.timers = [], [], []
         self.logger = SimpleNamespace(**{
             level: lambda text, level=level: self.log.append((level, text)) for level in ("info", "warning", "error")})
-
-    def get_logger(self):
-        return self.logger
 
     def create_publisher(self, *_):
         return SimpleNamespace(publish=self.published.append)
@@ -37,6 +35,10 @@ class Node:
         return "/cell/arm"
 
 
+def diagnostics_of(node):
+    return Diagnostics(node, ThrottledLog(node.logger))
+
+
 @pytest.fixture
 def clock(monkeypatch):
     clock = SimpleNamespace(now=100.0)
@@ -46,21 +48,21 @@ def clock(monkeypatch):
 
 def test_each_kind_of_problem_is_counted_always_and_logged_now_and_then(clock):
     node = Node()
-    diagnostics = Diagnostics(node)
+    diagnostics = diagnostics_of(node)
     for _ in range(4):
         diagnostics.problem("late", "too late")
     diagnostics.problem("wrong", "not at all", error=True)
-    clock.now += WARN_EVERY
+    clock.now += LOG_EVERY
     diagnostics.problem("late", "late again")
     diagnostics.count("swaps")
     assert node.log == [("warning", "too late"), ("error", "not at all"),
-                        ("warning", "late again (3 more like this since the last warning)")]
+                        ("warning", "late again (3 more like this since the last line)")]
     assert diagnostics.counters == {"late": 5, "wrong": 1, "swaps": 1}
 
 
 def test_a_condition_is_logged_when_it_begins_changes_and_ends():
     node = Node()
-    diagnostics = Diagnostics(node)
+    diagnostics = diagnostics_of(node)
     diagnostics.clear_condition("stale", "was none")
     for text in ("joint1", "joint1", "joint1, joint2"):
         diagnostics.raise_condition("stale", text)
@@ -71,8 +73,21 @@ def test_a_condition_is_logged_when_it_begins_changes_and_ends():
                         ("info", "back")]
 
 
+def test_a_condition_that_comes_and_goes_is_logged_now_and_then_and_its_end_at_last(clock):
+    node = Node()
+    diagnostics = diagnostics_of(node)
+    ((_, once_a_second),) = node.timers
+    for number in range(100):
+        diagnostics.raise_condition("diverged", f"positions became {number}")
+        diagnostics.clear_condition("diverged", "finite again")
+    assert len(node.log) == 4
+    clock.now += LOG_EVERY
+    once_a_second()
+    assert node.log[4:] == [("info", "finite again (195 more like this since the last line)")]
+
+
 def test_the_status_is_as_bad_as_the_worst_and_problems_are_news_once(clock):
-    diagnostics = Diagnostics(Node())
+    diagnostics = diagnostics_of(Node())
     diagnostics.values = lambda: {"time [s]": 1.5}
     status = diagnostics.status()
     assert (status.level, status.message, status.name, status.hardware_id) == (
@@ -83,6 +98,9 @@ def test_the_status_is_as_bad_as_the_worst_and_problems_are_news_once(clock):
     assert (status.level, status.message) == (DiagnosticStatus.WARN, "2 problems in the last second")
     assert {value.key: value.value for value in status.values} == {"time [s]": "1.5", "late": "2"}
     assert diagnostics.status().level == DiagnosticStatus.OK
+    diagnostics.problem("broken", "an exception", error=True)
+    status = diagnostics.status()
+    assert (status.level, status.message) == (DiagnosticStatus.ERROR, "1 problems in the last second")
     diagnostics.raise_condition("stale", "no command")
     assert (diagnostics.status().level, diagnostics.status().message) == (DiagnosticStatus.WARN, "no command")
     diagnostics.raise_condition("diverged", "not finite", error=True)
@@ -92,7 +110,7 @@ def test_the_status_is_as_bad_as_the_worst_and_problems_are_news_once(clock):
 
 def test_checks_come_before_each_publication():
     node = Node()
-    diagnostics = Diagnostics(node)
+    diagnostics = diagnostics_of(node)
     ((period, tick),) = node.timers
     assert period == 1.0
     diagnostics.checks.append(lambda: diagnostics.raise_condition("deaf", "nobody is heard"))

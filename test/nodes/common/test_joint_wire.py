@@ -1,5 +1,7 @@
 """Joint messages as bytes: the same bytes and the same numbers as the middleware's own serialization."""
 
+import struct
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,6 +49,15 @@ def test_what_is_read_is_a_copy_that_kernels_take_as_it_is():
     for array in (q, v, effort):
         assert array.flags.aligned and array.flags.c_contiguous and array.dtype == np.float64
         assert array.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize(("seconds", "nanoseconds"), [(2**31 - 1, 2**32 - 1), (0, 10**9), (-1, 0)])
+def test_stamps_that_are_no_time_and_malformed_bytes_are_left_to_the_slow_way(seconds, nanoseconds):
+    data = bytearray(JointWire(NAMES).encode(STAMP, *np.ones((3, 4))))
+    assert JointWire(NAMES).decode(bytes(data))
+    data[4:12] = struct.pack("=iI", seconds, nanoseconds)
+    assert JointWire(NAMES).decode(bytes(data)) is None
+    assert JointWire(NAMES).decode(b"\xff" * len(data)) is None
 
 
 def test_numbers_that_are_not_finite_come_through():

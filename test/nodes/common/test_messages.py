@@ -4,9 +4,17 @@ from array import array
 
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp, set_stamp, to_field
+from robodyn_ros.nodes.common.messages import (
+    JointOrder,
+    MessageError,
+    deserialize,
+    read_duration,
+    read_stamp,
+    set_stamp,
+    to_field,
+)
 
 JOINTS = JointOrder(("a", "b", "c"))
 NAN, INF = float("nan"), float("inf")
@@ -58,3 +66,16 @@ def test_fields_and_stamps_go_there_and_back():
     set_stamp(stamp, 1_234_567_890_123_456_789)
     assert (stamp.sec, stamp.nanosec) == (1_234_567_890, 123_456_789)
     assert read_stamp(stamp) == 1_234_567_890_123_456_789
+
+
+def test_a_stamp_that_is_no_time_is_rejected_and_a_negative_duration_is_not():
+    with pytest.raises(MessageError, match="t: header.stamp: expected sec of 0 or more") as caught:
+        read_stamp(Time(sec=2147483647, nanosec=4294967295), "t: header.stamp")
+    assert caught.value.reason == "invalid stamp"
+    assert read_duration(Duration(sec=-1)) == -1_000_000_000
+
+
+def test_malformed_bytes_are_no_message():
+    with pytest.raises(MessageError, match="expected a serialized builtin_interfaces/Time, received 7 bytes") as caught:
+        deserialize(b"\0\1\0\0\1\2\3", Time)
+    assert caught.value.reason == "malformed"

@@ -9,6 +9,8 @@ from rcl_interfaces.srv import DescribeParameters
 from ros_process import RosTest
 from std_srvs.srv import Trigger
 
+from robodyn_ros.nodes.common.runtime import GuardedExecutor
+
 pytestmark = pytest.mark.usefixtures("probe")
 
 
@@ -56,9 +58,9 @@ def test_failing_callback_is_reported_and_the_node_goes_on(ros, probe):
                 return message.status[0]
 
     status = ros.wait_for(reported, "the counters")
-    assert status.level == DiagnosticStatus.WARN
+    assert status.level == DiagnosticStatus.ERROR
     assert status.name == "/probe"
-    assert "a callback failed" in probe.output()
+    assert "failed callbacks, please report this" in probe.output()
     assert ros.call(Trigger, "/probe/seen").success
 
 
@@ -91,3 +93,30 @@ def test_integer_is_taken_for_a_float_at_start():
     with start({"gain": 3, "gains": [1, 2]}, namespace="alone") as process, RosTest(namespace="alone") as ros:
         assert echo(ros, [1.0]) == [3.0]
         process.stop()
+
+
+def test_a_request_that_cannot_be_taken_leaves_the_node_served(monkeypatch):
+    taken = []
+
+    def take(executor, service, take=GuardedExecutor._take_service):
+        taken.append(service.srv_name)
+        if len(taken) == 1:
+            raise RuntimeError("malformed")
+        return take(executor, service)
+
+    monkeypatch.setattr(GuardedExecutor, "_take_service", take)
+    with RosTest("server") as server, RosTest("asker") as asker:
+        executor = GuardedExecutor(context=server.context)
+        executor.add_node(server.node)
+        server.node.create_service(Trigger, "answer", lambda _, response: response)
+        client = asker.node.create_client(Trigger, "answer")
+        asker.wait_for(client.service_is_ready, "the service")
+        client.call_async(Trigger.Request())
+        second = client.call_async(Trigger.Request())
+
+        def answered():
+            executor.spin_once(timeout_sec=0.05)
+            return second.done()
+
+        asker.wait_for(answered, "an answer")
+        executor.shutdown()

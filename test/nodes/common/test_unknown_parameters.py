@@ -64,7 +64,8 @@ def test_of_several_nodes_in_a_process_all_that_were_given_it_are_named_once():
     nodes = [SimpleNamespace(
         parameters=SimpleNamespace(names=lambda own=own: [own], unknown=lambda: ["robt"]),
         get_fully_qualified_name=lambda name=name: name,
-        get_logger=lambda: SimpleNamespace(warning=warnings.append)) for name, own in (("/a", "robot"), ("/b", "seed"))]
+        log=SimpleNamespace(warning=lambda _, text: warnings.append(text)))
+        for name, own in (("/a", "robot"), ("/b", "seed"))]
     check_given(nodes, ["--ros-args", "-p", "robot:=arm6"])
     assert warnings == ["'robt' is given a value, but is no parameter of /a or /b: did you mean 'robot'?"]
     with pytest.raises(InputError, match="'robt' is given a value"):

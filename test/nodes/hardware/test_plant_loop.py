@@ -92,7 +92,9 @@ def run(world):
     ignore = SimpleNamespace(problem=lambda *_: None, raise_condition=lambda *_, **__: None,
                              clear_condition=lambda *_: None, count=lambda *_: None)
     loop = PlantLoop(plant, TimeMode.REAL_TIME, MILLISECOND, SETTINGS, outputs, ignore)
-    loop.run(world)
+    loop.begin()
+    while world.active:
+        loop.cycle(world)
     return loop, [(stamp - system) / MILLISECOND for stamp, system in world.stamps]
 
 

@@ -1,0 +1,114 @@
+"""Log lines about what comes from outside: each kind of line now and then, cut to a length, and safe to print.
+
+    self.log = ThrottledLog(node.get_logger())
+    self.log.warning("parameters refused", f"parameters refused: {error}")     # a kind, then the line
+
+Names and values in messages are anybody's. A line that repeats one may be as long as a message, may come with every
+message, and may carry control characters, which a terminal obeys. Hence nodes log through this class only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.logging import LoggingSeverity
+
+LOG_EVERY = 2.0
+"""Time after which a further line of the same kind is logged [s]."""
+LONGEST = 1000
+"""Characters of a line, and of a traceback four times as many; the middle of a longer one is left out."""
+
+
+def printable(text: str, longest: int = LONGEST) -> str:
+    """Return a text on one line, cut to a length, with escapes for characters that do not print."""
+    if len(text) > longest:
+        head, tail = longest * 3 // 4, longest // 4
+        text = f"{text[:head]} ... {len(text) - head - tail} characters left out ... {text[-tail:]}"
+    return text if text.isprintable() else "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def printable_lines(text: str, longest: int = 4 * LONGEST) -> str:
+    """Return a text of several lines, such as a traceback, cut and escaped as by :func:`printable`."""
+    lines = text.rstrip("\n").split("\n")
+    kept = "\n".join(printable(line) for line in (lines if len(lines) <= 40 else [*lines[:10], "...", *lines[-29:]]))
+    return kept if len(kept) <= longest else f"{kept[:longest // 4]}\n...\n{kept[-longest * 3 // 4:]}"
+
+
+@dataclass
+class _Kind:
+    """The lines of one kind: how many may be logged now, and the last one held back."""
+
+    at_once: int
+    allowance: float
+    since: float
+    held_back: int = 0
+    last: Callable[[str], None] | None = None
+
+    def claim(self) -> bool:
+        """Whether a line may be logged now; if so, it counts as logged."""
+        now = time.monotonic()
+        self.allowance = min(self.at_once, self.allowance + (now - self.since) / LOG_EVERY)
+        self.since = now
+        if self.allowance < 1.0:
+            return False
+        self.allowance -= 1.0
+        return True
+
+    def emit(self, line: Callable[[str], None], held_back: int) -> None:
+        """Log a line, and how many lines were held back since the last one."""
+        self.held_back, self.last = 0, None
+        line(f" ({held_back} more like this since the last line)" if held_back else "")
+
+
+class ThrottledLog:
+    """Logs lines by kind; of lines that come too often, it keeps the last one for :meth:`flush` and counts the others.
+
+    Args:
+        logger: Logger of the node.
+    """
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+        self._kinds: dict[str, _Kind] = {}
+
+    # One statement for each severity: rclpy remembers the severity of a statement and refuses a change.
+
+    def info(self, kind: str, text: str, at_once: int = 1) -> None:
+        """Log a line as information.
+
+        Args:
+            kind: Kind of the line.
+            text: The line.
+            at_once: Lines of this kind that may follow each other at once after a pause.
+        """
+        self._log(kind, at_once, lambda more: self._logger.info(printable(text) + more))
+
+    def warning(self, kind: str, text: str, at_once: int = 1) -> None:
+        """Log a line as a warning; arguments as for :meth:`info`."""
+        self._log(kind, at_once, lambda more: self._logger.warning(printable(text) + more))
+
+    def error(self, kind: str, text: str, at_once: int = 1) -> None:
+        """Log a line, or the lines of a traceback, as an error; arguments as for :meth:`info`."""
+        self._log(kind, at_once, lambda more: self._logger.error(printable_lines(text) + more))
+
+    def debug(self, kind: str, text: Callable[[], str]) -> None:
+        """Log lines at level debug; the function is called only for those that are logged."""
+        if self._logger.is_enabled_for(LoggingSeverity.DEBUG):
+            self._log(kind, 1, lambda more: self._logger.debug(printable_lines(text()) + more))
+
+    def flush(self) -> None:
+        """Log the lines held back whose time has come; a node calls this once a second."""
+        for kind in list(self._kinds.values()):
+            if (line := kind.last) is not None and kind.claim():
+                kind.emit(line, kind.held_back - 1)
+
+    def _log(self, name: str, at_once: int, line: Callable[[str], None]) -> None:
+        kind = self._kinds.setdefault(name, _Kind(at_once, at_once, time.monotonic()))
+        if kind.claim():
+            kind.emit(line, kind.held_back)
+        else:
+            kind.held_back, kind.last = kind.held_back + 1, line

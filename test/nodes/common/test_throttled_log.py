@@ -1,0 +1,84 @@
+"""Lines about what comes from outside: throttled by kind, cut and escaped; in a graph: test_hostile_messages."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import robodyn_ros
+from robodyn_ros.nodes.common import throttled_log as module
+from robodyn_ros.nodes.common.throttled_log import LOG_EVERY, LONGEST, ThrottledLog, printable, printable_lines
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+@pytest.fixture
+def lines():
+    return []
+
+
+@pytest.fixture
+def log(clock, lines):
+    return ThrottledLog(SimpleNamespace(info=lines.append, warning=lines.append, error=lines.append,
+                                        debug=lines.append, is_enabled_for=lambda severity: False))
+
+
+def test_each_kind_has_a_rate_of_its_own_and_the_last_line_is_never_lost(log, lines, clock):
+    for number in range(1000):
+        log.warning("refused", f"refused {number}")
+        log.info("goals", f"goal {number}")
+    assert lines == ["refused 0", "goal 0"]
+    log.flush()
+    assert len(lines) == 2
+    clock.now += LOG_EVERY
+    log.flush()
+    assert lines[2:] == ["refused 999 (998 more like this since the last line)",
+                         "goal 999 (998 more like this since the last line)"]
+    clock.now += 10 * LOG_EVERY
+    log.flush()
+    assert len(lines) == 4
+
+
+def test_some_lines_of_a_kind_may_follow_each_other_after_a_pause(log, lines, clock):
+    for number in range(10):
+        log.info("condition", str(number), at_once=3)
+    assert lines == ["0", "1", "2"]
+    clock.now += 2 * LOG_EVERY
+    for number in range(10, 20):
+        log.info("condition", str(number), at_once=3)
+    assert lines[3:] == ["10 (7 more like this since the last line)", "11"]
+
+
+def test_details_are_made_only_where_they_are_logged(log):
+    log.debug("tracebacks", lambda: pytest.fail("level debug is off"))
+
+
+@pytest.mark.parametrize(("given", "shown"), [
+    ("joint 'élbow_1': 3.5 N m → 0", "joint 'élbow_1': 3.5 N m → 0"),
+    ("\x1b[2J\x1b]0;owned\x07", "\\x1b[2J\\x1b]0;owned\\x07"),
+    ("name\nrobodyn: error: forged", "name\\nrobodyn: error: forged"),
+    ("\u202eright to left\x9b", "\\u202eright to left\\x9b"),
+])
+def test_what_does_not_print_is_escaped(given, shown):
+    assert printable(given) == shown
+    assert printable_lines(f"above\n{given}").split("\n")[0] == "above"
+
+
+def test_long_texts_lose_their_middle():
+    text = printable("head" + "x" * 10**6 + "tail")
+    assert text.startswith("headx") and text.endswith("xtail") and "999008 characters left out" in text
+    assert len(text) < LONGEST + 60
+    lines = printable_lines("\n".join(f"line {number} " + "x" * 5000 for number in range(10_000)))
+    assert len(lines) < 4 * LONGEST + 10 and lines.startswith("line 0") and "line 9999" in lines
+
+
+def test_nodes_log_through_it_only():
+    folder = Path(robodyn_ros.__file__).parent
+    speakers = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")
+                if "get_logger(" in path.read_text()}
+    assert speakers == {"nodes/common/throttled_log.py", "nodes/common/runtime.py"}  # a docstring, and the base class
