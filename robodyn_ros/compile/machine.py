@@ -110,6 +110,10 @@ def _object_code(text: str) -> bytes:
             llvm.set_option("", "-enable-misched=1")
 
 
+_LINKS_PER_LINKER = 16
+"""LLVM keeps 9 kB of each library until its linker is freed, and creating a linker takes as long as five links."""
+
+
 class Code:
     """Linked code in memory; it is freed with the last reference to this object.
 
@@ -122,7 +126,8 @@ class Code:
         CompileError: A name cannot be found.
     """
 
-    _linker: llvm.LLJIT | None = None
+    _shared_linker: llvm.LLJIT
+    _links_left = 0
     _lock = threading.Lock()
     _number = itertools.count()
 
@@ -133,10 +138,13 @@ class Code:
         for name, address in symbols.items():
             builder.import_symbol(name, address)
         with Code._lock:
-            if Code._linker is None:
-                Code._linker = llvm.create_lljit_compiler(_target_machine())
+            if Code._links_left == 0:
+                Code._shared_linker = llvm.create_lljit_compiler(_target_machine())
+                Code._links_left = _LINKS_PER_LINKER
+            Code._links_left -= 1
+            self._linker = Code._shared_linker  # freed with the last code that it linked
             try:
-                self._library = builder.link(Code._linker, f"robodyn_{next(Code._number)}")
+                self._library = builder.link(self._linker, f"robodyn_{next(Code._number)}")
             except RuntimeError as error:
                 raise CompileError(f"compiled code could not be linked: {error}") from error
 
