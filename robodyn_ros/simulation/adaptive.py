@@ -8,7 +8,6 @@ from itertools import count
 from typing import Any
 
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.compile import compile_function
@@ -33,6 +32,9 @@ class AdaptiveMotion:
     """
 
     def __init__(self, plant: PlantModel, tolerance: float, compiled: bool) -> None:
+        from scipy.integrate import solve_ivp  # 0.2 s, which no other plant should wait for
+
+        self._solve = solve_ivp
         as_number(tolerance, Range(1e-13, 1e-2), "tolerance of the plant")
         self._tolerance, self._step = tolerance, plant.step
         function, shapes = partial(_rate, plant), {"x": (len(SmoothRow), plant.n), "v_start": (plant.n,),
@@ -64,8 +66,8 @@ class AdaptiveMotion:
                                       f"{self._tolerance} is out of reach")
             return result
 
-        solution = solve_ivp(rate, (0.0, self._step), start.ravel(), method="LSODA", rtol=self._tolerance,
-                             atol=self._tolerance)
+        solution = self._solve(rate, (0.0, self._step), start.ravel(), method="LSODA", rtol=self._tolerance,
+                               atol=self._tolerance)
         if not solution.success:
             raise SimulationError(f"the adaptive integrator gave up: {solution.message}")
         return solution.y[:, -1].reshape(start.shape)
