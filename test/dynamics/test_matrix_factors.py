@@ -42,8 +42,8 @@ def test_random_trees(urdf, seed):
 
 
 @pytest.mark.parametrize("name", LARGE_ROBOTS)
-def test_hundred_joints_against_pinocchio_and_the_textbook(name):
-    reference = PinReference(random_chain(100))
+def test_fifty_joints_against_pinocchio_and_the_textbook(name):
+    reference = PinReference(random_chain(50))
     model = reference.robot
     q, v, a = random_state(model, 2)
     result = getattr(Robot(model).dynamics(), name)(*(q, v, a)[: len(FUNCTIONS[name].arrays)])
@@ -58,8 +58,8 @@ def test_hundred_joints_against_pinocchio_and_the_textbook(name):
         assert relative_error(result @ parameters, effort, np.max(np.abs(effort))) < 1e-9
     else:
         step = 1e-6
-        for k in (0, 50, 99):
-            h = step * np.eye(100)[k]
+        for k in (0, 25, 49):
+            h = step * np.eye(50)[k]
             slopes = [
                 (efforts(model, *plus) - efforts(model, *minus)) / (2 * step)
                 for plus, minus in (

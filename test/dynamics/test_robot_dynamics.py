@@ -281,12 +281,14 @@ def test_an_ordinary_call_of_a_compiled_function_runs_no_python():
 
 def test_without_compilation_the_textbook_runs():
     """Every frame of a formula is one of textbook/; a debugger that steps into inverse_dynamics comes to (9.53)."""
-    dyn = Robot(PinReference("arm7").robot).dynamics(compiled=False)
+    small, arm = (Robot(PinReference(name).robot) for name in ("planar_2r", "arm6"))
     formulas = Path(robot_dynamics.__file__).parent
     machinery = {formulas / f"{name}.py" for name in
                  ("robot_dynamics", "robot_function", "interpreted_kernel", "public_conventions", "linearization")}
     for name, function in FUNCTIONS.items():
-        files, arrays = set(), np.random.default_rng(1).normal(size=(len(function.arrays), 7))
+        robot = arm if name in TASK_SPACE else small
+        dyn = robot.dynamics(compiled=False)
+        files, arrays = set(), np.random.default_rng(1).normal(size=(len(function.arrays), robot.n))
         sys.setprofile(lambda frame, event, _, files=files: files.add(Path(frame.f_code.co_filename)))
         try:
             getattr(dyn, name)(*arrays)

@@ -1,5 +1,7 @@
 """Controller and hardware node in lockstep with records of their messages, for tests of the controller node."""
 
+import time
+
 import numpy as np
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
@@ -12,6 +14,8 @@ from robodyn_interfaces.msg import ControllerState
 NAMES = ["joint1", "joint2"]
 START_DEADLINE = 120.0
 """Nodes compile before they answer, on a machine that may be busy; one that ends is noticed at once [s]."""
+UPDATE_RATE = 200
+"""Of the hardware, unless a test sets another one: as a second of motion costs two processes this many cycles [Hz]."""
 SERVICES = {GetParameters: "get_parameters", SetParametersAtomically: "set_parameters_atomically"}
 
 
@@ -34,7 +38,8 @@ class Rig:
     def __init__(self, ros, robot, namespace, **settings):
         self.ros, self.namespace = ros, namespace
         self.settings = {
-            "hardware": {"robot": robot, "time_mode": "lockstep", **settings.get("hardware", {})},
+            "hardware": {"robot": robot, "time_mode": "lockstep", "update_rate": UPDATE_RATE,
+                         **settings.get("hardware", {})},
             "controller": {"robot": robot, "controller": "computed_torque", "state_publish_rate": 50.0,
                            **settings.get("controller", {})},
         }
@@ -87,16 +92,17 @@ class Rig:
         return self.publisher.get_subscription_count()
 
     def next(self, what="a controller state", condition=lambda state: True, timeout=DEADLINE):
-        """The next state that is published and fits."""
-        seen = len(self.states)
-        return self.ros.wait_for(lambda: next(filter(condition, self.states[seen:]), None), what, timeout)
+        """The first state that is published from now on and fits."""
+        seen, now = len(self.states), time.time_ns()
+        return self.ros.wait_for(lambda: next(filter(condition, self.states.published_since(now, seen)), None), what,
+                                 timeout)
 
     def hold_at(self, controller, q):
         """Put a controller in force and let it bring the robot to rest somewhere."""
         self.set(controller=controller)
-        self.publisher.publish(trajectory([1.0], [q]))
-        self.next("the goal", lambda s: np.allclose(s.reference.positions, q, atol=1e-9)
-                  and np.abs(s.feedback.velocities).max() < 0.01 and s.controller == controller)
+        self.publisher.publish(trajectory([0.5], [q]))
+        self.next("the goal", lambda s: s.controller == controller and np.allclose(s.reference.positions, q, atol=1e-9)
+                  and np.abs(s.feedback.velocities).max() < 0.01)
 
     def set(self, **values):
         result = self.ros.set_parameters(f"{self.namespace}/controller", values)
@@ -112,11 +118,11 @@ class Rig:
         return [{2: v.integer_value, 3: v.double_value, 4: v.string_value}[v.type] for v in values]
 
     def status(self, condition, node="controller"):
-        """The next diagnostic status of a node that fits, with its values as a dict."""
-        seen = len(self.diagnostics)
+        """The first diagnostic status that a node publishes from now on and that fits, with its values as a dict."""
+        seen, now = len(self.diagnostics), time.time_ns()
 
         def find():
-            for array in self.diagnostics[seen:]:
+            for array in self.diagnostics.published_since(now, seen):
                 for status in array.status:
                     values = {pair.key: pair.value for pair in status.values}
                     if status.name == f"{self.namespace}/{node}" and condition(status, values):

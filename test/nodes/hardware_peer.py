@@ -2,6 +2,7 @@
 
 import math
 import signal
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -42,7 +43,8 @@ class Peer(RosTest):
     def next_of(self, messages, condition, what):
         """The first of recorded messages from now on that fits."""
         messages.clear()
-        return self.wait_for(lambda: next((message for message in messages if condition(message)), None), what)
+        now = time.time_ns()
+        return self.wait_for(lambda: next(filter(condition, messages.published_since(now)), None), what)
 
     def next_stamped(self, expected):
         """The state of a stamp; none of a later stamp may come before."""

@@ -6,6 +6,7 @@
         hardware.stop()              # SIGINT; checks exit code 0 and that nothing was left on stderr
 """
 
+import itertools
 import signal
 import time
 
@@ -19,7 +20,8 @@ from rclpy.qos import QoSProfile
 
 from robodyn_ros.commands.processes import NodeProcess
 
-DEADLINE = 20.0
+DEADLINE = 60.0
+"""A machine with a load of ten per core starts a node in half of it [s]."""
 
 
 class RosProcess(NodeProcess):
@@ -44,6 +46,28 @@ class RosProcess(NodeProcess):
         code = self._process.wait(DEADLINE)
         assert code == 0, f"{self.node} ended with {code}:\n{self.output()}"
         assert "Traceback" not in self.output(), self.output()
+
+
+class Messages(list):
+    """Messages of a topic as they arrived; a busy test may get them long after they were published."""
+
+    def __init__(self):
+        super().__init__()
+        self._times = []
+
+    def take(self, message, info):
+        """Subscription callback."""
+        self.append(message)
+        self._times.append(info["source_timestamp"])
+
+    def clear(self):
+        super().clear()
+        self._times.clear()
+
+    def published_since(self, time_ns, begin=0):
+        """Those from an index on that were published after a system time [ns]."""
+        times = itertools.islice(self._times, begin, None)
+        return [message for message, time in zip(self[begin:], times, strict=True) if time > time_ns]
 
 
 class RosTest:
@@ -83,8 +107,8 @@ class RosTest:
 
     def record(self, message_type, topic, qos=10):
         """List that gets every message of a topic."""
-        messages = []
-        self.node.create_subscription(message_type, topic, messages.append,
+        messages = Messages()
+        self.node.create_subscription(message_type, topic, messages.take,
                                       qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos))
         return messages
 

@@ -59,17 +59,17 @@ def reference(robot, actuators, voltage, duration, start):
         def rate(_, x):
             return np.concatenate([x[n:], forward_dynamics(viscous, actuators, x[:n], x[n:], voltage)])
         x = np.concatenate([start, np.zeros(n)])
-    return solve_ivp(rate, (0.0, duration), x, method="Radau", rtol=1e-10, atol=1e-12).y[:, -1]
+    return solve_ivp(rate, (0.0, duration), x, method="Radau", rtol=1e-7, atol=1e-9).y[:, -1]
 
 
 @pytest.mark.parametrize("inductance", [0.0, [0.161e-3, 0.33e-3]])
 def test_motors_by_voltage_follow_the_books_with_order_1(inductance):
     robot, actuators, voltage, start = planar(), motors(inductance), np.array([20.0, -12.0]), np.array([0.3, -0.4])
-    end = reference(robot, actuators, voltage, 0.2, start)
+    end = reference(robot, actuators, voltage, 0.1, start)
     errors = []
     for step in (4e-4, 2e-4, 1e-4):
         plant = Plant(robot, step, start, actuators=JointActuators(actuators))
-        errors.append(np.abs(run(plant, drive(plant, voltage=voltage), 0.2) - end[:4]).max())
+        errors.append(np.abs(run(plant, drive(plant, voltage=voltage), 0.1) - end[:4]).max())
     assert errors[-1] < 2e-3 * np.abs(end[2:4]).max()
     np.testing.assert_allclose(np.log2(np.array(errors[:-1]) / errors[1:]), 1.0, atol=0.1)
     if plant.model.actuators.has_inductance.any():

@@ -35,16 +35,119 @@ def setup_module():
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
 
 
+def tracking_errors(states):
+    return np.array([state.error.positions for state in states])
+
+
+def joint_state(stamp, names=("joint2", "joint1"), position=(0.2, 0.1), velocity=(0.0, 0.0)):
+    message = JointState(name=list(names), position=list(position), velocity=list(velocity))
+    set_stamp(message.header.stamp, stamp)
+    return message
+
+
+def test_joint_states_by_name_and_bad_ones_rejected(ros):
+    """A robot that is this test: joint states in another order, each answered with a command of the same stamp."""
+    bad = {
+        "unknown joint": joint_state(10, names=("joint1", "elbow")),
+        "missing joint": joint_state(11, names=("joint1",), position=(0.1,), velocity=(0.0,)),
+        "repeated joint": joint_state(12, names=("joint1", "joint1")),
+        "not finite": joint_state(13, position=(0.1, float("nan"))),
+        "wrong length": joint_state(14, velocity=()),
+    }
+    parameters = {"robot": "planar_2r", "controller": "pd", "pd.gains.joint1.p": 100, "pd.gains.joint1.d": 10.0}
+    with RosProcess("controller", parameters, "/bare") as node:
+        diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
+        commands = ros.record(JointState, "/bare/joint_commands", 100)
+        publisher = ros.publisher(JointState, "/bare/joint_states", 100)
+        ros.wait_for(lambda: ros.node.count_publishers("/bare/joint_commands"), "the controller's commands")
+        publisher.publish(joint_state(5_000_000_000))
+        ros.wait_for(lambda: commands, "a command")
+        assert list(commands[0].name) == NAMES and list(commands[0].effort) == [0.0, 0.0]
+        assert (commands[0].header.stamp.sec, commands[0].header.stamp.nanosec) == (5, 0)
+
+        def rejected():
+            publisher.publish(next(again))  # again and again: the controller reads the newest only
+            latest = [s for array in diagnostics for s in array.status if s.name == "/bare/controller"][-1:]
+            return {v.key.removeprefix("rejected joint states: ") for s in latest for v in s.values} >= set(bad)
+
+        again = itertools.cycle(bad.values())
+        ros.wait_for(rejected, "rejections of every kind in the diagnostics")
+        assert len(commands) == 1
+        publisher.publish(joint_state(5_002_000_000, position=(0.2, 0.15), velocity=(0.0, 0.3)))
+        ros.wait_for(lambda: len(commands) == 2, "an answer to a good state")
+        np.testing.assert_allclose(commands[1].effort, [-0.05 * 100 - 0.3 * 10.0, 0.0], atol=1e-12)
+        node.stop()
+
+
+def test_a_measured_wrench_reaches_the_controller_at_the_tip_in_base_axes(ros):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    q, link = np.array([0.5, 0.7]), robot.model.joints[0].link
+    sensor_pose, tip_pose = (robot.dynamics().forward_kinematics(q, name) for name in (link, None))
+    force = sensor_pose[:3, :3] @ [3.0, 0.0, 0.5]
+    torque = np.cross(sensor_pose[:3, 3] - tip_pose[:3, 3], force)
+    assert abs(torque[1]) > 0.1
+    parameters = {"robot": "planar_2r", "controller": PLUGINS + "ShowsWrench", "state_timeout": 0.3}
+    wrench = WrenchStamped()
+    wrench.header.frame_id = link
+    wrench.wrench.force.x, wrench.wrench.force.z = 3.0, 0.5
+    with RosProcess("controller", parameters, "/sensor") as node:
+        diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
+        commands = ros.record(JointState, "/sensor/joint_commands", 100)
+        states = ros.publisher(JointState, "/sensor/joint_states")
+        sensor = ros.publisher(WrenchStamped, "/sensor/measured_wrench")
+        ros.wait_for(lambda: ros.node.count_publishers("/sensor/joint_commands"), "the controller's commands")
+        stamps = itertools.count(1_000_000_000, 2_000_000)
+
+        def answer(measure):
+            if measure:
+                sensor.publish(wrench)
+            states.publish(joint_state(next(stamps), NAMES, q.tolist()))
+            return list(commands[-1].effort) if commands else None
+
+        ros.wait_for(lambda: answer(False) == [-1.0, -1.0], "efforts without a measurement")
+        ros.wait_for(lambda: (effort := answer(True)) and np.allclose(effort, [force[0], torque[1]]), "the wrench")
+        ros.wait_for(lambda: answer(False) == [-1.0, -1.0], "the end of a measurement that is not renewed")
+        wrench.header.frame_id = "hook"
+        sensor.publish(wrench)
+        ros.wait_for(lambda: any(v.key == "rejected measured_wrench" for a in diagnostics for s in a.status
+                                 for v in s.values), "a rejection")
+        node.stop()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"controller": "nonsense"}, "unknown controller 'nonsense'"),
+        ({"pd.gains.joint1.p": -1.0}, "parameter 'pd.gains.joint1.p'"),
+    ],
+)
+def test_what_cannot_start_says_why(parameters, words):
+    with RosProcess("controller", {"robot": "planar_2r", **parameters}) as node:
+        assert node.wait() == 2
+        assert words in node.output() and "Traceback" not in node.output()
+
+
+def test_arm_of_six_joints(ros):
+    goals = [[0.5, -1.0, 1.0, -0.5, 0.5, 1.0], [-0.5, -1.5, 1.5, 0.5, -0.5, 0.0]]
+    names = ["shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"]
+    with Rig(ros, "arm6", "/arm") as rig:
+        rig.publisher.publish(trajectory([2.0, 4.0], goals, names=[f"{name}_joint" for name in names]))
+        end = rig.next("the end", lambda s: np.allclose(s.reference.positions, goals[-1], atol=1e-12))
+        np.testing.assert_allclose(end.feedback.positions, goals[-1], atol=0.01)
+        assert np.abs(tracking_errors(rig.states)).max() < 0.02
+        for node in rig.nodes.values():
+            node.stop()
+
+
+# --- Tests with one graph, last: until the end of the file its nodes take all the time they can get.
+
+
 @pytest.fixture(scope="module")
 def rig(ros):
     with Rig(ros, "planar_2r", "/planar") as rig:
         yield rig
         for node, number in zip(rig.nodes.values(), (signal.SIGINT, signal.SIGTERM), strict=True):
             node.stop(number)
-
-
-def tracking_errors(states):
-    return np.array([state.error.positions for state in states])
 
 
 def test_trajectory_is_followed_by_name_and_held(rig):
@@ -72,7 +175,7 @@ def test_joints_that_are_not_named_stay(rig):
 def test_swap_under_way_goes_on_with_the_trajectory(rig):
     rig.hold_at("pd", [0.0, 0.0])
     start = len(rig.states)
-    rig.publisher.publish(trajectory([12.0], [[1.5, -1.0]]))
+    rig.publisher.publish(trajectory([6.0], [[1.5, -1.0]]))
     rig.next("motion", lambda s: s.reference.positions[0] > 0.3)
     rig.set(controller="computed_torque")
     swapped = rig.next("the swap", lambda s: s.controller == "computed_torque")
@@ -280,101 +383,20 @@ def test_hardware_killed_and_restarted(rig):
     rig.hold_at("computed_torque", [0.1, 0.1])
 
 
-def joint_state(stamp, names=("joint2", "joint1"), position=(0.2, 0.1), velocity=(0.0, 0.0)):
-    message = JointState(name=list(names), position=list(position), velocity=list(velocity))
-    set_stamp(message.header.stamp, stamp)
-    return message
+def resident_memory(pid):
+    """Memory of a process without that of files [bytes]."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
 
 
-def test_joint_states_by_name_and_bad_ones_rejected(ros):
-    """A robot that is this test: joint states in another order, each answered with a command of the same stamp."""
-    bad = {
-        "unknown joint": joint_state(10, names=("joint1", "elbow")),
-        "missing joint": joint_state(11, names=("joint1",), position=(0.1,), velocity=(0.0,)),
-        "repeated joint": joint_state(12, names=("joint1", "joint1")),
-        "not finite": joint_state(13, position=(0.1, float("nan"))),
-        "wrong length": joint_state(14, velocity=()),
-    }
-    parameters = {"robot": "planar_2r", "controller": "pd", "pd.gains.joint1.p": 100, "pd.gains.joint1.d": 10.0}
-    with RosProcess("controller", parameters, "/bare") as node:
-        diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
-        commands = ros.record(JointState, "/bare/joint_commands", 100)
-        publisher = ros.publisher(JointState, "/bare/joint_states", 100)
-        ros.wait_for(lambda: ros.node.count_publishers("/bare/joint_commands"), "the controller's commands")
-        publisher.publish(joint_state(5_000_000_000))
-        ros.wait_for(lambda: commands, "a command")
-        assert list(commands[0].name) == NAMES and list(commands[0].effort) == [0.0, 0.0]
-        assert (commands[0].header.stamp.sec, commands[0].header.stamp.nanosec) == (5, 0)
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc")
+def test_swaps_take_no_memory(rig):
+    """LLVM keeps 9 kB of every library that it ever linked, unless its linker is freed."""
+    def swap(count):
+        for name in itertools.islice(itertools.cycle(["damping", "pd", "pd_gravity"]), count):
+            rig.set(controller=name)
 
-        def rejected():
-            publisher.publish(next(again))  # again and again: the controller reads the newest only
-            latest = [s for array in diagnostics for s in array.status if s.name == "/bare/controller"][-1:]
-            return {v.key.removeprefix("rejected joint states: ") for s in latest for v in s.values} >= set(bad)
-
-        again = itertools.cycle(bad.values())
-        ros.wait_for(rejected, "rejections of every kind in the diagnostics")
-        assert len(commands) == 1
-        publisher.publish(joint_state(5_002_000_000, position=(0.2, 0.15), velocity=(0.0, 0.3)))
-        ros.wait_for(lambda: len(commands) == 2, "an answer to a good state")
-        np.testing.assert_allclose(commands[1].effort, [-0.05 * 100 - 0.3 * 10.0, 0.0], atol=1e-12)
-        node.stop()
-
-
-def test_a_measured_wrench_reaches_the_controller_at_the_tip_in_base_axes(ros):
-    robot = Robot.from_urdf(robot_file("planar_2r"))
-    q, link = np.array([0.5, 0.7]), robot.model.joints[0].link
-    sensor_pose, tip_pose = (robot.dynamics().forward_kinematics(q, name) for name in (link, None))
-    force = sensor_pose[:3, :3] @ [3.0, 0.0, 0.5]
-    torque = np.cross(sensor_pose[:3, 3] - tip_pose[:3, 3], force)
-    assert abs(torque[1]) > 0.1
-    parameters = {"robot": "planar_2r", "controller": PLUGINS + "ShowsWrench", "state_timeout": 0.3}
-    wrench = WrenchStamped()
-    wrench.header.frame_id = link
-    wrench.wrench.force.x, wrench.wrench.force.z = 3.0, 0.5
-    with RosProcess("controller", parameters, "/sensor") as node:
-        diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
-        commands = ros.record(JointState, "/sensor/joint_commands", 100)
-        states = ros.publisher(JointState, "/sensor/joint_states")
-        sensor = ros.publisher(WrenchStamped, "/sensor/measured_wrench")
-        ros.wait_for(lambda: ros.node.count_publishers("/sensor/joint_commands"), "the controller's commands")
-        stamps = itertools.count(1_000_000_000, 2_000_000)
-
-        def answer(measure):
-            if measure:
-                sensor.publish(wrench)
-            states.publish(joint_state(next(stamps), NAMES, q.tolist()))
-            return list(commands[-1].effort) if commands else None
-
-        ros.wait_for(lambda: answer(False) == [-1.0, -1.0], "efforts without a measurement")
-        ros.wait_for(lambda: (effort := answer(True)) and np.allclose(effort, [force[0], torque[1]]), "the wrench")
-        ros.wait_for(lambda: answer(False) == [-1.0, -1.0], "the end of a measurement that is not renewed")
-        wrench.header.frame_id = "hook"
-        sensor.publish(wrench)
-        ros.wait_for(lambda: any(v.key == "rejected measured_wrench" for a in diagnostics for s in a.status
-                                 for v in s.values), "a rejection")
-        node.stop()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"controller": "nonsense"}, "unknown controller 'nonsense'"),
-        ({"pd.gains.joint1.p": -1.0}, "parameter 'pd.gains.joint1.p'"),
-    ],
-)
-def test_what_cannot_start_says_why(parameters, words):
-    with RosProcess("controller", {"robot": "planar_2r", **parameters}) as node:
-        assert node.wait() == 2
-        assert words in node.output() and "Traceback" not in node.output()
-
-
-def test_arm_of_six_joints(ros):
-    goals = [[0.5, -1.0, 1.0, -0.5, 0.5, 1.0], [-0.5, -1.5, 1.5, 0.5, -0.5, 0.0]]
-    names = ["shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"]
-    with Rig(ros, "arm6", "/arm") as rig:
-        rig.publisher.publish(trajectory([2.0, 4.0], goals, names=[f"{name}_joint" for name in names]))
-        end = rig.next("the end", lambda s: np.allclose(s.reference.positions, goals[-1], atol=1e-12))
-        np.testing.assert_allclose(end.feedback.positions, goals[-1], atol=0.01)
-        assert np.abs(tracking_errors(rig.states)).max() < 0.02
-        for node in rig.nodes.values():
-            node.stop()
+    swap(30)
+    before = resident_memory(rig.nodes["controller"].pid)
+    swap(210)
+    assert resident_memory(rig.nodes["controller"].pid) - before < 210 * 2048

@@ -49,7 +49,7 @@ def test_the_tour_has_every_ordered_pair_once():
 
 @pytest.fixture
 def rig():
-    settings = {"hardware": {"lockstep_speed_limit": 3.0}, "controller": {"state_publish_rate": 500.0}}
+    settings = {"hardware": {"lockstep_speed_limit": 3.0}, "controller": {"state_publish_rate": 200.0}}
     with RosTest() as ros, Rig(ros, "planar_2r", "/swaps", **settings) as rig:
         rig.poses = ros.publisher(PoseStamped, "/swaps/controller/pose")
         yield rig

@@ -17,6 +17,123 @@ from robodyn_ros.resources import robot_file
 
 NAN = math.nan
 
+# --- lockstep
+
+
+def test_lockstep_is_deterministic_to_the_bit():
+    first, second = run_lockstep("lock1", 150), run_lockstep("lock2", 150, lockstep_speed_limit=0.5)
+    assert np.abs(first[-1] - first[0]).max() > 1e-3
+    assert first.tobytes() == second.tobytes()
+
+
+def test_lockstep_keeps_to_its_speed_limit_and_lives_with_pauses():
+    with hardware("limit", time_mode="lockstep", lockstep_speed_limit=0.1) as process, Peer("limit") as peer:
+        def answer(stop):
+            begin = time.monotonic()
+            for tick in range(peer.ticks, stop):
+                state = peer.next_stamped((tick + 1) * PERIOD)
+                peer.states.clear()
+                peer.command(NAMES, [0.0, 0.0], state.header.stamp)
+            peer.ticks = stop
+            return time.monotonic() - begin
+
+        peer.ticks = 0
+        answer(12)
+        # Never faster, however busy the machine. If the last of these answers was late, the period after the next one
+        # begins up to one interval sooner, so that late answers do not add up: 50 periods are 49 intervals, less one.
+        assert answer(62) >= 48 * 1e-9 * PERIOD / 0.1
+        assert peer.service(SetBool, "pause", data=True).success
+        assert peer.service(SetBool, "pause", data=False).success
+        assert peer.set_parameters("/limit/hardware", {"lockstep_speed_limit": 0.0}).successful
+        answer(80)
+        process.stop()
+
+
+def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(request):
+    with hardware("lock", time_mode="lockstep") as process, Peer("lock") as peer:
+        peer.wait_for(lambda: len(peer.states) > 3, "repetitions")
+        assert {stamp(state) for state in peer.states} == {PERIOD}
+        peer.command(NAMES, [1.0, 1.0])
+        peer.wait_for(lambda: peer.counter("commands without stamp") == "1", "the counter")
+        process.wait_for_output("is a controller running?")
+        assert stamp(peer.next_state()) == PERIOD
+
+        # A rejected answer is an answer: the plant goes on under the last good command.
+        peer.command(NAMES, [NAN, 1.0], peer.states[-1].header.stamp)
+        peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
+        process.wait_for_output("commands answer again")
+
+        # Parameters are served while the plant waits; a step that nobody answers is given up.
+        assert peer.set_parameters("/lock/hardware", {"command_timeout": 0.2}).successful
+        assert peer.service(SetBool, "pause", data=True).success
+        answer = peer.service(Step, "step", steps=3)
+        assert not answer.success
+        assert "0 of 3 control periods done" in answer.message
+
+        process.kill()
+        peer.states.clear()
+        with hardware("lock", time_mode="lockstep") as again:
+            state = peer.wait_for(lambda: peer.states and peer.states[-1], "the restarted node")
+            assert stamp(state) == PERIOD
+            peer.command(NAMES, [1.0, 1.0], state.header.stamp)
+            peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
+            again.stop()
+
+
+# --- several robots
+
+
+def test_robots_in_namespaces_do_not_hear_each_other():
+    settings = {"command_timeout": 0.0, "time_mode": "scaled"}
+    with hardware("left", **settings) as left, hardware("right", robot="scara", clock_rate=0, **settings) as right, \
+            Peer("left") as left_peer, Peer("right") as right_peer:
+        timekeepers = {info.node_namespace for info in left_peer.node.get_publishers_info_by_topic("/clock")}
+        assert timekeepers >= {"/left"}
+        assert "/right" not in timekeepers
+        left_peer.command(NAMES, [1.5, 2.5])
+        left_peer.next_state(lambda state: list(state.effort) == [1.5, 2.5], "the command on the left")
+        state = right_peer.next_state()
+        assert list(state.name) == ["joint1", "joint2", "joint3", "joint4"]
+        assert list(state.velocity) == [0.0] * 4
+        right_peer.command([], [0.25, 0.0, 0.0, 0.0])
+        right_peer.next_state(lambda state: state.effort[0] == 0.25, "the command on the right")
+        assert left_peer.service(SetBool, "pause", data=True).success
+        before = stamp(right_peer.next_state())
+        right_peer.next_state(lambda state: stamp(state) > before + 5 * PERIOD, "time going on, on the right")
+        assert list(left_peer.next_state().effort) == [1.5, 2.5]
+        left.stop()
+        right_peer.next_state()
+        right.stop()
+
+
+# --- start
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"robot": "nobody"}, "no robot 'nobody'"),
+    ({"robot": ""}, "no robot given: set the parameter 'robot'"),
+    ({"update_rate": 300}, "possible: 250 or 500 Hz, or another step"),
+    ({"time_mode": "warp"}, "parameter 'time_mode': expected one of 'real_time', 'scaled', 'lockstep'"),
+    ({"initial_position.joint1": NAN}, "parameter 'initial_position.joint1': expected a finite number"),
+])
+def test_what_cannot_start_says_why_in_one_line(parameters, message):
+    with hardware("none", **parameters) as process:
+        assert process.wait() == 2
+        output = process.output()
+        assert output.startswith("robodyn: error: ")
+        assert message in output
+        assert "Traceback" not in output
+
+
+def test_robot_description_is_taken_and_its_oddities_are_warned_of():
+    urdf = robot_file("planar_2r").read_text().replace('iyy="', 'iyy="9')
+    with hardware("odd", robot="", robot_description=urdf) as process:
+        process.wait_for_output("500 Hz")
+        assert "[WARN]" in process.output()
+        assert "triangle" in process.output()
+        process.stop()
+
+
 # --- real time: commands, rejected commands, the safe behaviour
 
 
@@ -210,120 +327,3 @@ def test_divergence_pauses_loudly_and_reset_recovers(scaled, scaled_process):
     assert scaled.service(SetBool, "pause", data=False).success
     before = stamp(scaled.next_state())
     scaled.next_state(lambda state: stamp(state) > before, "time going on")
-
-
-# --- lockstep
-
-
-def test_lockstep_is_deterministic_to_the_bit():
-    first, second = run_lockstep("lock1", 150), run_lockstep("lock2", 150, lockstep_speed_limit=0.5)
-    assert np.abs(first[-1] - first[0]).max() > 1e-3
-    assert first.tobytes() == second.tobytes()
-
-
-def test_lockstep_keeps_to_its_speed_limit_and_lives_with_pauses():
-    with hardware("limit", time_mode="lockstep", lockstep_speed_limit=0.1) as process, Peer("limit") as peer:
-        def answer(stop):
-            begin = time.monotonic()
-            for tick in range(peer.ticks, stop):
-                state = peer.next_stamped((tick + 1) * PERIOD)
-                peer.states.clear()
-                peer.command(NAMES, [0.0, 0.0], state.header.stamp)
-            peer.ticks = stop
-            return time.monotonic() - begin
-
-        peer.ticks = 0
-        answer(12)
-        # Never faster, however busy the machine. If the last of these answers was late, the period after the next one
-        # begins up to one interval sooner, so that late answers do not add up: 50 periods are 49 intervals, less one.
-        assert answer(62) >= 48 * 1e-9 * PERIOD / 0.1
-        assert peer.service(SetBool, "pause", data=True).success
-        assert peer.service(SetBool, "pause", data=False).success
-        assert peer.set_parameters("/limit/hardware", {"lockstep_speed_limit": 0.0}).successful
-        answer(80)
-        process.stop()
-
-
-def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(request):
-    with hardware("lock", time_mode="lockstep") as process, Peer("lock") as peer:
-        peer.wait_for(lambda: len(peer.states) > 3, "repetitions")
-        assert {stamp(state) for state in peer.states} == {PERIOD}
-        peer.command(NAMES, [1.0, 1.0])
-        peer.wait_for(lambda: peer.counter("commands without stamp") == "1", "the counter")
-        process.wait_for_output("is a controller running?")
-        assert stamp(peer.next_state()) == PERIOD
-
-        # A rejected answer is an answer: the plant goes on under the last good command.
-        peer.command(NAMES, [NAN, 1.0], peer.states[-1].header.stamp)
-        peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
-        process.wait_for_output("commands answer again")
-
-        # Parameters are served while the plant waits; a step that nobody answers is given up.
-        assert peer.set_parameters("/lock/hardware", {"command_timeout": 0.2}).successful
-        assert peer.service(SetBool, "pause", data=True).success
-        answer = peer.service(Step, "step", steps=3)
-        assert not answer.success
-        assert "0 of 3 control periods done" in answer.message
-
-        process.kill()
-        peer.states.clear()
-        with hardware("lock", time_mode="lockstep") as again:
-            state = peer.wait_for(lambda: peer.states and peer.states[-1], "the restarted node")
-            assert stamp(state) == PERIOD
-            peer.command(NAMES, [1.0, 1.0], state.header.stamp)
-            peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
-            again.stop()
-
-
-# --- several robots
-
-
-def test_robots_in_namespaces_do_not_hear_each_other():
-    settings = {"command_timeout": 0.0, "time_mode": "scaled"}
-    with hardware("left", **settings) as left, hardware("right", robot="scara", clock_rate=0, **settings) as right, \
-            Peer("left") as left_peer, Peer("right") as right_peer:
-        timekeepers = {info.node_namespace for info in left_peer.node.get_publishers_info_by_topic("/clock")}
-        assert timekeepers >= {"/left"}
-        assert "/right" not in timekeepers
-        left_peer.command(NAMES, [1.5, 2.5])
-        left_peer.next_state(lambda state: list(state.effort) == [1.5, 2.5], "the command on the left")
-        state = right_peer.next_state()
-        assert list(state.name) == ["joint1", "joint2", "joint3", "joint4"]
-        assert list(state.velocity) == [0.0] * 4
-        right_peer.command([], [0.25, 0.0, 0.0, 0.0])
-        right_peer.next_state(lambda state: state.effort[0] == 0.25, "the command on the right")
-        assert left_peer.service(SetBool, "pause", data=True).success
-        before = stamp(right_peer.next_state())
-        right_peer.next_state(lambda state: stamp(state) > before + 5 * PERIOD, "time going on, on the right")
-        assert list(left_peer.next_state().effort) == [1.5, 2.5]
-        left.stop()
-        right_peer.next_state()
-        right.stop()
-
-
-# --- start
-
-
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"robot": "nobody"}, "no robot 'nobody'"),
-    ({"robot": ""}, "no robot given: set the parameter 'robot'"),
-    ({"update_rate": 300}, "possible: 250 or 500 Hz, or another step"),
-    ({"time_mode": "warp"}, "parameter 'time_mode': expected one of 'real_time', 'scaled', 'lockstep'"),
-    ({"initial_position.joint1": NAN}, "parameter 'initial_position.joint1': expected a finite number"),
-])
-def test_what_cannot_start_says_why_in_one_line(parameters, message):
-    with hardware("none", **parameters) as process:
-        assert process.wait() == 2
-        output = process.output()
-        assert output.startswith("robodyn: error: ")
-        assert message in output
-        assert "Traceback" not in output
-
-
-def test_robot_description_is_taken_and_its_oddities_are_warned_of():
-    urdf = robot_file("planar_2r").read_text().replace('iyy="', 'iyy="9')
-    with hardware("odd", robot="", robot_description=urdf) as process:
-        process.wait_for_output("500 Hz")
-        assert "[WARN]" in process.output()
-        assert "triangle" in process.output()
-        process.stop()
