@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, shown
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def as_number(value: Any, allowed: Range, name: str) -> float:
         InputError: The value is no number, or not in the range.
     """
     if not isinstance(value, Real) or isinstance(value, bool) or not allowed.holds(float(value)):
-        raise InputError(f"{name}: expected {allowed}, received {value!r}")
+        raise InputError(f"{name}: expected {allowed}, received {shown(value)}")
     return float(value)
 
 
@@ -96,7 +96,7 @@ def as_joint_array(value: ArrayLike, n: int | None, allowed: Range, name: str, j
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name}: expected {allowed}, or one for each joint, received {value!r}") from None
+        raise InputError(f"{name}: expected {allowed}, or one for each joint, received {shown(value)}") from None
     if array.ndim > 1 or (n is not None and array.shape not in ((), (1,), (n,))):
         shape = "n" if n is None else n
         raise InputError(f"{name}: expected one number or shape ({shape},), one for each joint, "
@@ -107,7 +107,7 @@ def as_joint_array(value: ArrayLike, n: int | None, allowed: Range, name: str, j
         if joint_names:
             wrong = int(np.argmin(fits))
             raise InputError(f"{name} of joint {joint_names[wrong]}: expected {allowed}, received {spread[wrong]}")
-        raise InputError(f"{name}: expected {allowed}, or one for each joint, received {array.tolist()}")
+        raise InputError(f"{name}: expected {allowed}, or one for each joint, received {shown(array.tolist())}")
     spread.flags.writeable = False
     return spread
 
@@ -151,7 +151,7 @@ def as_array(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> NDAr
         raise InputError(f"{name}: expected real numbers, received elements of type {array.dtype}")
     array = array.astype(np.float64, copy=False)
     if not np.isfinite(array).all():
-        raise InputError(f"{name}: expected finite numbers, received {array.tolist()}")
+        raise InputError(f"{name}: expected finite numbers, received {shown(array.tolist())}")
     return array
 
 
@@ -176,7 +176,7 @@ def check_shape(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> N
     try:
         array = np.asarray(value)
     except ValueError:  # nested sequences of unequal length
-        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received {value!r}") from None
+        raise InputError(f"{name}: expected an array of shape {_text(shape)}, received {shown(value)}") from None
     if array.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
     ):

@@ -4,8 +4,23 @@ Every message names the fault and its place, the expected and the received value
 """
 
 
+import reprlib
+
+LONGEST_MESSAGE = 4000
+"""Characters of a message; a longer one loses its middle."""
+
+_KEPT_END = 1000
+
+
 class RobodynError(Exception):
-    """Base class of every exception that robodyn_ros raises on purpose."""
+    """Base class of every exception that robodyn_ros raises on purpose.
+
+    Args:
+        message: Cut to `LONGEST_MESSAGE`, with control characters escaped, since it may quote a file or a message.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(printable(str(message)))
 
 
 class DescriptionError(RobodynError):
@@ -34,3 +49,37 @@ class RecordingError(RobodynError):
 
 class DescriptionWarning(UserWarning):
     """A robot description is physically implausible but can be computed; an error with ``strict=True``."""
+
+
+def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Return a text that is safe to print: cut in its middle, and with control characters but newlines escaped."""
+    if len(text) > longest:
+        end = min(_KEPT_END, longest // 4)
+        text = f"{text[:longest - end]} … ({len(text) - longest} characters left out) … {text[-end:]}"
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(letter if letter == "\n" or letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def shown(value: object) -> str:
+    """Return a short ``repr`` of a value that came from outside, whatever its size and depth, for a message."""
+    return _Shown().repr(value)
+
+
+class _Shown(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxarray = 16
+        self.maxstring = self.maxother = self.maxlong = 160
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() < 4000 else f"an integer of {x.bit_length()} bits"
+
+    def repr_dict(self, x: dict, level: int) -> str:  # type: ignore[type-arg]
+        """In the order of the dictionary, unlike reprlib, which sorts the keys."""
+        if level <= 0:
+            return "{...}"
+        pairs = [f"{self.repr1(key, level - 1)}: {self.repr1(value, level - 1)}"
+                 for key, value in list(x.items())[:self.maxdict]]
+        return "{" + ", ".join(pairs + ["..."] * (len(x) > self.maxdict)) + "}"

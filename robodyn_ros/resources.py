@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from robodyn_ros.bounded_files import expand, is_file
 from robodyn_ros.errors import InputError
 
 PACKAGE = "robodyn_ros"
@@ -60,12 +61,12 @@ def robot_file(name_or_path: str | Path) -> Path:
     Raises:
         InputError: There is neither such a robot nor such a file; the message lists the robots of the package.
     """
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
+    path = expand(name_or_path)
+    if is_file(path):
         return path
     if not path.suffix and path.parent == Path("."):
         shipped = share_directory() / "urdf" / f"{path.name}.urdf"
-        if path.name and shipped.is_file():
+        if path.name and is_file(shipped):
             return shipped
     raise InputError(
         f"no robot '{name_or_path}': it is neither a file (looked for {path.absolute()}) nor one of the robots that "
@@ -85,8 +86,8 @@ def actuators_file(name_or_path: str | Path) -> Path:
     Raises:
         InputError: There is neither.
     """
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
+    path = expand(name_or_path)
+    if is_file(path):
         return path
     if path.suffix or path.parent != Path("."):
         raise InputError(f"actuators: there is no file '{path.absolute()}'; give the path of a YAML file, or the name "
@@ -117,7 +118,7 @@ def launch_file(name: str) -> Path:
 def _file(directory: str, name: str) -> Path:
     folder = share_directory() / directory
     path = folder / name
-    if not path.is_file():
+    if not is_file(path):
         there = ", ".join(sorted(entry.name for entry in folder.glob("*"))) or "nothing"
         raise InputError(f"no file '{name}' in {folder}, which holds {there}: give one of these names")
     return path

@@ -8,7 +8,7 @@ MODULES = sorted(path.relative_to(ROOT / "robodyn_ros").as_posix() for path in (
 
 TESTED_BY = {
     "__main__.py": "commands/test_demo.py",  # runs python -m robodyn_ros
-    "errors.py": "test_architecture.py",  # classes without code
+    "errors.py": "test_bounded_files.py",
     "description/ranges.py": "dynamics/test_definite_mass_matrix.py",  # numbers
     # Modules that others use as a whole.
     "compile/compiled_program.py": "compile/test_procedure.py",

@@ -15,9 +15,10 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
-from robodyn_ros.actuation.yaml_fields import number, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import number, section
+from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, shown
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class HardwareSettings:
         Raises:
             InputError: The file cannot be read, or its content is not valid.
         """
-        return cls.from_mapping(read_yaml(Path(path).expanduser()), str(path))
+        return cls.from_mapping(read_yaml(expand(path)), str(path))
 
     @classmethod
     def from_mapping(cls, content: Any, where: str = "hardware") -> Self:
@@ -111,7 +112,8 @@ class HardwareSettings:
             InputError: The content is not valid.
         """
         if not isinstance(content, Mapping) or set(content) != {"joints"} or not isinstance(content["joints"], Mapping):
-            raise InputError(f"{where}: expected the key 'joints' with a section for each joint, received {content!r}")
+            raise InputError(f"{where}: expected the key 'joints' with a section for each joint, "
+                             f"received {shown(content)}")
         actuators, friction = {}, {}
         for joint, values in content["joints"].items():
             place = f"{where}: joint '{joint}'"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from robodyn_ros.actuation.yaml_fields import number, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import number, section
+from robodyn_ros.bounded_files import expand, is_file, read_yaml
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import share_directory
@@ -58,8 +59,8 @@ def load_motor(name: str) -> MotorFigures:
     Raises:
         InputError: There is no such motor, or its file is not valid.
     """
-    path = _folder() / f"{name}.yaml" if name in motor_names() else Path(name).expanduser()
-    if not path.is_file():
+    path = _folder() / f"{name}.yaml" if name in motor_names() else expand(name)
+    if not is_file(path):
         raise InputError(f"unknown motor '{name}': {suggest(name, motor_names())}")
     return section(MotorFigures, str(path), read_yaml(path))
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, field, fields
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, shown
 
 T = TypeVar("T")
 
@@ -31,20 +30,6 @@ def number(default: Any = MISSING, *, minimum: float = 0.0, above: bool = False,
     return field(default=default, metadata={_KEY: Range(minimum, maximum, above=above)})
 
 
-def read_yaml(path: Path) -> Any:
-    """Return the content of a YAML file.
-
-    Raises:
-        InputError: The file cannot be read, or is not YAML.
-    """
-    import yaml  # costs 20 ms, and most robots need none
-
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: expected a readable YAML file, received: {error}") from error
-
-
 def section(kind: type[T], where: str, values: Any) -> T:
     """Make a dataclass from a section of a file.
 
@@ -59,7 +44,7 @@ def section(kind: type[T], where: str, values: Any) -> T:
     if values is None:
         values = {}
     if not isinstance(values, Mapping):
-        raise InputError(f"{where}: expected keys and values, received {values!r}")
+        raise InputError(f"{where}: expected keys and values, received {shown(values)}")
     known = {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]  # a dataclass, as documented
     for key in values:
         if key not in known:
@@ -77,7 +62,7 @@ def _value(where: str, entry: Field[Any], value: Any) -> Any:
     if allowed is not None:
         return _number(where, allowed, value)
     if isinstance(entry.default, bool) and not isinstance(value, bool):
-        raise InputError(f"{where}: expected true or false, received {value!r}")
+        raise InputError(f"{where}: expected true or false, received {shown(value)}")
     return value
 
 

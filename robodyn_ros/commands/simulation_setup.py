@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from robodyn_ros.bounded_files import expand, is_file, read_yaml
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import actuators_file, config_file, robot_file
 
@@ -73,9 +74,11 @@ def set_up(
         values["actuators"] = str(actuators_file(actuators).resolve())
     files = [config_file("simulation.yaml")]
     if params_file:
-        if not Path(params_file).is_file():
+        path = expand(params_file)
+        if not is_file(path):
             raise InputError(f"params_file: there is no file '{params_file}'")
-        files.append(Path(params_file).resolve())
+        read_yaml(path, construct=False)  # a file that the nodes would refuse
+        files.append(path.resolve())
     return Setup(file, tuple(files), values)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from robodyn_ros.checks import Range, as_joint_array, as_number
 from robodyn_ros.description.model import Array, read_only
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, shown
 from robodyn_ros.robot import Robot
 
 _METADATA_KEY = "robodyn_ros.control"
@@ -157,7 +157,7 @@ def scalar(
     """
     if choices and not callable(default) and default not in choices:
         raise InputError(f"scalar: expected a default that is one of the choices {', '.join(map(repr, choices))}; "
-                         f"received {default!r}")
+                         f"received {shown(default)}")
     declaration = Declaration(default, unit, minimum, maximum, description, False, structural, tuple(choices))
     return field(default=default, metadata={_METADATA_KEY: declaration})
 
@@ -279,9 +279,10 @@ def _scalar_value(where: str, declaration: Declaration, value: Any, robot: Robot
     numeric = expected in (int, float)
     fits = type(value) is expected or (expected is float and type(value) is int)
     if not fits:
-        raise InputError(f"{where}: expected {expected.__name__}, received {type(value).__name__} {value!r}")
+        raise InputError(f"{where}: expected {expected.__name__}, received {type(value).__name__} {shown(value)}")
     if numeric:
         as_number(value, declaration.range, where)
     if declaration.choices and value not in declaration.choices:
-        raise InputError(f"{where}: expected one of {', '.join(map(repr, declaration.choices))}, received {value!r}")
+        raise InputError(f"{where}: expected one of {', '.join(map(repr, declaration.choices))}, "
+                         f"received {shown(value)}")
     return value

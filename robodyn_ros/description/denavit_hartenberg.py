@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from numbers import Real
 from typing import Any, get_args
 
@@ -27,8 +28,10 @@ from robodyn_ros.description.model import (
     Limits,
     RobotModel,
 )
+from robodyn_ros.description.ranges import MOST_JOINTS
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.urdf import check_gravity
+from robodyn_ros.errors import shown
 
 _RANGES = {"a": ranges.LENGTH, "alpha": ranges.ANGLE, "d": ranges.LENGTH, "theta": ranges.ANGLE,
            "damping": ranges.FRICTION, "friction": ranges.FRICTION, "reduction": ranges.REDUCTION}
@@ -144,9 +147,12 @@ def load_dh(
     if not isinstance(table, DHTable):
         if isinstance(table, str | Mapping) or not isinstance(table, Iterable):
             raise report.error(None, f"it is {type(table).__name__}", "give a DHTable or a sequence of rows")
-        table = DHTable(tuple(_read_row(row, number, report) for number, row in enumerate(table, start=1)))
+        read = [_read_row(row, number, report) for number, row in enumerate(islice(table, MOST_JOINTS + 1), start=1)]
+        table = DHTable(tuple(read))
     if not table.rows:
         raise report.error(None, "it has no rows", "give one per joint")
+    if len(table.rows) > MOST_JOINTS:
+        raise report.error(None, f"it has more than {MOST_JOINTS} rows", "describe fewer joints")
     rows = [_complete(row, number, report) for number, row in enumerate(table.rows, start=1)]
     _check_inertia_carried(rows, report)
     pose_base_0 = _check_pose(table.pose_base_0, "pose_base_0", report)
@@ -198,11 +204,11 @@ def _read_row(row: DHRow | Mapping[str, Any] | Sequence[float], number: int, rep
         unknown = [key for key in row if key not in known]
         missing = [key for key in known[:4] if key not in row]
         if unknown or missing:
-            received = ", ".join([f"unknown {key!r}" for key in unknown] + [f"no {key!r}" for key in missing])
+            received = ", ".join([f"unknown {shown(key)}" for key in unknown] + [f"no {shown(key)}" for key in missing])
             raise report.error(None, f"row {number} has {received}", f"a row has {', '.join(known)}")
         return DHRow(**row)
     if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) != 4:
-        raise report.error(None, f"row {number} is {row!r}", "give a, alpha, d, theta, a mapping, or a DHRow")
+        raise report.error(None, f"row {number} is {shown(row)}", "give a, alpha, d, theta, a mapping, or a DHRow")
     a, alpha, d, theta = row
     return DHRow(a, alpha, d, theta)
 
@@ -212,14 +218,14 @@ def _complete(row: DHRow, number: int, report: Report) -> DHRow:
     for parameter, allowed in _RANGES.items():
         value = getattr(row, parameter)
         if not isinstance(value, Real) or not allowed.holds(float(value)):
-            raise report.error(None, f"row {number}: {parameter} = {value!r} is not {allowed}", "correct it")
+            raise report.error(None, f"row {number}: {parameter} = {shown(value)} is not {allowed}", "correct it")
     if row.kind not in get_args(JointKind):
         raise report.error(
-            None, f"row {number}: unknown kind {row.kind!r}", f"use one of {', '.join(get_args(JointKind))}"
+            None, f"row {number}: unknown kind {shown(row.kind)}", f"use one of {', '.join(get_args(JointKind))}"
         )
     if not isinstance(row.limits, Limits) or not row.limits.lower < row.limits.upper:
         raise report.error(
-            None, f"row {number}: limits = {row.limits!r}", "give Limits whose lower end is below the upper"
+            None, f"row {number}: limits = {shown(row.limits)}", "give Limits whose lower end is below the upper"
         )
     _check_inertia(row.inertia, number, report)
     return dataclasses.replace(row, name=row.name or f"joint{number}", link=row.link or f"link{number}")
@@ -227,20 +233,20 @@ def _complete(row: DHRow, number: int, report: Report) -> DHRow:
 
 def _check_inertia(inertia: Inertia, number: int, report: Report) -> None:
     if not isinstance(inertia, Inertia):
-        problem = f"row {number}: inertia = {inertia!r} is not an Inertia"
+        problem = f"row {number}: inertia = {shown(inertia)} is not an Inertia"
         raise report.error(None, problem, "give Inertia(mass, com, rotational), all in frame i")
     arrays = (np.asarray(inertia.mass), np.asarray(inertia.com), np.asarray(inertia.rotational))
     allowed = (ranges.MASS, ranges.LENGTH, ranges.MOMENT_OF_INERTIA)
     if [array.shape for array in arrays] != [(), (3,), (3, 3)] or not all(
             each.holds(array).all() for each, array in zip(allowed, arrays, strict=True)):
-        problem = f"row {number}: expected finite numbers of shapes (), (3,), (3, 3), received {inertia!r}"
+        problem = f"row {number}: expected finite numbers of shapes (), (3,), (3, 3), received {shown(inertia)}"
         raise report.error(None, problem, "correct mass, com or rotational; their numbers may be up to "
                            f"{', '.join(f'{each.maximum:g}' for each in allowed)}")
     moments = np.linalg.eigvalsh(arrays[2])
     if inertia.mass < 0.0 or moments[0] < -1e-6 * np.max(np.abs(moments)):
         raise report.error(
             None,
-            f"row {number}: mass {inertia.mass:g} kg, principal moments {moments.tolist()} kg m^2",
+            f"row {number}: mass {inertia.mass:g} kg, principal moments {shown(moments.tolist())} kg m^2",
             "no body has a negative mass or moment of inertia: correct them",
         )
 
@@ -266,7 +272,7 @@ def _check_pose(pose: Array, name: str, report: Report) -> Array:
         or not np.isfinite(pose).all()
         or not np.array_equal(pose[3], [0.0, 0.0, 0.0, 1.0])
     ):
-        problem = f"{name} is not a pose: {pose.tolist()}"
+        problem = f"{name} is not a pose: {shown(pose.tolist())}"
         raise report.error(None, problem, "give a homogeneous transform of shape (4, 4)")
     return pose
 

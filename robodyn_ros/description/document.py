@@ -13,11 +13,15 @@ from pathlib import Path
 
 from lxml import etree
 
+from robodyn_ros.bounded_files import expand, read_file
 from robodyn_ros.checks import Range
 from robodyn_ros.description import ranges
 from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report, label
-from robodyn_ros.errors import DescriptionError
+from robodyn_ros.errors import DescriptionError, InputError, shown
+
+LARGEST_URDF = 16 * 2**20
+"""Bytes of a URDF."""
 
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
@@ -82,6 +86,9 @@ def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
     _check_root(root, report)
     links = _by_name(root, "link", report)
     joints = _by_name(root, "joint", report)
+    for tag, found, most in (("link", links, ranges.MOST_LINKS), ("joint", joints, ranges.MOST_LINKS)):
+        if len(found) > most:
+            raise report.error(root, f"it has {len(found)} {tag}s", f"a robot has at most {most} here: leave some out")
     if not links:
         raise report.error(root, "the robot has no links", "a URDF needs at least one <link> and one moving <joint>")
     for link in links.values():
@@ -94,6 +101,9 @@ def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
 
 def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
     if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
+        if len(path_or_xml) > LARGEST_URDF:
+            raise DescriptionError(f"URDF string: expected at most {LARGEST_URDF} characters, received "
+                                   f"{len(path_or_xml)}: it describes no robot that can be computed")
         return path_or_xml, "URDF string"
     if not isinstance(path_or_xml, str | Path):
         raise DescriptionError(
@@ -102,16 +112,18 @@ def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
         )
     if not str(path_or_xml).strip():
         raise DescriptionError("the URDF is empty: give the path of a URDF file, or its XML")
-    path = Path(path_or_xml).expanduser()
     try:
-        return path.read_bytes(), str(path)
+        path = expand(path_or_xml)
+        return read_file(path, LARGEST_URDF), str(path)
     except FileNotFoundError:
         raise DescriptionError(
             f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "
             "robodyn_ros.resources.robot_file(name)); XML passed as a string "
             "must begin with '<'"
         ) from None
-    except (OSError, ValueError) as error:
+    except InputError as error:
+        raise DescriptionError(f"cannot read the URDF file: {error}") from None
+    except OSError as error:
         raise DescriptionError(f"cannot read the URDF file '{path}': {error}; check path and permissions") from error
 
 
@@ -171,6 +183,9 @@ def _by_name(root: etree._Element, tag: str, report: Report) -> dict[str, etree.
             raise report.error(element, f"this {tag} has no name", 'give it an attribute name="..."')
         if "${" in name or "$(" in name:
             raise report.error(element, *_XACRO)
+        if len(name) > ranges.LONGEST_NAME or not name.isprintable():
+            raise report.error(element, f"this {tag} has a name of {len(name)} characters, {shown(name)}",
+                               f"give it one of at most {ranges.LONGEST_NAME} printable characters")
         if name in found:
             first = found[name].sourceline
             raise report.error(element, f"duplicate {tag} name '{name}' (first used in line {first})", "rename one")
@@ -249,12 +264,13 @@ def _find_base(
         )
     settled: set[str] = set()
     for name in links:
-        path: list[str] = []
+        path: dict[str, None] = {}  # ordered
         while name in incoming and name not in settled:
-            path.append(name)
+            path[name] = None
             name = incoming[name].find("parent").get("link")
             if name in path:
-                loop = [name, *path[path.index(name) + 1 :][::-1], name]
+                passed = list(path)
+                loop = [name, *passed[passed.index(name) + 1 :][::-1], name]
                 raise report.error(
                     incoming[name],
                     f"the links form a loop: {' -> '.join(loop)}",

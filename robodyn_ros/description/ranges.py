@@ -35,3 +35,12 @@ LIMIT = Range(or_infinite=True)
 
 NO_LIMIT = 1e9
 """A limit beyond this is taken for none [rad, m, rad/s, m/s, N m or N]; files have 1e16 and the largest double."""
+
+MOST_LINKS = 5000
+"""Links of a URDF."""
+
+MOST_JOINTS = 300
+"""Moving joints: the mass matrix has the square of their number of elements, and machine code computes each."""
+
+LONGEST_NAME = 200
+"""Characters of the name of a robot, link or joint, which become names of frames and parameters of ROS."""

@@ -9,8 +9,9 @@ from types import FrameType
 
 from lxml import etree
 
-from robodyn_ros.errors import DescriptionError, DescriptionWarning
+from robodyn_ros.errors import DescriptionError, DescriptionWarning, shown
 
+MOST_WARNINGS = 100
 _PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -28,6 +29,7 @@ class Report:
     def __init__(self, source: str) -> None:
         self.source = source
         self.warnings: list[str] = []
+        self._left_out = 0
 
     def error(self, where: etree._Element | None, problem: str, remedy: str) -> DescriptionError:
         """Return an exception whose message names the file, the line and the element.
@@ -43,8 +45,13 @@ class Report:
         return DescriptionError(self._message(where, problem, remedy))
 
     def warn(self, where: etree._Element | None, problem: str, remedy: str) -> None:
-        """Note a physically implausible value that can be computed; arguments as for ``error``."""
-        self.warnings.append(self._message(where, problem, remedy))
+        """Note a physically implausible value that can be computed; arguments as for ``error``.
+
+        Beyond `MOST_WARNINGS` they are only counted.
+        """
+        self._left_out += len(self.warnings) >= MOST_WARNINGS
+        if not self._left_out:
+            self.warnings.append(self._message(where, problem, remedy))
 
     def close(self, *, strict: bool) -> None:
         """Issue the warnings at the line of the caller outside this package.
@@ -55,6 +62,8 @@ class Report:
         Raises:
             DescriptionError: There are warnings, and ``strict`` is set.
         """
+        if self._left_out:
+            self.warnings.append(f"{self.source}: {self._left_out} further warnings; correct the first ones")
         if strict and self.warnings:
             raise DescriptionError("\n".join([*self.warnings, "(an error because strict=True)"]))
         for message in self.warnings:
@@ -71,7 +80,7 @@ def label(element: etree._Element) -> str:
     tag = etree.QName(element).localname
     if element.prefix is not None:
         tag = f"{element.prefix}:{tag}"
-    own = f"<{tag} name='{name}'>" if name is not None else f"<{tag}>"
+    own = f"<{tag} name={shown(name)}>" if name is not None else f"<{tag}>"
     parent = element.getparent()
     if name is None and parent is not None and parent.tag != "robot":
         return f"{own} in {label(parent)}"

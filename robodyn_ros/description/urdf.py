@@ -17,7 +17,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.checks import as_floats
-from robodyn_ros.description.document import Document, read_document
+from robodyn_ros.description.document import MOVING_KINDS, Document, read_document
 from robodyn_ros.description.joint_and_link_elements import (
     is_massless,
     read_axis,
@@ -27,6 +27,7 @@ from robodyn_ros.description.joint_and_link_elements import (
 )
 from robodyn_ros.description.mimic import resolve_mimics
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotModel, position_range_of_dof
+from robodyn_ros.description.ranges import MOST_JOINTS
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.tree import lay_out
 
@@ -105,6 +106,10 @@ def _read_with_yourdfpy(document: Document, report: Report) -> Any:
 
 
 def _build_model(document: Document, report: Report, gravity: Array) -> RobotModel:
+    moving = sum(joint.get("type") in MOVING_KINDS for joint in document.joints.values())
+    if moving > MOST_JOINTS:
+        raise report.error(document.root, f"it has {moving} moving joints",
+                           f"a robot has at most {MOST_JOINTS} here: make some of them fixed")
     robot = _read_with_yourdfpy(document, report)
     tree = lay_out(robot, document, report)
     joint_names = tuple(joint.name for joint in tree.joints if joint.mimic is None)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import as_floats, check_shape
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,7 +59,7 @@ def as_rows(rows: Sequence[bool]) -> tuple[bool, ...]:
     if len(given) != 6 or not all(row in (False, True) for row in given) or not any(given):
         raise InputError(
             "rows: expected six booleans with one or more true (translation along the base's x, y, z, rotation about "
-            f"them), received {rows!r}"
+            f"them), received {shown(rows)}"
         )
     return tuple(map(bool, given))
 
@@ -73,6 +73,7 @@ def as_rotation(value: ArrayLike, name: str, tolerance: float = 1e-6) -> NDArray
     rotation = as_floats(value, (3, 3), name)
     if np.abs(rotation.T @ rotation - np.eye(3)).max() > tolerance or np.linalg.det(rotation) < 0:
         raise InputError(
-            f"{name}: expected a rotation matrix (orthonormal columns, determinant 1), received {rotation.tolist()}"
+            f"{name}: expected a rotation matrix (orthonormal columns, determinant 1), "
+            f"received {shown(rotation.tolist())}"
         )
     return rotation

@@ -13,7 +13,7 @@ from robodyn_ros.checks import as_floats
 from robodyn_ros.compile.procedure import Bound, Procedure, compile_procedure
 from robodyn_ros.compile.program import Repeat
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
@@ -177,7 +177,8 @@ class Plant:
         try:
             self._asked_effort[:] = drive.effort
         except ValueError:
-            raise InputError(f"plant: effort: expected {self.model.n} numbers, received {drive.effort!r}") from None
+            raise InputError(f"plant: effort: expected {self.model.n} numbers, "
+                             f"received {shown(drive.effort)}") from None
         if drive.voltage is not None:
             self._asked_voltage[:] = drive.voltage
         if self._wrenches or self._adaptive is not None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from robodyn_ros import InputError
-from robodyn_ros.actuation.yaml_fields import number, read_yaml, section
+from robodyn_ros.actuation.yaml_fields import number, section
+from robodyn_ros.bounded_files import read_yaml
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, RobodynError, shown
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
 from robodyn_ros.resources import robot_file
@@ -99,12 +99,12 @@ class Parameter:
         if _type_of(value) != _type_of(self.default):
             example = f" like {self.default!r}" if self.default else ""
             raise InputError(
-                f"{where}: expected {_type_of(self.default)}{example}, received {_type_of(value)} {value!r}")
+                f"{where}: expected {_type_of(self.default)}{example}, received {_type_of(value)} {shown(value)}")
         for element in value if isinstance(value, list) else [value]:
             if type(element) in (int, float):
                 as_number(element, self.range, where)
         if self.choices and value not in self.choices:
-            raise InputError(f"{where}: expected one of {', '.join(map(repr, self.choices))}, received {value!r}")
+            raise InputError(f"{where}: expected one of {', '.join(map(repr, self.choices))}, received {shown(value)}")
         if self.check is not None:
             try:
                 self.check(value)

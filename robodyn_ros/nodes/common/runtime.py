@@ -43,7 +43,7 @@ from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable, printable_lines
-from robodyn_ros.nodes.common.unknown_parameters import check_given
+from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 
 EXIT_OK, EXIT_USAGE = 0, 2
 
@@ -149,6 +149,7 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
     arguments = list(sys.argv[1:] if args is None else args)
     with StopSignals(stop.set):
         try:
+            check_files(arguments)
             init_ros(args=["robodyn_ros", *arguments], signal_handler_options=SignalHandlerOptions.NO)
             return _run(factories, arguments, stop)
         except RobodynError as error:

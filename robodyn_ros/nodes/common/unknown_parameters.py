@@ -7,8 +7,10 @@ Unknown names are errors on the command line, and warnings in files, which may h
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
@@ -91,6 +93,18 @@ def check_given(nodes: Sequence[ParameterNode], arguments: Iterable[str]) -> Non
         if name in on_command_line:
             raise InputError(sentence)
         owners[0].log.warning(f"unknown parameter {name}", sentence)
+
+
+def check_files(arguments: Iterable[str]) -> None:
+    """Refuse parameter files on a command line that ROS 2 would wait for or read without bounds.
+
+    Raises:
+        InputError: A file is no regular file, no YAML, or exceeds the bounds of `read_yaml`.
+    """
+    words = list(arguments)
+    for option, word in zip(words, words[1:], strict=False):
+        if option == "--params-file":
+            read_yaml(Path(word), construct=False)
 
 
 def names_on_command_line(arguments: Iterable[str]) -> set[str]:

@@ -1,0 +1,117 @@
+"""Files that a person names: regular files of bounded size, and YAML whose depth and expanded size are bounded.
+
+A FIFO would be waited for, and a kilobyte of YAML aliases can stand for more nodes than fit into memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from robodyn_ros.errors import InputError
+
+LARGEST_YAML = 256 * 2**10
+"""Bytes of a YAML file."""
+
+MOST_YAML_NODES = 20_000
+"""Nodes of a YAML file with every alias expanded."""
+
+DEEPEST_YAML = 50
+"""Collections inside each other in a YAML file."""
+
+
+def expand(path: str | Path) -> Path:
+    """Return a path with ``~`` replaced by the home directory.
+
+    Raises:
+        InputError: There is no such user.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"path '{path}': {error}; give the path without '~'") from None
+
+
+def is_file(path: Path) -> bool:
+    """Whether a path is that of a regular file; False also for a path that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # such as a name of 300 characters
+        return False
+
+
+def read_file(path: Path, largest: int) -> bytes:
+    """Return the content of a regular file, without waiting for a writer.
+
+    Args:
+        path: The file.
+        largest: Greatest size [bytes].
+
+    Raises:
+        OSError: The file cannot be read.
+        InputError: It is not a regular file, or larger.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except ValueError as error:  # a null character
+        raise InputError(f"path {str(path)!r}: {error}") from None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise InputError(f"{path}: expected a regular file, received a directory, FIFO or device")
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise InputError(f"{path}: expected at most {largest} bytes, received more; is it the right file?")
+    return content
+
+
+def read_yaml(path: Path, construct: bool = True) -> Any:
+    """Return the content of a YAML file.
+
+    Args:
+        path: The file.
+        construct: Make Python values; False: check size, depth and syntax alone, and return None.
+
+    Raises:
+        InputError: The file cannot be read, is not YAML, or exceeds `LARGEST_YAML`, `MOST_YAML_NODES` or
+            `DEEPEST_YAML`.
+    """
+    import yaml  # costs 20 ms, and most robots need none
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+        """Ends the reading at the bounds, before the nodes become Python values."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            self.depth = 0
+            self.sizes: dict[int, int] = {}
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()
+            mark, is_alias = event.start_mark, isinstance(event, yaml.AliasEvent)
+            self.depth += 1
+            if self.depth > DEEPEST_YAML:
+                raise yaml.composer.ComposerError(None, None, f"more than {DEEPEST_YAML} levels", mark)
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            if is_alias and id(node) not in self.sizes:
+                raise yaml.composer.ComposerError(None, None, "a collection that contains itself", mark)
+            if not is_alias:
+                pairs = isinstance(node, yaml.MappingNode)
+                children = ([child for pair in node.value for child in pair] if pairs
+                            else node.value if isinstance(node, yaml.SequenceNode) else [])
+                self.sizes[id(node)] = 1 + sum(self.sizes[id(child)] for child in children)
+            if self.sizes[id(node)] > MOST_YAML_NODES:
+                problem = f"more than {MOST_YAML_NODES} nodes with its aliases expanded"
+                raise yaml.composer.ComposerError(None, None, problem, mark)
+            return node
+
+    try:
+        loader = Loader(read_file(path, LARGEST_YAML).decode("utf-8"))
+        node = loader.get_single_node()
+        return loader.construct_document(node) if construct and node is not None else None
+    except InputError:
+        raise
+    except (OSError, ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: of dates and immense integers
+        raise InputError(f"{path}: expected a readable YAML file, received: {error}") from error
