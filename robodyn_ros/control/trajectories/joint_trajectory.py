@@ -22,6 +22,12 @@ from robodyn_ros.errors import InputError
 START_TOLERANCE = 0.1
 """How far from the present reference a first point at time 0 may lie, per joint [rad or m]."""
 
+MOST_POINTS = 5000
+"""Points of a trajectory: 50 s at 100 Hz."""
+
+_SEGMENTS_AT_ONCE = 64
+"""Segments that are sampled together; bounds the memory, and how long the control thread waits for the GIL."""
+
 _REST_TOLERANCE = 1e-9  # [rad/s or m/s]
 
 
@@ -66,6 +72,7 @@ class Points:
         a = np.full(q.shape, np.nan) if a is None else np.array(a, dtype=np.float64, ndmin=2)
         if not len(times):
             raise InputError("trajectory: expected at least one point, received none")
+        check_count(len(times))
         for name, array in (("positions", q), ("velocities", v), ("accelerations", a)):
             if array.shape != (len(times), q.shape[1]):
                 raise InputError(f"trajectory: expected {name} of shape {(len(times), q.shape[1])}, one row for each "
@@ -96,6 +103,17 @@ class Points:
                 f"on arrival, or a start in the future"
             )
         return Points(self.times[later], self.q[later], self.v[later], self.a[later])
+
+
+def check_count(points: int) -> None:
+    """Refuse a trajectory of more than `MOST_POINTS` points.
+
+    Raises:
+        InputError: There are more.
+    """
+    if points > MOST_POINTS:
+        raise InputError(f"trajectory: expected at most {MOST_POINTS} points, received {points}; send it in parts, or "
+                         "with fewer points")
 
 
 class JointTrajectory:
@@ -198,10 +216,15 @@ class JointTrajectory:
     def extremes(self, samples: int = 32) -> tuple[Array, Array, Array]:
         """Lowest and highest position and greatest speed of each joint, each of shape (n,), by sampling."""
         bases = np.stack([basis(u, 1.0)[:2] for u in np.linspace(0.0, 1.0, samples)])  # (samples, 2, 6)
-        stacked = np.stack(self._coefficients)
-        q, v = np.einsum("pdk,skn->dspn", bases, stacked)
-        speed = np.abs(v) / np.diff(self._times)[:, None, None]
-        return q.min(axis=(0, 1)), q.max(axis=(0, 1)), speed.max(axis=(0, 1))
+        durations = np.diff(self._times)
+        found = []
+        for first in range(0, len(durations), _SEGMENTS_AT_ONCE):
+            part = slice(first, first + _SEGMENTS_AT_ONCE)
+            q, v = np.einsum("pdk,skn->dspn", bases, np.stack(self._coefficients[part]))
+            speed = np.abs(v) / durations[part, None, None]
+            found.append((q.min(axis=(0, 1)), q.max(axis=(0, 1)), speed.max(axis=(0, 1))))
+        lowest, highest, fastest = map(np.stack, zip(*found, strict=True))
+        return lowest.min(axis=0), highest.max(axis=0), fastest.max(axis=0)
 
 
 def _check_start(start: JointReference, points: Points) -> None:

@@ -54,6 +54,10 @@ FAILED_CALLBACKS = "failed callbacks"
 # period re-acquires the GIL several times; even 0.5 ms let diagnostics delay it by one period.
 _SWITCH_INTERVAL = 0.00001
 
+# Objects of a generation before it is collected. A collection holds the GIL, and with Python's own numbers the 10^6
+# objects of an immense message are gone through again and again while it is converted.
+_COLLECTIONS = (5000, 20, 50)
+
 
 class RobodynNode(Node):
     """A node with declared parameters, diagnostics and control paths.
@@ -87,8 +91,8 @@ class RobodynNode(Node):
         self.diagnostics.checks.append(look_for_unheard_publishers)
         return path
 
-    def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None], qos: QoSProfile | int = 10
-               ) -> Subscription[Any]:
+    def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None], qos: QoSProfile | int = 10,
+               accepts: Callable[[bytes], bool] | None = None) -> Subscription[Any]:
         """Subscribe to a topic that the executor serves.
 
         The middleware would drop malformed messages in silence; here they are counted and reported.
@@ -98,8 +102,11 @@ class RobodynNode(Node):
             topic: Name of the topic.
             handler: Called with each message on the executor's thread.
             qos: Quality of service of the subscription.
+            accepts: Called with each serialized message before; whether to convert and handle it. None: always.
         """
         def on_data(data: bytes) -> None:
+            if accepts is not None and not accepts(data):
+                return
             message = self.diagnostics.deserialize(data, message_type, topic)
             if message is not None:
                 handler(message)
@@ -176,6 +183,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # keeps objects of the start-up out of later collections, which become short
+        gc.set_threshold(*_COLLECTIONS)
         for node in nodes:
             node.stop_requested = stop
             executor.add_node(node)

@@ -34,7 +34,7 @@ from robodyn_ros.nodes.controller.goal import (
     goal_tolerances,
     refusal,
 )
-from robodyn_ros.nodes.controller.joint_trajectories import REJECTED, JointTrajectories
+from robodyn_ros.nodes.controller.joint_trajectories import REJECTED, JointTrajectories, release_points
 from robodyn_ros.nodes.controller.state_output import state_point
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_nanoseconds
@@ -145,6 +145,7 @@ class TrajectoryActionServer:
                 outcome = await self._goals[identity].outcome
                 assert outcome is not None
             except RobodynError as error:
+                release_points(handle.request.trajectory)
                 outcome = refusal(error)
                 self._node.diagnostics.problem(REJECTED, f"rejected a goal: {error}")
             finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import error as StructError
+from struct import unpack_from
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_ros.control.control_loop import Beginning, ControlLoop, Tick
-from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points, check_count
 from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, RobodynError
@@ -20,6 +22,8 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import Outcome, Result
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import to_seconds
+
+_FREED_AT_ONCE = 64
 
 REJECTED = "rejected trajectories"
 TOPIC = "joint_trajectory"
@@ -62,7 +66,8 @@ class JointTrajectories:
         node.parameters.declare(PARAMETERS)
         self.goal: WatchedGoal | None = None
         self._node, self._robot, self._joints, self._loop, self._path = node, robot, joints, loop, path
-        node.listen(JointTrajectoryMessage, "~/joint_trajectory", self._on_trajectory)
+        node.listen(JointTrajectoryMessage, "~/joint_trajectory", self._on_trajectory,
+                    accepts=self._is_short_enough)
 
     # On the executor's thread.
 
@@ -76,6 +81,7 @@ class JointTrajectories:
         Raises:
             RobodynError: The trajectory cannot be followed; the motion before goes on.
         """
+        check_count(len(message.points))
         if not self._node.parameters["allow_partial_joints_goal"]:
             self._check_complete(message)
         stamp = read_stamp(message.header.stamp) or None
@@ -111,6 +117,15 @@ class JointTrajectories:
 
         self._path.call(end)
         self._node.log.info("motions", "empty trajectory: holding the current state")
+
+    def _is_short_enough(self, data: bytes) -> bool:
+        """Refuse too many points before they become Python objects, which take 15 us and 1 kB each."""
+        try:
+            check_count(serialized_points(data))
+        except InputError as error:
+            self._node.diagnostics.problem(REJECTED, f"rejected a trajectory: {error}")
+            return False
+        return True
 
     def _on_trajectory(self, message: JointTrajectoryMessage) -> None:
         try:
@@ -153,6 +168,36 @@ class JointTrajectories:
         if outcome.canceled or outcome.code != Result.SUCCESSFUL:
             self._loop.stop()
         goal.finish(outcome)
+
+
+def serialized_points(data: bytes) -> int:
+    """Return the number of points that a serialized JointTrajectory announces; 0 for a malformed one."""
+    order, at = ("<" if data[1:2] == b"\x01" else ">"), 12  # after the encoding and the stamp
+
+    def number() -> int:
+        nonlocal at
+        at += 4 + -at % 4
+        value: int = unpack_from(order + "I", data, at - 4)[0]
+        return value
+
+    def skip_text() -> None:
+        nonlocal at
+        length = number()
+        at += length
+
+    try:
+        skip_text()  # the frame
+        for _ in range(number()):
+            skip_text()  # a joint's name
+        return number()
+    except StructError:
+        return 0
+
+
+def release_points(message: JointTrajectoryMessage) -> None:
+    """Empty a message a few points at a time; to free many at once would hold the GIL for as long as that takes."""
+    while message.points:
+        del message.points[-_FREED_AT_ONCE:]
 
 
 def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: Beginning) -> JointTrajectory:

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
+from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.control_loop import Beginning
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.controller.joint_trajectories import plan, read_points
+from robodyn_ros.nodes.controller.joint_trajectories import plan, read_points, release_points, serialized_points
 from robodyn_ros.resources import robot_file
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
@@ -74,3 +75,24 @@ def test_plan_begins_at_the_reference_and_its_time():
 def test_bad_messages_are_refused_with_what_and_where(bad, words):
     with pytest.raises(InputError, match=words):
         plan(bad, JOINTS, MODEL, NOW)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+@pytest.mark.parametrize("names", [[], ["a"], ["joint1", "a long name of a joint", ""]])
+def test_points_are_counted_in_the_serialized_message(count, names):
+    trajectory = message(range(count), [[0.0] * len(names)] * count, names)
+    trajectory.header.frame_id = "base"
+    data = bytes(serialize_message(trajectory))
+    assert serialized_points(data) == count
+    assert serialized_points(data[:20]) == 0
+
+
+def test_too_many_points_are_refused_with_their_number():
+    with pytest.raises(InputError, match="at most 5000 points, received 5001; send it in parts"):
+        read_points(message(np.arange(1, 5002), [[0.1, 0.2]] * 5001), JOINTS, HELD)
+
+
+def test_points_are_released():
+    trajectory = message(range(200), [[0.0, 0.0]] * 200)
+    release_points(trajectory)
+    assert not trajectory.points
