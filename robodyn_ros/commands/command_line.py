@@ -14,6 +14,7 @@ from functools import partial
 from robodyn_ros.commands import (
     cache_command,
     demo_command,
+    graph_commands,
     node_commands,
     robot_commands,
     rollout_commands,
@@ -23,7 +24,7 @@ from robodyn_ros.commands import (
 from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.errors import InputError, RobodynError
 
-GROUPS = (node_commands, view, swap, demo_command, robot_commands, rollout_commands, cache_command)
+GROUPS = (node_commands, view, swap, graph_commands, demo_command, robot_commands, rollout_commands, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130

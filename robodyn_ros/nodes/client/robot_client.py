@@ -1,93 +1,41 @@
-"""A program's connection to a running graph; its methods take and return NumPy arrays, no messages."""
+"""Requests of a program to the nodes of one robot; the methods take and return NumPy arrays, no messages."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import Sequence
 
 import numpy as np
-import rclpy
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
-from rclpy.exceptions import NameValidationException
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, PluginError, RobodynError
+from robodyn_ros.errors import PluginError, RobodynError
+from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
-from robodyn_ros.nodes.common.runtime import init_ros
 from robodyn_ros.simulation.tracking import TrackingSample
 from robodyn_ros.timing import to_nanoseconds, to_seconds
 
-T = TypeVar("T")
 
-POLL_SECONDS = 0.05
-"""Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
-
-
-class RobotClient:
-    """A context manager that connects a program to the nodes of one robot; callbacks run while a method waits.
+class RobotClient(GraphClient):
+    """A client of the nodes ``controller`` and ``dynamics``.
 
     Args:
         name: Name of the program's own node.
         controller: Name of the controller node.
         dynamics: Name of the dynamics node.
 
-    Attributes:
-        checks: Called again and again during each wait; one that raises ends the wait.
-
     Raises:
         RobodynError: ROS cannot start in this environment.
     """
 
     def __init__(self, name: str, controller: str = "controller", dynamics: str = "dynamics") -> None:
-        self.checks: list[Callable[[], None]] = []
+        super().__init__(name)
         self._controller, self._dynamics = controller, dynamics
-        init_ros(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C stays a KeyboardInterrupt
-        self._node = Node(name, start_parameter_services=False)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self._clients: dict[str, Any] = {}
-
-    def __enter__(self) -> Self:
-        """Return the client."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave the graph."""
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.try_shutdown()
-
-    def wait_for(self, condition: Callable[[], T], what: str, seconds: float) -> T:
-        """Serve callbacks until a condition returns something true, and return that.
-
-        Args:
-            condition: Called between callbacks.
-            what: Noun phrase for the error message.
-            seconds: Longest wait [s].
-
-        Raises:
-            RobodynError: The time ran out.
-        """
-        deadline = time.monotonic() + seconds
-        while not (result := condition()):
-            for check in self.checks:
-                check()
-            if time.monotonic() > deadline:
-                raise RobodynError(f"no {what} within {seconds:g} s: are the nodes running, with the same "
-                                   f"ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?")
-            self._executor.spin_once(timeout_sec=POLL_SECONDS)
-        return result
 
     def swap(self, controller: str, seconds: float = 5.0) -> None:
         """Put a controller in force, as ``ros2 param set /controller controller NAME`` does.
@@ -102,7 +50,7 @@ class RobotClient:
         """
         value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
         request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
-        result = self._call(SetParameters, self._controller, "set_parameters", request, seconds).results[0]
+        result = self.call(SetParameters, self._controller, "set_parameters", request, seconds).results[0]
         if "undeclared" in result.reason:
             raise RobodynError(f"node '{self._controller}' has no parameter 'controller': it is not a controller node")
         if not result.successful:
@@ -127,13 +75,13 @@ class RobotClient:
             set_stamp(point.time_from_start, to_nanoseconds(when))
             message.points.append(point)
         topic = f"{self._controller}/joint_trajectory"
-        publisher = self._node.create_publisher(JointTrajectory, topic, 1)
+        publisher = self.node.create_publisher(JointTrajectory, topic, 1)
         try:
             self.wait_for(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}", seconds)
             publisher.publish(message)
             publisher.wait_for_all_acked(Duration(seconds=seconds))
         finally:
-            self._node.destroy_publisher(publisher)
+            self.node.destroy_publisher(publisher)
 
     def record(self) -> list[TrackingSample]:
         """Start to record ``~/controller_state`` of a controller that follows joints.
@@ -150,7 +98,7 @@ class RobotClient:
                 to_seconds(read_stamp(stamp)), message.controller, tuple(message.joint_names),
                 np.array(message.reference.positions), np.array(message.feedback.positions)))
 
-        self._node.create_subscription(ControllerState, f"{self._controller}/controller_state", on_state, 100)
+        self.node.create_subscription(ControllerState, f"{self._controller}/controller_state", on_state, 100)
         return samples
 
     def wait_for_transforms(self, seconds: float) -> None:
@@ -160,11 +108,11 @@ class RobotClient:
             RobodynError: Nobody does.
         """
         heard: list[TFMessage] = []
-        subscription = self._node.create_subscription(TFMessage, "/tf", heard.append, 10)
+        subscription = self.node.create_subscription(TFMessage, "/tf", heard.append, 10)
         try:
             self.wait_for(lambda: heard, "message on /tf", seconds)
         finally:
-            self._node.destroy_subscription(subscription)
+            self.node.destroy_subscription(subscription)
 
     def gravity_effort(self, joint_names: Sequence[str], q: Array, seconds: float = 10.0) -> Array:
         """Ask the dynamics node for the efforts that hold the robot against gravity, shape (n,) [N m or N].
@@ -178,23 +126,7 @@ class RobotClient:
             RobodynError: The dynamics node does not answer or refuses.
         """
         request = Gravity.Request(joint_names=list(joint_names), position=np.asarray(q).tolist())
-        answer = self._call(Gravity, self._dynamics, "gravity", request, seconds)
+        answer = self.call(Gravity, self._dynamics, "gravity", request, seconds)
         if not answer.success:
             raise RobodynError(f"node '{self._dynamics}' refused the request: {answer.message}")
         return np.array(answer.effort)
-
-    def _call(self, kind: type, node: str, service: str, request: Any, seconds: float) -> Any:
-        """Call a service of a node and return the response."""
-        name = f"{node}/{service}"
-        try:
-            client = self._clients.get(name) or self._clients.setdefault(name, self._node.create_client(kind, name))
-        except NameValidationException as error:
-            raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
-        self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
-        future = client.call_async(request)
-        try:
-            self.wait_for(future.done, f"answer of node '{node}'", seconds)
-        except RobodynError:
-            client.remove_pending_request(future)
-            raise
-        return future.result()

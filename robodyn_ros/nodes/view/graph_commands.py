@@ -14,6 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.srv import Step
+from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import to_pose, to_wrench
@@ -24,9 +25,6 @@ from robodyn_ros.timing import to_nanoseconds
 
 MOTION_INTERVAL = 0.1
 """Least time between two motions while a slider or handle is dragged [s]."""
-SPEED_SHARE, ANGULAR_SPEED, LINEAR_SPEED = 0.5, 1.5, 0.3
-"""Speed of joint motions: share of the velocity limits, and upper bounds [rad/s, m/s]."""
-LEAST_DURATION = 0.25
 STEPS = 10
 """Control periods per click on the step button."""
 
@@ -52,9 +50,6 @@ class GraphCommands:
         self._wrench = node.create_publisher(WrenchStamped, "hardware/external_wrench", 10)
         self._services = {name: node.create_client(kind, f"hardware/{name}")
                           for name, kind in (("pause", SetBool), ("step", Step), ("reset", Trigger))}
-        limit = np.minimum(SPEED_SHARE * robot.model.velocity_limit, np.where(
-            [joint.kind == "prismatic" for joint in robot.model.leaders], LINEAR_SPEED, ANGULAR_SPEED))
-        self._speeds = np.maximum(limit, 1e-3)
         self._pushing = False
 
     def run_pending(self) -> None:
@@ -179,9 +174,8 @@ class GraphCommands:
             return
         self._next_motion = time.monotonic() + MOTION_INTERVAL
         start = self._graph.q if self._graph.follow.q is None else self._graph.follow.q
-        duration = max(LEAST_DURATION, 1.9 * float(np.max(np.abs(q - start) / self._speeds)))  # of a quintic
         point = JointTrajectoryPoint(positions=q.tolist(), velocities=[0.0] * len(q))
-        set_stamp(point.time_from_start, to_nanoseconds(duration))
+        set_stamp(point.time_from_start, to_nanoseconds(rest_to_rest_duration(self._robot.model, start, q)))
         self._trajectory.publish(JointTrajectory(joint_names=list(self._robot.joint_names), points=[point]))
 
     def _send_force(self, force: Array) -> None:

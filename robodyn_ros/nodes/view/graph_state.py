@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
@@ -25,6 +27,11 @@ SILENCE = 1.0
 """Time without joint states after which the graph counts as ended [s]."""
 STILL = 0.3
 """Time without a new stamp after which the simulation counts as paused [s]."""
+GAP, STEADY = 0.2, 2.0
+"""Times [s]: the view subscribes to joint_states when no controller state has come for `GAP`, and leaves the topic when
+controller states have come for `STEADY` without such a gap. A subscriber of joint_states costs the control loop time in
+every period.
+"""
 SPEED_WINDOW = 1.0
 """Time span over which the real-time factor is measured [s]."""
 
@@ -58,7 +65,7 @@ class GraphState:
     Attributes:
         stamp: Stamp of the last joint state [ns]; 0 before the first.
         q: Joint positions, shape (n,) [rad or m].
-        effort: Efforts that the drives exert, shape (n,) [N m or N].
+        effort: Efforts that the drives exert, shape (n,) [N m or N]; the commanded ones where no node publishes them.
         follow: Reference of the controller.
         current: Motor currents, shape (n,) [A]; NaN for joints without a motor, None without any.
         voltage: Motor voltages likewise [V].
@@ -68,7 +75,7 @@ class GraphState:
 
     def __init__(self, node: RobodynNode, model: RobotModel) -> None:
         self._node, self._joints = node, JointOrder(model.joint_names)
-        self._joint_states = LatestMessage(node, node.diagnostics, JointState, "joint_states")
+        self._joint_states: LatestMessage[JointState] | None = self._listen_to_joint_states()
         self._controller = LatestMessage(node, node.diagnostics, ControllerState, "controller/controller_state")
         self._actuators = LatestMessage(node, node.diagnostics, ActuatorStates, "hardware/actuator_states")
         self._wrenches = {kind: LatestMessage(node, node.diagnostics, WrenchStamped, topic) for kind, topic in
@@ -81,26 +88,33 @@ class GraphState:
         self.wrenches: dict[str, tuple[str, Array]] = {}
         self.problem = ""
         self._arrival = self._progress = -math.inf
+        self._controller_arrival = self._steady_since = self._drives_arrival = -math.inf
         self._stamps: deque[tuple[float, int]] = deque()
 
     def destroy(self) -> None:
         """End all subscriptions."""
         for latest in (self._joint_states, self._controller, self._actuators, *self._wrenches.values()):
-            latest.destroy(self._node)
+            if latest is not None:
+                latest.destroy(self._node)
 
     def update(self) -> bool:
         """Read the newest messages.
 
         Returns:
-            Whether a joint state with a new stamp was among them.
+            Whether a state of the joints with a new stamp was among them.
         """
         now = time.monotonic()
         moved = self._take_joint_state(now)
         if (message := self._controller.take()) is not None:
             self.follow = self._read_controller(message)
+            moved = self._take_feedback(now, message) or moved
+        self._choose_source(now)
         if (actuators := self._actuators.take()) is not None:
             self.current = self._motor_values(actuators, actuators.current)
             self.voltage = self._motor_values(actuators, actuators.voltage)
+            effort = self._motor_values(actuators, actuators.joint_effort)
+            if self._joint_states is None and effort is not None:
+                self.effort, self._drives_arrival = effort, now
         for kind, latest in self._wrenches.items():
             if (wrench := latest.take()) is not None:
                 try:
@@ -132,17 +146,45 @@ class GraphState:
         (since, first), (until, last) = self._stamps[0], self._stamps[-1]
         return to_seconds(last - first) / (until - since) if until > since else 0.0
 
+    def _listen_to_joint_states(self) -> LatestMessage[JointState]:
+        return LatestMessage(self._node, self._node.diagnostics, JointState, "joint_states")
+
     def _take_joint_state(self, now: float) -> bool:
-        message = self._joint_states.take()
+        message = self._joint_states.take() if self._joint_states is not None else None
         if message is None:
             return False
+        return self._take_state(now, message.header.stamp, message.name, message.position, message.effort,
+                                "joint_states")
+
+    def _take_feedback(self, now: float, message: ControllerState) -> bool:
+        """Note that controller states come; take the joints' state from this one while joint_states are left alone."""
+        if now - self._controller_arrival > GAP:
+            self._steady_since = now
+        self._controller_arrival = now
+        if self._joint_states is not None:
+            return False
+        effort: Sequence[float] = () if now - self._drives_arrival < SILENCE else message.output
+        return self._take_state(now, message.header.stamp, message.joint_names, message.feedback.positions, effort,
+                                "controller_state")
+
+    def _choose_source(self, now: float) -> None:
+        if self._joint_states is None:
+            if now - self._controller_arrival > GAP:
+                self._joint_states = self._listen_to_joint_states()
+        elif now - self._controller_arrival < GAP and now - self._steady_since > STEADY:
+            self._joint_states.destroy(self._node)
+            self._joint_states = None
+
+    def _take_state(self, now: float, stamp_message: Time, names: Sequence[str], positions: Sequence[float],
+                    efforts: Sequence[float], topic: str) -> bool:
+        """Take a state of the joints, and say whether its stamp is new."""
         self._arrival = now
         try:
             read = self._joints.read
-            self.q = read(message.name, message.position, "joint_states: position", fill=self.q, others=True)
-            if message.effort:
-                self.effort = read(message.name, message.effort, "joint_states: effort", fill=self.effort, others=True)
-            stamp = read_stamp(message.header.stamp)
+            stamp = read_stamp(stamp_message)
+            self.q = read(names, positions, f"{topic}: position", fill=self.q, others=True)
+            if len(efforts):
+                self.effort = read(names, efforts, f"{topic}: effort", fill=self.effort, others=True)
             self.problem = ""
         except InputError as error:
             self.problem = str(error)

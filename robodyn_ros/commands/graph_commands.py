@@ -1,0 +1,262 @@
+"""Commands that read and drive a running graph: parameters, motions, time and pushes of the simulated robot, topics."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentParser, Namespace
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
+from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.description.model import RobotModel, suggest
+from robodyn_ros.errors import InputError
+
+FAILED = 1
+SECONDS = {"s": 1.0, "ms": 0.001}
+NEWTONS, NEWTON_METRES = {"N": 1.0, "kN": 1000.0}, {"Nm": 1.0}
+STEP_PATIENCE = 60.0
+"""Longest wait for the answer of the service ``step`` [s], and for each period besides a hundredth of it."""
+JOINTS_HELP = "joint=value for some joints, such as elbow=0.5 or elbow=30deg; or one number for each joint [rad or m]"
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add the commands that talk to a running graph."""
+    params = _add(commands, "params", run_params, "list the parameters of the running nodes: value, range, meaning")
+    params.add_argument("names", nargs="*", metavar="NAME", help="parameters, or groups such as pd.gains (all)")
+    _add_node(params)
+    get = _add(commands, "get", run_get, "print values of parameters of the running nodes")
+    get.add_argument("names", nargs="+", metavar="NAME", help="such as controller or payload.mass")
+    _add_node(get)
+    put = _add(commands, "set", run_set, "set parameters of the running nodes")
+    put.add_argument("assignments", nargs="+", metavar="NAME=VALUE", help="such as payload.mass=1.5; NAME:=VALUE too")
+    _add_node(put)
+
+    move = _add(commands, "move", run_move, "move the robot and wait until it is there")
+    move.add_argument("joints", nargs="*", metavar="JOINT=VALUE", help=JOINTS_HELP)
+    move.add_argument("--pose", nargs="+", metavar="X", help="move the tip link instead: x y z in the base frame [m], "
+                      "and if you like roll pitch yaw [rad]")
+    move.add_argument("--duration", metavar="T", help="of the motion [s]; without it: a speed that one can watch")
+
+    for name, action, text in (("pause", run_pause, "pause the simulation"),
+                               ("resume", run_resume, "let the simulation continue"),
+                               ("reset", run_reset, "put the simulated robot back to its initial state")):
+        _add(commands, name, action, text)
+    step = _add(commands, "step", run_step, "run control periods of a paused simulation")
+    step.add_argument("periods", nargs="?", type=int, default=1, help="how many (default: %(default)s)")
+    state = _add(commands, "set-state", run_set_state, "put the simulated robot at positions, at rest or moving")
+    state.add_argument("joints", nargs="*", metavar="JOINT=VALUE", help=JOINTS_HELP)
+    state.add_argument("--velocity", nargs="+", default=[], metavar="JOINT=VALUE", help="likewise [rad/s or m/s]")
+    push = _add(commands, "push", run_push, "push a link of the simulated robot, then let go")
+    push.add_argument("link", help="link to push")
+    push.add_argument("force", nargs=3, metavar=("FX", "FY", "FZ"), help="force in the axes of the link [N]")
+    push.add_argument("--torque", nargs=3, metavar=("TX", "TY", "TZ"), default=["0"] * 3, help="torque likewise [N m]")
+    push.add_argument("--duration", metavar="T", default="1", help="simulated time after which it ends [s]; "
+                      "0: the next push ends it (default: %(default)s)")
+
+    echo = _add(commands, "echo", run_echo, "print the messages of a topic, until Ctrl-C")
+    echo.add_argument("topic", help="such as joint_states or controller/controller_state")
+    echo.add_argument("--count", type=int, default=0, help="end after so many messages")
+
+
+def _add(commands: Subparsers, name: str, run: Callable[[Namespace], int], text: str) -> ArgumentParser:
+    parser: ArgumentParser = commands.add_parser(name, help=f"graph: {text}", description=f"{text}.".capitalize())
+    parser.add_argument("--namespace", default="", help="namespace of the graph")
+    parser.set_defaults(run=run, error_code=FAILED)
+    return parser
+
+
+def _add_node(parser: ArgumentParser) -> None:
+    parser.add_argument("--node", default="", help="this node's only, such as controller (default: all nodes)")
+
+
+def run_params(options: Namespace) -> int:
+    """Print parameters of the graph's nodes with values, ranges and meanings."""
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
+    with GraphClient("params", options.namespace) as client:
+        entries = GraphParameters(client, options.node).entries(options.names)
+    node = ""
+    for entry in entries:
+        if entry.node != node:
+            node = entry.node
+            print(f"{node}:")
+        allowed = f"  ({entry.range})" if entry.range else ""
+        fixed = "  (fixed while the node runs)" if entry.descriptor.read_only else ""
+        print(f"  {entry.name} = {_shown(entry.value)}{allowed}{fixed}")
+        if entry.descriptor.description:
+            print(f"      {entry.descriptor.description}")
+    return 0
+
+
+def run_get(options: Namespace) -> int:
+    """Print values of parameters."""
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
+    with GraphClient("get", options.namespace) as client:
+        entries = GraphParameters(client, options.node).entries(options.names)
+    for entry in entries:
+        print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
+    return 0
+
+
+def run_set(options: Namespace) -> int:
+    """Set parameters, and print their new values."""
+    values: dict[str, str] = {}
+    for assignment in options.assignments:
+        name, equals, value = assignment.partition("=")
+        name = name.removesuffix(":")
+        if not (name and equals):
+            raise InputError(f"expected NAME=VALUE, received '{assignment}'")
+        if name in values:
+            raise InputError(f"parameter '{name}' has two values")
+        values[name] = value
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
+    with GraphClient("set", options.namespace) as client:
+        for entry in GraphParameters(client, options.node).set(values):
+            print(f"{entry.node} {entry.name} = {_shown(entry.value)}")
+    return 0
+
+
+def run_move(options: Namespace) -> int:
+    """Move the joints, or the tip link, and wait for the end of the motion."""
+    if bool(options.joints) == bool(options.pose):
+        raise InputError("move: expected positions of joints, or --pose X Y Z [ROLL PITCH YAW]")
+    if options.pose and len(options.pose) not in (3, 6):
+        raise InputError(f"--pose: expected x y z, or x y z roll pitch yaw, received {len(options.pose)} numbers")
+    duration = None if options.duration is None else _duration(options.duration)
+    if duration == 0.0:
+        raise InputError("--duration: expected more than 0 s")
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.motion_requests import MotionRequests
+    with GraphClient("move", options.namespace) as client:
+        requests = MotionRequests(client)
+        if options.joints:
+            print(requests.move_joints(parse_joint_values(options.joints, _kinds(requests.robot.model)), duration))
+        else:
+            from scipy.spatial.transform import Rotation
+
+            position = np.array([parse_quantity(text, LENGTHS, "--pose") for text in options.pose[:3]])
+            angles = [parse_quantity(text, ANGLES, "--pose") for text in options.pose[3:]]
+            rotation = np.asarray(Rotation.from_euler("xyz", angles).as_matrix()) if angles else None
+            print(requests.move_tip(position, rotation, duration))
+    return 0
+
+
+def run_pause(options: Namespace) -> int:
+    """Pause the simulation."""
+    return _simulation(options, lambda requests: requests.pause(True))
+
+
+def run_resume(options: Namespace) -> int:
+    """Let the simulation continue."""
+    return _simulation(options, lambda requests: requests.pause(False))
+
+
+def run_reset(options: Namespace) -> int:
+    """Put the simulated robot back to its initial state."""
+    return _simulation(options, lambda requests: requests.reset())
+
+
+def run_step(options: Namespace) -> int:
+    """Run control periods of a paused simulation."""
+    if options.periods < 1:
+        raise InputError(f"step: expected at least 1 control period, received {options.periods}")
+    return _simulation(options, lambda requests: requests.step(
+        options.periods, STEP_PATIENCE * (1.0 + 0.01 * options.periods)))
+
+
+def run_set_state(options: Namespace) -> int:
+    """Put the simulated robot into a state."""
+    if not options.joints and not options.velocity:
+        raise InputError("set-state: expected positions or --velocity, received neither")
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.motion_requests import MotionRequests
+        from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
+    with GraphClient("set_state", options.namespace) as client:
+        kinds = _kinds(MotionRequests(client).robot.model)
+        print(SimulationRequests(client).set_state(
+            parse_joint_values(options.joints, kinds) if options.joints else {},
+            parse_joint_values(options.velocity, kinds, per_second=True) if options.velocity else {}))
+    return 0
+
+
+def run_push(options: Namespace) -> int:
+    """Push a link of the simulated robot."""
+    force = [parse_quantity(text, NEWTONS, "force") for text in options.force]
+    torque = [parse_quantity(text, NEWTON_METRES, "--torque") for text in options.torque]
+    duration = _duration(options.duration)
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.motion_requests import MotionRequests
+        from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
+    with GraphClient("push", options.namespace) as client:
+        links = list(MotionRequests(client).robot.model.frames)
+        if options.link not in links:
+            raise InputError(f"unknown link '{options.link}': {suggest(options.link, links)}")
+        SimulationRequests(client).push(options.link, np.array(force + torque), duration)
+    print(f"pushed '{options.link}'" + (f" for {duration:g} s" if duration else "; the push lasts until the next one"))
+    return 0
+
+
+def run_echo(options: Namespace) -> int:
+    """Print messages of a topic."""
+    if options.count < 0:
+        raise InputError(f"--count: expected at least 0, received {options.count}")
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.topic_echo import listen
+    printed = 0
+
+    def show(text: str) -> None:
+        nonlocal printed
+        if not options.count or printed < options.count:
+            print(f"{text}---", flush=True)
+            printed += 1
+
+    with GraphClient("echo", options.namespace) as client:
+        listen(client, options.topic, show)
+        client.wait_for(lambda: options.count and printed >= options.count, f"message on {options.topic}", math.inf)
+    return 0
+
+
+def _simulation(options: Namespace, request: Callable[[Any], str]) -> int:
+    """Send one request to the simulated hardware, and print its answer."""
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
+    with GraphClient(options.command.replace("-", "_"), options.namespace) as client:
+        print(request(SimulationRequests(client)))
+    return 0
+
+
+def _kinds(model: RobotModel) -> dict[str, str]:
+    """Kind of each joint of a robot, in its order."""
+    return {joint.name: joint.kind for joint in model.leaders}
+
+
+def _duration(text: str) -> float:
+    seconds = parse_quantity(text, SECONDS, "--duration")
+    if not 0.0 <= seconds <= 3600.0:
+        raise InputError(f"--duration: expected 0 to 3600 s, received {seconds:g}")
+    return seconds
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, str):
+        return value if "\n" not in value else f"({len(value)} characters)"
+    if isinstance(value, list | tuple | array):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    return str(value)

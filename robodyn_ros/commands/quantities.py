@@ -1,0 +1,66 @@
+"""Numbers with units as people type them: ``elbow=0.5``, ``elbow=30deg``, ``slide=120mm``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError
+
+ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
+LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
+_NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Z/]*)\s*")
+
+
+def parse_quantity(text: str, units: Mapping[str, float], name: str) -> float:
+    """Return a number in SI units.
+
+    Args:
+        text: A number and, if it is not in SI units, one of the units.
+        units: Factor of each unit to the SI unit.
+        name: What the number is called in the message.
+
+    Raises:
+        InputError: The text is no finite number, or its unit is another one.
+    """
+    match = _NUMBER.fullmatch(text)
+    if match is None or not math.isfinite(number := float(match[1])):
+        raise InputError(f"{name}: expected a number, alone or with a unit ({', '.join(units)}), received '{text}'")
+    if match[2] and match[2] not in units:
+        raise InputError(f"{name}: expected a unit among {', '.join(units)}, received '{match[2]}' in '{text}'")
+    return number * units.get(match[2], 1.0)
+
+
+def parse_joint_values(words: Sequence[str], kinds: Mapping[str, str], per_second: bool = False) -> dict[str, float]:
+    """Return values of joints by name, in rad or m (or those per second).
+
+    Args:
+        words: ``joint=value`` each, some or all joints; or one bare value for each joint, in the robot's order.
+        kinds: The robot's joints in order, each ``revolute`` or ``prismatic``.
+        per_second: Whether the values are velocities.
+
+    Raises:
+        InputError: A name is unknown or repeated, a value is no number, a unit does not fit the kind of the joint, or
+            the number of bare values is not that of the joints.
+    """
+    if not any("=" in word for word in words):
+        if len(words) != len(kinds):
+            raise InputError(f"expected one value for each of the {len(kinds)} joints ({', '.join(kinds)}), or "
+                             f"joint=value for some, received {len(words)} values")
+        words = [f"{name}={word}" for name, word in zip(kinds, words, strict=True)]
+    values: dict[str, float] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise InputError(f"expected joint=value, received '{word}' beside such pairs")
+        if name not in kinds:
+            raise InputError(f"unknown joint '{name}': {suggest(name, kinds)}")
+        if name in values:
+            raise InputError(f"joint '{name}' has two values")
+        units = LENGTHS if kinds[name] == "prismatic" else ANGLES
+        if per_second:
+            units = {f"{unit}/s": factor for unit, factor in units.items()}
+        values[name] = parse_quantity(text, units, f"joint '{name}'")
+    return values

@@ -1,0 +1,25 @@
+"""Duration of a motion from rest to rest that a person can watch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.control.trajectories.quintic import PEAK_SPEED
+from robodyn_ros.description.model import Array, RobotModel
+
+SPEED_SHARE, ANGULAR_SPEED, LINEAR_SPEED = 0.5, 1.5, 0.3
+"""Joints use this share of their velocity limits, and at most these speeds [rad/s, m/s]."""
+LEAST_DURATION = 0.25
+
+
+def rest_to_rest_duration(model: RobotModel, start: Array, end: Array) -> float:
+    """Return how long joints take from rest at one position to rest at another, on one quintic each [s].
+
+    Args:
+        model: The robot, of n joints.
+        start: Shape (n,) [rad or m].
+        end: Likewise.
+    """
+    prismatic = np.array([joint.kind == "prismatic" for joint in model.leaders])
+    speeds = np.minimum(SPEED_SHARE * model.velocity_limit, np.where(prismatic, LINEAR_SPEED, ANGULAR_SPEED))
+    return max(LEAST_DURATION, PEAK_SPEED * float(np.max(np.abs(end - start) / np.maximum(speeds, 1e-3), initial=0.0)))

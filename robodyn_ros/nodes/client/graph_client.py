@@ -1,0 +1,128 @@
+"""A program's connection to a running graph: waits with a deadline, calls of services, lists of nodes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+import rclpy
+from rclpy.exceptions import NameValidationException
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.runtime import init_ros
+
+T = TypeVar("T")
+
+DISCOVERY_SECONDS = 0.3
+"""Time after a node was found until another one of its name would have been found, too [s]."""
+POLL_SECONDS = 0.05
+"""Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
+
+
+class GraphClient:
+    """A context manager that connects a program to the nodes of one namespace; callbacks run while a method waits.
+
+    Args:
+        name: Name of the program's own node.
+        namespace: Namespace of the graph.
+
+    Attributes:
+        checks: Called again and again during each wait; one that raises ends the wait.
+        node: The program's own node.
+
+    Raises:
+        RobodynError: ROS cannot start in this environment.
+        InputError: The namespace cannot be one.
+    """
+
+    def __init__(self, name: str, namespace: str = "") -> None:
+        self.checks: list[Callable[[], None]] = []
+        init_ros(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C stays a KeyboardInterrupt
+        try:
+            self.node = Node(name, namespace=namespace, start_parameter_services=False)
+        except NameValidationException as error:
+            rclpy.try_shutdown()
+            raise InputError(f"'{namespace}' cannot be a namespace; expected a name such as /left: {error}") from None
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._clients: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Return the client."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the graph."""
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.try_shutdown()
+
+    def wait_for(self, condition: Callable[[], T], what: str, seconds: float) -> T:
+        """Serve callbacks until a condition returns something true, and return that.
+
+        Args:
+            condition: Called between callbacks.
+            what: Noun phrase for the error message.
+            seconds: Longest wait [s].
+
+        Raises:
+            RobodynError: The time ran out.
+        """
+        deadline = time.monotonic() + seconds
+        while not (result := condition()):
+            for check in self.checks:
+                check()
+            if time.monotonic() > deadline:
+                raise RobodynError(f"no {what} within {seconds:g} s: are the nodes running, with the same "
+                                   f"ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?")
+            self._executor.spin_once(timeout_sec=POLL_SECONDS)
+        return result
+
+    def call(self, kind: type, node: str, service: str, request: Any, seconds: float) -> Any:
+        """Call a service of a node.
+
+        Args:
+            kind: Type of the service.
+            node: Name of the node; a relative name belongs to the client's namespace.
+            service: Name of the service below the node's name.
+            request: The request.
+            seconds: Longest wait for the node, and again for its answer [s].
+
+        Returns:
+            The response.
+
+        Raises:
+            InputError: The name cannot be that of a node.
+            RobodynError: Nobody answers, or two nodes have the name.
+        """
+        name = f"{node}/{service}"
+        known = name in self._clients
+        try:
+            client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
+        except NameValidationException as error:
+            raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
+        self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
+        if not known:
+            found = time.monotonic()
+            self.wait_for(lambda: time.monotonic() - found > DISCOVERY_SECONDS, "discovery", seconds)
+        self._check_only_one(self.node.resolve_service_name(name).removesuffix(f"/{service}"))
+        future = client.call_async(request)
+        try:
+            self.wait_for(future.done, f"answer of node '{node}'", seconds)
+        except RobodynError:
+            client.remove_pending_request(future)
+            raise
+        return future.result()
+
+    def _check_only_one(self, full_name: str) -> None:
+        """Refuse to ask nodes of which two have one name: either could answer."""
+        count = sum(f"{namespace.rstrip('/')}/{name}" == full_name
+                    for name, namespace in self.node.get_node_names_and_namespaces())
+        if count > 1:
+            raise RobodynError(f"{count} nodes are named {full_name}: stop all but one, or give each robot a namespace "
+                               "(--namespace) or a ROS_DOMAIN_ID of its own")

@@ -1,0 +1,185 @@
+"""The parameters of all nodes of a namespace, for a program that reads and sets them by name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import yaml
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rclpy.parameter import Parameter, parameter_value_to_python
+
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.client.graph_client import GraphClient
+
+LIST_SERVICE = "/list_parameters"
+SETTLED = 0.5
+"""The nodes are known when no other one has appeared for so long [s]."""
+TYPE_NAMES = {ParameterType.PARAMETER_BOOL: "true or false", ParameterType.PARAMETER_INTEGER: "a whole number",
+              ParameterType.PARAMETER_DOUBLE: "a number", ParameterType.PARAMETER_STRING: "text",
+              ParameterType.PARAMETER_BYTE_ARRAY: "a list of bytes",
+              ParameterType.PARAMETER_BOOL_ARRAY: "a list of true and false",
+              ParameterType.PARAMETER_INTEGER_ARRAY: "a list of whole numbers",
+              ParameterType.PARAMETER_DOUBLE_ARRAY: "a list of numbers",
+              ParameterType.PARAMETER_STRING_ARRAY: "a list of texts"}
+
+
+class Entry(NamedTuple):
+    """A parameter of a running node.
+
+    Attributes:
+        node: Full name of the node.
+        name: Name of the parameter.
+        value: Its present value.
+        descriptor: Its description, range and whether it is read-only.
+    """
+
+    node: str
+    name: str
+    value: Any
+    descriptor: ParameterDescriptor
+
+    @property
+    def range(self) -> str:
+        """The allowed numbers, or the words that its description of constraints lists; empty: any."""
+        for bounds in (*self.descriptor.floating_point_range, *self.descriptor.integer_range):
+            return f"{bounds.from_value:g} to {bounds.to_value:g}"
+        return str(self.descriptor.additional_constraints)
+
+
+class GraphParameters:
+    """Reads and sets parameters by services.
+
+    Args:
+        client: The connection to the graph.
+        node: Only this node; empty: all nodes of the client's namespace and below it.
+        seconds: Longest wait for each node and answer [s].
+
+    Raises:
+        RobodynError: There are no nodes within that time.
+    """
+
+    def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0) -> None:
+        self._client, self._seconds = client, seconds
+        self.nodes = [node] if node else self._find_nodes()
+
+    def entries(self, names: Sequence[str] = ()) -> list[Entry]:
+        """Return parameters with their values.
+
+        Args:
+            names: Names of parameters, or of groups of them (``pd``, ``pd.gains``); empty: all.
+
+        Raises:
+            InputError: No node has a parameter or group of this name.
+            RobodynError: A node does not answer.
+        """
+        found: list[Entry] = []
+        for node in self.nodes:
+            listed = self._names(node)
+            wanted = [name for name in listed if not names or any(
+                name == want or name.startswith(f"{want}.") for want in names)]
+            if wanted:
+                descriptors = self._call(DescribeParameters, node, "describe_parameters", names=wanted).descriptors
+                values = self._call(GetParameters, node, "get_parameters", names=wanted).values
+                found.extend(Entry(node, name, parameter_value_to_python(value), descriptor)
+                             for name, value, descriptor in zip(wanted, values, descriptors, strict=True))
+        for want in names:
+            if not any(entry.name == want or entry.name.startswith(f"{want}.") for entry in found):
+                raise self._unknown(want)
+        return found
+
+    def set(self, values: Mapping[str, str]) -> list[Entry]:
+        """Set parameters, those of each node at once, and return them with their new values.
+
+        Args:
+            values: Value of each parameter as YAML text, as ``ros2 param set`` takes it.
+
+        Raises:
+            InputError: A name is unknown or belongs to several nodes, or a value is of another kind.
+            RobodynError: A node refuses, with its reason, or does not answer.
+        """
+        owners = {name: self._owner(name) for name in values}
+        for node in dict.fromkeys(owners.values()):
+            names = [name for name, owner in owners.items() if owner == node]
+            descriptors = self._call(DescribeParameters, node, "describe_parameters", names=names).descriptors
+            parameters = [Parameter(name, value=to_value(values[name], descriptor)).to_parameter_msg()
+                          for name, descriptor in zip(names, descriptors, strict=True)]
+            result = self._call(SetParametersAtomically, node, "set_parameters_atomically",
+                                parameters=parameters).result
+            if not result.successful:
+                raise RobodynError(f"node '{node}' refused, nothing has changed there: {result.reason}")
+        return [entry for entry in self.entries(list(values)) if owners.get(entry.name) == entry.node]
+
+    def _owner(self, name: str) -> str:
+        owners = [node for node in self.nodes if name in self._names(node)]
+        if not owners:
+            raise self._unknown(name)
+        if len(owners) > 1:
+            raise InputError(f"parameter '{name}' belongs to several nodes: name one by --node: {', '.join(owners)}")
+        return owners[0]
+
+    def _unknown(self, name: str) -> InputError:
+        known = [known for node in self.nodes for known in self._names(node)]
+        return InputError(f"no parameter '{name}' in {', '.join(self.nodes)}: {suggest(name, known)}")
+
+    def _names(self, node: str) -> list[str]:
+        return sorted(self._call(ListParameters, node, "list_parameters").result.names)
+
+    def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
+        return self._client.call(kind, node, service, kind.Request(**fields), self._seconds)
+
+    def _find_nodes(self) -> list[str]:
+        own = self._client.node
+        begin = own.get_namespace().rstrip("/") + "/"
+        seen: list[str] = []
+        last_news = time.monotonic()
+
+        def settled() -> bool:
+            nonlocal seen, last_news
+            now = sorted(service.removesuffix(LIST_SERVICE) for service, _ in own.get_service_names_and_types()
+                         if service.startswith(begin) and service.endswith(LIST_SERVICE))
+            if now != seen:
+                seen, last_news = now, time.monotonic()
+            return bool(seen) and time.monotonic() - last_news > SETTLED
+
+        self._client.wait_for(settled, "node with parameters" + f" in namespace {begin[:-1]}" * (begin != "/"),
+                              self._seconds)
+        return seen
+
+
+def to_value(text: str, descriptor: ParameterDescriptor) -> Any:
+    """Return a value of a parameter's kind.
+
+    Args:
+        text: The value as YAML.
+        descriptor: The parameter's.
+
+    Raises:
+        InputError: The text is no YAML, or a value of another kind.
+    """
+    kind = descriptor.type
+    if kind == ParameterType.PARAMETER_STRING:
+        return text
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = text
+    if kind == ParameterType.PARAMETER_DOUBLE and type(value) is int:
+        value = float(value)
+    if kind == ParameterType.PARAMETER_DOUBLE_ARRAY:
+        items = value if isinstance(value, list) else [value]
+        if all(type(item) in (int, float) for item in items):
+            value = [float(item) for item in items]
+    if kind in TYPE_NAMES and not _is_kind(value, kind):
+        raise InputError(f"parameter '{descriptor.name}': expected {TYPE_NAMES[kind]}, received '{text}'")
+    return value
+
+
+def _is_kind(value: Any, kind: int) -> bool:
+    try:
+        return Parameter("value", value=value).type_.value == kind
+    except (ValueError, TypeError):
+        return False

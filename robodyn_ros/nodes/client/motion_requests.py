@@ -1,0 +1,182 @@
+"""Motions of a running robot: joints to positions by the action, the tip link to a pose by the law that is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionClient
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from robodyn_interfaces.msg import CartesianSegment, CartesianState, CartesianTrajectory, ControllerState
+from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.common.messages import set_stamp
+from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_vector
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.robot import Robot
+from robodyn_ros.timing import to_nanoseconds
+
+ANSWER = 5.0
+"""Longest wait for an answer, or for a message that nodes repeat [s]."""
+PATIENCE = 30.0
+"""A motion may take this many times its duration, and as many seconds besides, until it counts as stuck."""
+SAME_PLACE, AT_REST = 1e-6, 1e-9
+"""The reference has arrived when it is this close to its end point [m] and this slow [m/s, rad/s]."""
+
+
+class MotionRequests:
+    """Motions by the node ``controller``.
+
+    Args:
+        client: The connection to the graph.
+
+    Attributes:
+        robot: The robot of the graph, by the topic ``robot_description``.
+
+    Raises:
+        RobodynError: Nobody publishes the robot's description, or it cannot be used.
+    """
+
+    def __init__(self, client: GraphClient) -> None:
+        self._client = client
+        [description] = self._first(String, "robot_description", LATCHED_QOS)
+        self.robot = Robot.from_urdf(description.data)
+
+    def move_joints(self, targets: Mapping[str, float], duration: float | None) -> str:
+        """Move joints to positions, and wait until they are there.
+
+        Args:
+            targets: Position of each joint that is to move [rad or m].
+            duration: Of the motion [s]; None: at half the velocity limits at most.
+
+        Returns:
+            How it ended.
+
+        Raises:
+            RobodynError: The controller refuses or aborts the motion, does not follow joints, or does not answer.
+        """
+        state = self._controller_state()
+        if not state.reference.positions:
+            raise RobodynError(f"controller '{state.controller}' does not follow joints; choose one that does (robodyn "
+                               "swap computed_torque), or move the tip link: robodyn move --pose X Y Z")
+        start = self._in_robot_order(state.joint_names, state.reference.positions)
+        end = start.copy()
+        for name, position in targets.items():
+            end[self.robot.joint_names.index(name)] = position
+        seconds = rest_to_rest_duration(self.robot.model, start, end) if duration is None else duration
+        point = JointTrajectoryPoint(positions=list(targets.values()), velocities=[0.0] * len(targets))
+        set_stamp(point.time_from_start, to_nanoseconds(seconds))
+        goal = FollowJointTrajectory.Goal()
+        goal.trajectory.joint_names, goal.trajectory.points = list(targets), [point]
+        return self._follow(goal, seconds)
+
+    def move_tip(self, position: Array, rotation: Array | None, duration: float | None) -> str:
+        """Move the tip link to a pose in the base frame, and wait until it is there.
+
+        A law that follows the tip link goes on a straight line. With any other law the joints go to the positions of
+        inverse kinematics.
+
+        Args:
+            position: Shape (3,) [m].
+            rotation: Shape (3, 3); None: any (joints), or the present one (laws that follow the tip link).
+            duration: Of the motion [s]; None: as fast as the limits of the node or of the joints allow.
+
+        Returns:
+            How it ended.
+
+        Raises:
+            RobodynError: The pose is out of reach, or as :meth:`move_joints`.
+        """
+        state = self._controller_state()
+        if state.cartesian:
+            return self._move_on_line(position, rotation, duration)
+        q = self._in_robot_order(state.joint_names, state.feedback.positions)
+        target = position
+        if rotation is not None:
+            target = np.eye(4)
+            target[:3, :3], target[:3, 3] = rotation, position
+        found = self.robot.inverse_kinematics(target, q)
+        if not found.success:
+            raise RobodynError(f"the tip link '{self.robot.tip_link}' cannot get to this pose: {found.reason}")
+        return self.move_joints(dict(zip(self.robot.joint_names, found.q.tolist(), strict=True)), duration)
+
+    def _move_on_line(self, position: Array, rotation: Array | None, duration: float | None) -> str:
+        segment = CartesianSegment(shape=CartesianSegment.LINE, turn=rotation is not None)
+        set_vector(segment.position, position)
+        quaternion = np.array([0.0, 0.0, 0.0, 1.0]) if rotation is None else Rotation.from_matrix(rotation).as_quat()
+        segment.orientation = from_arrays(position, quaternion).orientation
+        set_stamp(segment.duration, to_nanoseconds(duration or 0.0))
+        message = CartesianTrajectory(segments=[segment])
+        message.header.frame_id = self.robot.model.base_link
+        node, topic = self._client.node, "controller/cartesian_trajectory"
+        states: list[ControllerState] = []
+        publisher = node.create_publisher(CartesianTrajectory, topic, 10)
+        subscription = node.create_subscription(ControllerState, "controller/controller_state", states.append, 10)
+        try:
+            self._client.wait_for(publisher.get_subscription_count, f"subscriber of {topic}", ANSWER)
+            publisher.publish(message)
+            publisher.wait_for_all_acked()
+
+            def arrived() -> CartesianState | None:
+                del states[:-1]
+                if not states or not states[0].cartesian:
+                    return None
+                state, twist = states[0].cartesian[0], states[0].cartesian[0].reference_twist
+                speed = np.abs([to_vector(twist.linear), to_vector(twist.angular)]).max()
+                near = np.abs(to_vector(state.reference.position) - position).max() < SAME_PLACE
+                return state if near and speed < AT_REST else None
+
+            end: CartesianState = self._client.wait_for(
+                arrived, "arrival of the reference (its node logs why, if it refused the motion)", PATIENCE * (1.0 + (duration or 0.0)))
+        finally:
+            node.destroy_publisher(publisher)
+            node.destroy_subscription(subscription)
+        distance, angle = (float(np.linalg.norm(to_vector(error))) for error in (
+            end.position_error, end.orientation_error))
+        return f"the reference is there; the tip link is {1000.0 * distance:.1f} mm and {angle:.4f} rad from it"
+
+    def _follow(self, goal: FollowJointTrajectory.Goal, duration: float) -> str:
+        action: Any = ActionClient(self._client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
+        try:
+            self._client.wait_for(action.server_is_ready, "node 'controller' with its action", ANSWER)
+            sent = action.send_goal_async(goal)
+            self._client.wait_for(sent.done, "answer of node 'controller'", ANSWER)
+            handle = sent.result()
+            ended = handle.get_result_async()
+            try:
+                self._client.wait_for(ended.done, "end of the motion (is the simulation paused?)",
+                                      PATIENCE * (1.0 + duration))
+            except BaseException:  # Ctrl-C, too: the robot holds where it is
+                canceled = handle.cancel_goal_async()
+                self._client.wait_for(canceled.done, "answer to the cancellation", ANSWER)
+                raise
+            answer = ended.result()
+        finally:
+            action.destroy()
+        if answer.status != GoalStatus.STATUS_SUCCEEDED:
+            raise RobodynError(f"node 'controller' ended the motion: {answer.result.error_string}")
+        return answer.result.error_string or "the joints are there"
+
+    def _controller_state(self) -> ControllerState:
+        [state] = self._first(ControllerState, "controller/controller_state", 10)
+        return state
+
+    def _first(self, kind: Any, topic: str, qos: Any) -> list[Any]:
+        heard: list[Any] = []
+        subscription = self._client.node.create_subscription(kind, topic, heard.append, qos)
+        try:
+            return self._client.wait_for(lambda: heard, f"message on {topic}", ANSWER)[:1]
+        finally:
+            self._client.node.destroy_subscription(subscription)
+
+    def _in_robot_order(self, names: list[str], values: Any) -> Array:
+        by_name = dict(zip(names, values, strict=True))
+        return np.array([by_name[name] for name in self.robot.joint_names])

@@ -1,0 +1,138 @@
+"""Requests to the simulated hardware: time, state, pushes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_interfaces.srv import SetState, Step
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.common.poses import to_wrench
+from robodyn_ros.timing import to_nanoseconds
+
+ANSWER, COMPILATION, STANDSTILL = 5.0, 30.0, 10.0
+"""Longest waits for an answer, for the compilation of a wrench's function, and for simulated time to pass [s]."""
+HARDWARE = "hardware"
+
+
+class SimulationRequests:
+    """The services and the wrench topic of the node ``hardware``.
+
+    Args:
+        client: The connection to the graph.
+    """
+
+    def __init__(self, client: GraphClient) -> None:
+        self._client = client
+
+    def pause(self, paused: bool) -> str:
+        """Pause the simulation or let it continue, and return the answer."""
+        return self._ask(SetBool, "pause", SetBool.Request(data=paused))
+
+    def reset(self) -> str:
+        """Put the robot back to its initial state, and return the answer."""
+        return self._ask(Trigger, "reset", Trigger.Request())
+
+    def step(self, periods: int, seconds: float) -> str:
+        """Run control periods of a paused simulation, and return the answer.
+
+        Args:
+            periods: How many.
+            seconds: Longest wait for the answer [s].
+        """
+        return self._ask(Step, "step", Step.Request(steps=periods), seconds)
+
+    def set_state(self, positions: Mapping[str, float], velocities: Mapping[str, float]) -> str:
+        """Set positions [rad or m] and velocities [rad/s or m/s] of some joints, and return the answer.
+
+        The other joints keep their positions, and stand still.
+        """
+        names = list(dict.fromkeys([*positions, *velocities]))
+        present = self.joint_positions() if set(names) - set(positions) else {}
+        request = SetState.Request(
+            joint_names=names, position=[positions.get(name, present.get(name, 0.0)) for name in names],
+            velocity=[velocities.get(name, 0.0) for name in names])
+        return self._ask(SetState, "set_state", request)
+
+    def joint_positions(self) -> dict[str, float]:
+        """Measured position of each joint [rad or m].
+
+        Raises:
+            RobodynError: No joint state comes.
+        """
+        message = self._next_state()
+        return dict(zip(message.name, message.position, strict=True))
+
+    def push(self, link: str, wrench: Array, duration: float) -> None:
+        """Push a link, and let go after a time.
+
+        Args:
+            link: The link.
+            wrench: Force and torque in the link's axes, shape (6,) [N, N m].
+            duration: Simulated time after which it ends [s]; 0: it lasts until the next push.
+
+        Raises:
+            RobodynError: Nobody takes wrenches, or simulated time does not pass.
+        """
+        node, topic = self._client.node, f"{HARDWARE}/external_wrench"
+        publisher = node.create_publisher(WrenchStamped, topic, 10)
+        try:
+            self._client.wait_for(publisher.get_subscription_count, f"subscriber of {topic}", ANSWER)
+            # The node compiles a function at the first wrench on a link, and answers requests afterwards.
+            self._send(publisher, link, np.zeros(6))
+            self._client.call(GetParameters, HARDWARE, "get_parameters", GetParameters.Request(), COMPILATION)
+            self._send(publisher, link, wrench)
+            if duration > 0.0:
+                try:
+                    self._wait_simulated(duration)
+                finally:
+                    self._send(publisher, link, np.zeros(6))
+        finally:
+            node.destroy_publisher(publisher)
+
+    def _send(self, publisher: Any, link: str, wrench: Array) -> None:
+        message = WrenchStamped(wrench=to_wrench(wrench))
+        message.header.frame_id = link
+        publisher.publish(message)
+        publisher.wait_for_all_acked()
+
+    def _wait_simulated(self, duration: float) -> None:
+        states: list[JointState] = []
+        node = self._client.node
+        subscription = node.create_subscription(JointState, "joint_states", states.append, 1)
+        try:
+            self._client.wait_for(lambda: states, "joint states", ANSWER)
+            end = read_stamp(states[0].header.stamp) + to_nanoseconds(duration)
+
+            def passed() -> bool:
+                last = states[-1]
+                del states[:-1]
+                return read_stamp(last.header.stamp) >= end
+
+            self._client.wait_for(passed, f"end of {duration:g} s of simulated time (is it paused?)",
+                                  STANDSTILL + 20.0 * duration)
+        finally:
+            node.destroy_subscription(subscription)
+
+    def _next_state(self) -> JointState:
+        states: list[JointState] = []
+        subscription = self._client.node.create_subscription(JointState, "joint_states", states.append, 1)
+        try:
+            return self._client.wait_for(lambda: states, "joint states", ANSWER)[0]
+        finally:
+            self._client.node.destroy_subscription(subscription)
+
+    def _ask(self, kind: Any, service: str, request: Any, seconds: float = ANSWER) -> str:
+        answer = self._client.call(kind, HARDWARE, service, request, seconds)
+        if not answer.success:
+            raise RobodynError(f"node '{HARDWARE}' refused {service}: {answer.message}")
+        return str(answer.message)

@@ -1,0 +1,73 @@
+"""Messages of any topic as YAML text."""
+
+from __future__ import annotations
+
+import array
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import yaml
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.client.graph_client import GraphClient
+
+ANSWER = 5.0
+"""Longest wait for the topic to appear [s]."""
+
+
+def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> Any:
+    """Call a function with the text of each message of a topic, while a method of the client waits.
+
+    Args:
+        client: The connection to the graph.
+        topic: Name of the topic; a relative name belongs to the client's namespace.
+        on_text: Called with a message as YAML.
+
+    Returns:
+        The subscription.
+
+    Raises:
+        InputError: There is no such topic, or Python has no messages of its type.
+    """
+    node = client.node
+    name = node.resolve_topic_name(topic)
+    try:
+        client.wait_for(lambda: node.get_publishers_info_by_topic(name), f"topic {name}", ANSWER)
+    except RobodynError:
+        known = [known for known, _ in node.get_topic_names_and_types()]
+        raise InputError(f"nobody publishes {name}: {suggest(name, known)}") from None
+    publishers = node.get_publishers_info_by_topic(name)
+    type_name = publishers[0].topic_type
+    package, _, kind = type_name.partition("/msg/")
+    try:
+        message_type = getattr(importlib.import_module(f"{package}.msg"), kind)
+    except (ImportError, AttributeError):
+        raise InputError(f"{name} has messages of the type {type_name}, which is not installed here") from None
+    qos = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+    if all(publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE for publisher in publishers):
+        qos.reliability = ReliabilityPolicy.RELIABLE
+    if all(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for publisher in publishers):
+        qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
+    return node.create_subscription(message_type, name, lambda message: on_text(to_yaml(message)), qos)
+
+
+def to_yaml(message: Any) -> str:
+    """Return a message as YAML."""
+    return yaml.safe_dump(to_plain(message), sort_keys=False, default_flow_style=None, width=120)
+
+
+def to_plain(value: Any) -> Any:
+    """Return a message as dictionaries, lists, numbers and text."""
+    if hasattr(value, "get_fields_and_field_types"):
+        return {name: to_plain(getattr(value, name)) for name in value.get_fields_and_field_types()}
+    if isinstance(value, np.ndarray | array.array):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return list(value)
+    return value

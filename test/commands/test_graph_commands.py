@@ -1,0 +1,160 @@
+"""Commands that read and drive a running graph, on a simulation in a process of its own."""
+
+import re
+
+import numpy as np
+import pytest
+import yaml
+from ros_process import RosProcess, RosTest
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.kinematics.forward import forward_kinematics
+from robodyn_ros.resources import robot_file
+
+ROBOT = "scara"
+MODEL = load_urdf(robot_file(ROBOT))
+JOINTS = list(MODEL.joint_names)
+SPACE = "driven"
+"""Namespace of the graph."""
+
+
+class Rig:
+    """The simulation, what it publishes, and commands on it."""
+
+    def __init__(self, ros, capsys):
+        self.ros, self.capsys = ros, capsys
+        self.states = ros.record(JointState, "joint_states")
+
+    def run(self, *words, code=0, namespace=SPACE):
+        """Run a command, check its exit code, and return what it printed."""
+        command, *rest = words
+        result = main([command, "--namespace", namespace, *map(str, rest)])
+        printed = self.capsys.readouterr()
+        assert result == code, printed.err
+        assert not printed.err if code == 0 else printed.err.startswith("robodyn: error: "), printed.err
+        return printed.err if code else printed.out
+
+    def swap(self, controller):
+        assert main(["swap", controller, "--node", f"/{SPACE}/controller"]) == 0
+        self.capsys.readouterr()
+
+    def q(self):
+        """Positions from now on."""
+        before = len(self.states)
+        self.ros.wait_for(lambda: len(self.states) > before, "a joint state")
+        return np.array(self.states[-1].position)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    with RosProcess("simulate", command=(
+            "-m", "robodyn_ros", "simulate", "--robot", ROBOT, "--controller", "computed_torque", "--time-mode",
+            "lockstep", "--namespace", SPACE, "--ros-args", "-p", "lockstep_speed_limit:=10.0")) as graph, \
+            RosTest(namespace=SPACE) as ros:
+        ros.states = ros.record(JointState, "joint_states")
+        ros.wait_for(lambda: graph.check() or ros.states, "joint states", timeout=60.0)
+        yield ros
+        graph.stop()
+
+
+@pytest.fixture
+def rig(graph, capsys):
+    return Rig(graph, capsys)
+
+
+def test_parameters_are_listed_read_and_set(rig):
+    listed = rig.run("params")
+    assert all(f"/{SPACE}/{node}:" in listed for node in ("hardware", "controller", "dynamics", "state_publisher"))
+    assert re.search(r"payload\.mass = 0 .*\n +Mass welded to the tip link \[kg\]", listed)
+    assert rig.run("get", "controller") == f"/{SPACE}/controller controller = computed_torque\n"
+    assert rig.run("set", "payload.mass=1.5", "payload.center_of_mass:=[0, 0, 0.1]").count("\n") == 2
+    assert "payload.mass = 1.5" in rig.run("get", "payload")
+    rig.run("set", "payload.mass=0")
+
+
+@pytest.mark.parametrize("words, message", [
+    (["get", "payload.mas"], "did you mean 'payload.mass'"),
+    (["set", "payload.mass"], "expected NAME=VALUE, received 'payload.mass'"),
+    (["set", "payload.mass=two"], "'payload.mass': expected a number, received 'two'"),
+    (["set", "use_sim_time=true"], "belongs to several nodes"),
+    (["set", "payload.mass=-1"], "payload.mass"),
+    (["set", "controller=nosuch"], "nosuch"),
+    (["move", "elbow=1"], "unknown joint 'elbow'"),
+    (["move", f"{JOINTS[0]}=30mm"], "expected a unit among rad, deg, received 'mm'"),
+    (["move", f"{JOINTS[0]}=99"], JOINTS[0]),
+    (["move", "0.1"], f"expected one value for each of the {len(JOINTS)} joints"),
+    (["move"], "expected positions of joints, or --pose"),
+    (["move", "--pose", "1", "2"], "received 2 numbers"),
+    (["move", "--pose", "9", "0", "0"], "cannot get to this pose"),
+    (["move", f"{JOINTS[0]}=0.1", "--duration", "-1"], "--duration: expected 0 to 3600 s"),
+    (["set-state"], "received neither"),
+    (["set-state", f"{JOINTS[0]}=99"], JOINTS[0]),
+    (["push", "nowhere", "0", "0", "1"], "unknown link 'nowhere'"),
+    (["step", "0"], "at least 1 control period"),
+    (["step", "3"], "paus"),
+    (["echo", "joint_state"], f"did you mean '/{SPACE}/joint_states'"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_mistakes_get_one_line_that_says_what_is_wrong(rig, words, message):
+    assert message in rig.run(*words, code=1)
+
+
+def test_joints_move_to_their_targets_others_stay(rig):
+    rig.run("reset")
+    assert "reached" in rig.run("move", f"{JOINTS[0]}=20deg", f"{JOINTS[2]}=50mm", "--duration", "0.5")
+    np.testing.assert_allclose(rig.q(), [np.radians(20.0), 0.0, 0.05, 0.0], atol=2e-3)
+    assert "reached" in rig.run("move", 0.1, -0.2, 0.02, 0.3)
+    np.testing.assert_allclose(rig.q(), [0.1, -0.2, 0.02, 0.3], atol=2e-3)
+
+
+@pytest.mark.parametrize("controller", ["computed_torque", "impedance"])
+def test_the_tip_link_moves_to_a_pose(rig, controller):
+    rig.swap("computed_torque")
+    rig.run("reset")
+    rig.run("move", 0.3, 0.5, 0.05, 0.0)
+    rig.swap(controller)
+    target = forward_kinematics(MODEL, np.array([0.2, 0.6, 0.05, 0.0]))[:3, 3]
+    rig.run("move", "--pose", *target, "--duration", "500ms")
+    np.testing.assert_allclose(forward_kinematics(MODEL, rig.q())[:3, 3], target, atol=5e-3)
+    if controller == "impedance":
+        assert "does not follow joints" in rig.run("move", 0, 0, 0, 0, code=1)
+    rig.swap("computed_torque")
+
+
+def test_time_stands_still_steps_and_goes_on(rig):
+    assert rig.run("pause") == "paused\n"
+    assert rig.run("step", 7) == "7 periods done\n"
+    assert rig.run("set-state", f"{JOINTS[1]}=0.4", "--velocity", f"{JOINTS[0]}=10deg/s") == "state set\n"
+    assert rig.run("resume") == "running\n"
+    assert rig.run("reset") == "at the initial state\n"
+
+
+def test_a_push_moves_the_robot_and_ends(rig):
+    rig.run("reset")
+    rig.run("move", *[0.0] * 4, "--duration", "0.3")
+    rest, force = rig.q(), (0, "20", 0)
+    assert "lasts until" in rig.run("push", MODEL.tip_link, *force, "--duration", "0")
+    rig.ros.wait_for(lambda: np.abs(rig.q() - rest).max() > 1e-3, "a displacement")
+    begin = rig.states[-1].header.stamp
+    assert "for 0.3 s" in rig.run("push", MODEL.tip_link, *force, "--duration", "300ms")
+    rig.ros.wait_for(lambda: np.abs(rig.q() - rest).max() < 1e-4, "the return of the robot")
+    end = rig.states[-1].header.stamp
+    assert end.sec + 1e-9 * end.nanosec > begin.sec + 1e-9 * begin.nanosec + 0.3
+
+
+def test_messages_are_printed_as_yaml(rig):
+    text = rig.run("echo", "joint_states", "--count", 2)
+    first, second = list(yaml.safe_load_all(text))[:2]
+    assert first["name"] == JOINTS and len(second["position"]) == len(JOINTS)
+
+
+def test_without_a_graph_it_says_so(rig):
+    assert "no node with parameters in namespace /nowhere" in rig.run("get", "controller", code=1, namespace="nowhere")
+
+
+def test_two_nodes_of_one_name_are_not_asked(rig):
+    with RosTest("hardware", SPACE) as second:
+        rig.ros.wait_for(lambda: rig.ros.node.get_node_names().count("hardware") == 2, "the second node")
+        second.spin(0.1)
+        assert f"2 nodes are named /{SPACE}/hardware" in rig.run("pause", code=1)
