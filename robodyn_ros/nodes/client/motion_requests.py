@@ -24,7 +24,7 @@ from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import to_nanoseconds
 
-ANSWER = 5.0
+ANSWER = 10.0
 """Longest wait for an answer, or for a message that nodes repeat [s]."""
 PATIENCE = 30.0
 """A motion may take this many times its duration, and as many seconds besides, until it counts as stuck."""
@@ -135,7 +135,8 @@ class MotionRequests:
                 return state if near and speed < AT_REST else None
 
             end: CartesianState = self._client.wait_for(
-                arrived, "arrival of the reference (its node logs why, if it refused the motion)", PATIENCE * (1.0 + (duration or 0.0)))
+                arrived, "arrival of the reference (its node logs why, if it refused the motion)",
+                PATIENCE * (1.0 + (duration or 0.0)))
         finally:
             node.destroy_publisher(publisher)
             node.destroy_subscription(subscription)

@@ -19,7 +19,7 @@ from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_wrench
 from robodyn_ros.timing import to_nanoseconds
 
-ANSWER, COMPILATION, STANDSTILL = 5.0, 30.0, 10.0
+ANSWER, COMPILATION, STANDSTILL = 10.0, 30.0, 10.0
 """Longest waits for an answer, for the compilation of a wrench's function, and for simulated time to pass [s]."""
 HARDWARE = "hardware"
 

@@ -15,7 +15,7 @@ from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
 
-ANSWER = 5.0
+ANSWER = 10.0
 """Longest wait for the topic to appear [s]."""
 
 
