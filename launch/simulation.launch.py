@@ -6,6 +6,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
@@ -15,10 +20,11 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import Action, LaunchContext, LaunchDescription
+from robodyn_ros.commands.rviz_configuration import rviz_configuration
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, set_up
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
-from robodyn_ros.resources import config_file
+from robodyn_ros.robot import Robot
 
 ARGUMENTS = {
     "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
@@ -29,7 +35,7 @@ ARGUMENTS = {
     "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
-    "rviz": ("false", "Whether to open RViz with config/robodyn.rviz: true or false."),
+    "rviz": ("false", "Whether to open RViz, set up for the robot: true or false."),
     "view": ("false", "Whether to show the graph in a browser, at http://127.0.0.1:8080: true or false."),
 }
 """Launch arguments: default and description."""
@@ -56,12 +62,13 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     namespace, prefix = given.pop("namespace"), given.pop("frame_prefix")
     rviz, view = (boolean(name, given.pop(name)) for name in ("rviz", "view"))
     setup = set_up(**given)
-    parameters = [*map(str, setup.files), {name: typed(value) for name, value in setup.values.items()}]
+    parameters = [*map(str, setup.files), {name: typed(value) for name, value in setup.values.items()},
+                  {"frame_prefix": typed(prefix)}]
     nodes = [
         Node(package="robodyn_ros", executable=name, namespace=namespace, parameters=parameters, output="screen")
         for name in NODES if name != STATE_PUBLISHER
     ]
-    nodes.append(state_publisher(setup, namespace, prefix, parameters))
+    nodes.append(state_publisher(setup, namespace, parameters))
     if rviz:
         nodes.append(rviz_node(setup, namespace, prefix))
     if view:
@@ -70,31 +77,32 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     return [RegisterEventHandler(OnProcessExit(on_exit=tell_who_ended)), *nodes]
 
 
-def state_publisher(setup: Setup, namespace: str, prefix: str, parameters: list[object]) -> Node:
+def state_publisher(setup: Setup, namespace: str, parameters: list[object]) -> Node:
     """Return robot_state_publisher if it is installed, else the state publisher of this package."""
-    frame_prefix = {"frame_prefix": typed(prefix)}
     if not is_installed("robot_state_publisher"):
         return Node(package="robodyn_ros", executable=STATE_PUBLISHER, namespace=namespace,
-                    parameters=[*parameters, frame_prefix], output="screen")
+                    parameters=parameters, output="screen")
     description = {"robot_description": typed(load_urdf(setup.robot_file).description)}
     return Node(package="robot_state_publisher", executable="robot_state_publisher", name=STATE_PUBLISHER,
-                namespace=namespace, parameters=[*parameters, frame_prefix, description, follow_clock(setup)],
-                output="screen")
+                namespace=namespace, parameters=[*parameters, description, follow_clock(setup)], output="screen")
 
 
 def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
-    """Return RViz, with the robot's own base link as the fixed frame.
+    """Return RViz with a configuration for this robot.
 
     Raises:
-        InputError: RViz is not installed.
+        InputError: RViz is not installed, or cannot show frames with this prefix.
     """
     if not is_installed("rviz2"):
         raise InputError("launch argument 'rviz': rviz2 is not installed; install it (apt install ros-<distro>-rviz2), "
                          "or omit rviz:=true")
-    fixed_frame = prefix + load_urdf(setup.robot_file).base_link
-    return Node(package="rviz2", executable="rviz2", namespace=namespace,
-                arguments=["-d", str(config_file("robodyn.rviz")), "-f", fixed_frame],
-                remappings=[("/robot_description", "robot_description")], parameters=[follow_clock(setup)])
+    folder = tempfile.mkdtemp(prefix="robodyn_rviz_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = Path(folder) / "robodyn.rviz"
+    file.write_text(rviz_configuration(Robot.from_urdf(setup.robot_file), setup.robot_file.parent, namespace, prefix),
+                    encoding="utf-8")
+    return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", str(file)],
+                parameters=[follow_clock(setup)])
 
 
 def follow_clock(setup: Setup) -> dict[str, bool]:

@@ -33,6 +33,8 @@ TESTED_BY = {
     "commands/gain_search.py": "commands/test_tune.py",
     # Parts of nodes, which are tested from outside, as processes over DDS.
     "nodes/controller/goal.py": "nodes/controller/test_action.py",
+    "nodes/controller/display_topics.py": "nodes/test_rviz.py",
+    "nodes/hardware/applied_wrenches.py": "nodes/test_rviz.py",
     "nodes/controller/state_output.py": "nodes/controller/test_node.py",
     "nodes/controller/wrench_sensor.py": "nodes/controller/test_node.py",
     "commands/simulation_setup.py": "commands/test_simulate.py",

@@ -258,6 +258,15 @@ class ControlLoop:
         """Whether a trajectory is under way or waits for its start."""
         return self._source.moving()
 
+    def motion(self) -> Trajectory | None:
+        """The trajectory under way, or else the next one; None while a state is held. From any thread."""
+        return self._source.motion()
+
+    @property
+    def stamp(self) -> int:
+        """Stamp of the last state [ns]; 0 before the first."""
+        return self._stamp
+
     def _answer(self, state: State) -> Tick:
         controller = self.active.controller
         reference = None if controller.follows is None else self._source.sample(state.time)

@@ -23,7 +23,7 @@ from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.link_tree import LinkTree
 from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
-from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.poses import to_transform
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS, LatestMessage
@@ -32,7 +32,7 @@ PARAMETERS = (
     *ROBOT_PARAMETERS,
     Parameter("publish_frequency", 50.0, "Rate of /tf while joint states arrive [Hz].", read_only=True,
               minimum=0.1, maximum=1000.0),
-    Parameter("frame_prefix", "", "Prefix of the name of every frame.", read_only=True),
+    FRAME_PREFIX,
 )
 
 TF_QOS = QoSProfile(depth=100)

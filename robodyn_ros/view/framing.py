@@ -45,15 +45,16 @@ class Framing:
         lower, upper = corners.min(axis=0), corners.max(axis=0)
         return cls((lower + upper) / 2.0, max(float(np.linalg.norm(upper - lower)) / 2.0, 1e-3), float(lower[2]))
 
-    def camera_position(self, aspect: float = 1.0) -> Array:
+    def camera_position(self, aspect: float = 1.0, field_of_view: float = FIELD_OF_VIEW) -> Array:
         """Return the camera position from which the whole box is visible, shape (3,) [m].
 
         The camera looks at the centre of the box.
 
         Args:
             aspect: Width of the picture divided by its height.
+            field_of_view: Vertical, of the camera [rad].
         """
-        half_angle = np.arctan(np.tan(FIELD_OF_VIEW / 2.0) * min(aspect, 1.0))
+        half_angle = np.arctan(np.tan(field_of_view / 2.0) * min(aspect, 1.0))
         distance = MARGIN * self.radius / np.sin(half_angle)
         along = np.arctan2(self.center[1], self.center[0]) if np.hypot(*self.center[:2]) > 0.1 * self.radius else 0.0
         azimuth = along + AZIMUTH

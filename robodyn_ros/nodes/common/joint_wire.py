@@ -34,13 +34,20 @@ class JointWire:
     Args:
         names: Joint names, length n.
         fields: Which of position, velocity and effort have n numbers; the others have none.
+        frame: ``header.frame_id`` of the messages; `decode` adopts the frame of the messages that it reads.
 
     Attributes:
         in_place: Whether the offsets of the numbers are known; if not, rclpy serializes every message.
     """
 
-    def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS) -> None:
+    def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS, frame: str = "") -> None:
         self._names, self._fields, self._n = list(names), tuple(fields), len(names)
+        self._lay_out(frame)
+
+    def _lay_out(self, frame: str) -> None:
+        """Find out where the stamp and the numbers of messages with this frame are."""
+        self._frame = frame
+        self._unfit_size = -1  # of messages of another form, which are not deserialized here again
         data, self._begins = self._probe()
         self.in_place = bool(self._begins)
         if not self.in_place:
@@ -80,18 +87,17 @@ class JointWire:
             Stamp [ns] and one new array per field, shape (n,), finite or not; None if the message has another form, is
             malformed, or has a stamp that is no time.
         """
-        if not self.in_place or len(data) != self._size:
+        if not self.in_place:
             return None
-        for part, seen in zip(self._fixed, self._seen, strict=True):
-            if data[part] != seen:
-                # Padding between strings may hold any bytes, usually the same in all messages of one publisher.
-                try:
-                    if not self._fits(deserialize(data, JointState)):
+        if len(data) != self._size:
+            if not self._recognize(data):
+                return None
+        else:
+            for part, seen in zip(self._fixed, self._seen, strict=True):
+                if data[part] != seen:
+                    if not self._recognize(data):
                         return None
-                except MessageError:
-                    return None
-                self._seen = [data[part] for part in self._fixed]
-                break
+                    break
         try:
             stamp = join_stamp(*_STAMP.unpack_from(data, _STAMP_BEGIN))
         except InputError:
@@ -118,13 +124,32 @@ class JointWire:
             total += sum(array.tolist())  # faster than numpy's isfinite for few numbers
         return known if isfinite(total) else None
 
+    def _recognize(self, data: bytes) -> bool:
+        """Return whether a message has this form, perhaps in another frame, which is adopted."""
+        if len(data) == self._unfit_size:
+            return False
+        try:
+            message = deserialize(data, JointState)
+            if self._fits(message):
+                if message.header.frame_id != self._frame:
+                    self._lay_out(message.header.frame_id)
+                if self.in_place and len(data) == self._size:
+                    # Padding between strings may hold any bytes, usually the same in all messages of one publisher.
+                    self._seen = [data[part] for part in self._fixed]
+                    return True
+        except (MessageError, UnicodeError):  # malformed, or a frame that cannot be written
+            pass
+        self._unfit_size = -1 if len(data) == self._size else len(data)
+        return False
+
     def _fits(self, message: JointState) -> bool:
-        """Return whether a message has this form, so that its numbers are at the known offsets."""
-        return (list(message.name) == self._names and not message.header.frame_id
-                and all(len(getattr(message, name)) == (self._n if name in self._fields else 0) for name in FIELDS))
+        """Return whether a message has these names and fields."""
+        return list(message.name) == self._names and all(
+            len(getattr(message, name)) == (self._n if name in self._fields else 0) for name in FIELDS)
 
     def _message(self, stamp: int, values: Sequence[Array]) -> JointState:
         message = JointState(name=self._names)
+        message.header.frame_id = self._frame
         set_stamp(message.header.stamp, stamp)
         for name, array in zip(self._fields, values, strict=True):
             setattr(message, name, to_field(array))

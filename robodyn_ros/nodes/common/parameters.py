@@ -119,6 +119,8 @@ ROBOT_PARAMETERS = (
 )
 """The parameters that name the robot of a node; :func:`robot_source` reads them."""
 
+FRAME_PREFIX = Parameter("frame_prefix", "", "Prefix of the name of every tf frame.", read_only=True)
+
 
 def robot_source(parameters: DeclaredParameters) -> str | Path:
     """Return the robot of the node for ``Robot.from_urdf``: URDF as XML, or the path of a file.

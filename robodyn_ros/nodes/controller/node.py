@@ -20,10 +20,12 @@ from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
-from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
+from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
+from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.plugins import ControllerPlugins
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
@@ -51,6 +53,8 @@ PARAMETERS = (
         "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
         read_only=True, minimum=0.001, maximum=3600.0,
     ),
+    *DISPLAY_PARAMETERS,
+    FRAME_PREFIX,
 )
 
 STARTUP_SECONDS = 5.0
@@ -102,6 +106,8 @@ class ControllerNode(RobodynNode):
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._trajectories)
+        self._displays = DisplayTopics(self, self._robot, self._loop, self.parameters["display_rate"],
+                                       self.parameters["frame_prefix"] + self._robot.model.base_link)
         for sentence in self._plugins.unclaimed():
             self.log.warning(sentence, sentence)
         self.parameters.on_change(self._on_change)

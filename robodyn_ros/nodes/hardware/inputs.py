@@ -159,6 +159,10 @@ class ExternalWrenches:
             else:
                 self.plant.set_wrench(link, self._base_axes(self.plant.q, link, wrench))
 
+    def in_force(self) -> dict[str, Array]:
+        """Return (force, torque) by link, each as it was put in force; from any thread."""
+        return {link: wrench for link, (wrench, _) in self._in_force.copy().items()}
+
     def __len__(self) -> int:
         """Return the number of links with a wrench."""
         return len(self._in_force)

@@ -21,6 +21,7 @@ from robodyn_ros.nodes.common.messages import JointOrder, MessageError, set_stam
 from robodyn_ros.nodes.common.parameters import Parameter, robot_source
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import COMMAND_QOS
+from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.parameters import (
     PARAMETERS,
@@ -57,7 +58,8 @@ class HardwareNode(RobodynNode):
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
         outputs = StateOutputs(self, plant, self._period_ns,
-                               0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"])
+                               0.0 if time_mode is TimeMode.REAL_TIME else parameters["clock_rate"],
+                               parameters["frame_prefix"] + robot.model.base_link)
 
         self._joints = JointOrder(plant.joint_names)
         self._random = np.random.default_rng(parameters["seed"])
@@ -72,6 +74,7 @@ class HardwareNode(RobodynNode):
             self._path.listen(VoltageCommands, "voltage_commands", self._loop.on_voltages, COMMAND_QOS)
         self.add_control_path(self._path)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench)
+        self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Step, "~/step", self._on_step)

@@ -29,12 +29,14 @@ class StateOutputs:
         plant: The simulated robot.
         period_ns: Control period [ns].
         clock_rate: Messages on /clock per simulated second [Hz], at most one per control period; 0: no /clock.
+        frame: tf frame of the base link, for displays that need a frame in joint states.
 
     Attributes:
         plant: The simulated robot; can be replaced by another one with the same joints.
     """
 
-    def __init__(self, node: Node, plant: Plant, period_ns: int, clock_rate: float) -> None:
+    def __init__(self, node: Node, plant: Plant, period_ns: int, clock_rate: float,
+                 frame: str = "") -> None:
         self.plant, self._period_ns = plant, period_ns
         self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)
         self._actuator_states = node.create_publisher(ActuatorStates, "~/actuator_states", 10)
@@ -44,7 +46,7 @@ class StateOutputs:
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
         names = list(plant.joint_names)
-        self._wire, self._actuators, self._now = JointWire(names), ActuatorStates(name=names), Clock()
+        self._wire, self._actuators, self._now = JointWire(names, frame=frame), ActuatorStates(name=names), Clock()
         self._state = b""  # the last one published
 
     def set_actuator_state_rate(self, rate: float) -> None:

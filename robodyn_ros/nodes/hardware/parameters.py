@@ -13,7 +13,7 @@ import numpy as np
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
@@ -61,6 +61,7 @@ _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
+    FRAME_PREFIX,
     Parameter("step", DEFAULT_STEP, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
               minimum=1e-6, maximum=0.1),
     Parameter("update_rate", round(1.0 / DEFAULT_PERIOD), "Control periods, and so joint states, per simulated "

@@ -1,0 +1,90 @@
+"""RViz's configuration for one robot: its frames, its topics, and a camera and markers of its size.
+
+The file config/robodyn.rviz fits ``arm6`` without a namespace. The launch file opens a copy that fits the robot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.resources import config_file
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.view.framing import ELEVATION, Framing
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes, reach
+
+FIELD_OF_VIEW = 0.785
+"""RViz's own, vertical [rad]."""
+FILE_REACH = 1.3
+"""Reach of the robot for which the lengths in config/robodyn.rviz were chosen, ``arm6`` [m]."""
+SEEN_REACH = 0.7
+"""Part of the reach that the camera sees around the robot's first pose, because the robot moves."""
+LENGTHS = {"TF": ("Marker Scale",), "Pose": ("Axes Length", "Axes Radius"), "Path": ("Line Width",),
+           "Effort": ("Scale", "Width"), "Wrench": ("Force Arrow Scale", "Torque Arrow Scale", "Arrow Width")}
+"""Properties of each display that grow with the robot."""
+
+
+def rviz_configuration(robot: Robot, folder: Path | None = None, namespace: str = "", frame_prefix: str = "") -> str:
+    """Return config/robodyn.rviz for a robot, as YAML.
+
+    Args:
+        robot: The robot.
+        folder: Folder of its URDF file, to which mesh paths are relative.
+        namespace: Namespace of the nodes.
+        frame_prefix: Prefix of the tf frames.
+
+    Raises:
+        InputError: RViz cannot show frames with this prefix.
+    """
+    tf_prefix = _tf_prefix(frame_prefix)
+    configuration = yaml.safe_load(config_file("robodyn.rviz").read_text(encoding="utf-8"))
+    manager = configuration["Visualization Manager"]
+    size = reach(robot.model) / FILE_REACH
+    for display in manager["Displays"]:
+        if "TF Prefix" in display:
+            display["TF Prefix"] = tf_prefix
+        if "Robot Description" in display:
+            display["Robot Description"] = _in_namespace(namespace, display["Robot Description"])
+        for field in ("Topic", "Description Topic"):
+            if field in display:
+                display[field]["Value"] = _in_namespace(namespace, display[field]["Value"])
+        for length in LENGTHS.get(display["Class"].rpartition("/")[2], ()):
+            display[length] = round(display[length] * size, 5)
+    manager["Global Options"]["Fixed Frame"] = frame_prefix + robot.model.base_link
+    now = Framing.from_shapes(link_meshes(robot.model, folder)[0], frame_poses(robot.model, default_position(robot)))
+    framing = replace(now, radius=max(now.radius, SEEN_REACH * reach(robot.model)))
+    manager["Displays"][0]["Cell Size"] = framing.cell
+    manager["Views"]["Current"].update(_camera(framing))
+    return yaml.safe_dump(configuration, sort_keys=False, width=100_000)
+
+
+def _camera(framing: Framing) -> dict[str, Any]:
+    """Return the properties of RViz's orbiting camera that looks as that of the browser view does."""
+    offset = framing.camera_position(field_of_view=FIELD_OF_VIEW) - framing.center
+    x, y, z = (round(float(value), 4) for value in framing.center)
+    return {"Distance": round(float(np.linalg.norm(offset)), 4), "Focal Point": {"X": x, "Y": y, "Z": z},
+            "Pitch": ELEVATION, "Yaw": round(float(np.arctan2(offset[1], offset[0]) % (2.0 * np.pi)), 4),
+            "Near Clip Distance": round(0.01 * framing.radius, 6), "Focal Shape Size": round(0.03 * framing.radius, 4)}
+
+
+def _tf_prefix(frame_prefix: str) -> str:
+    """Return RViz's TF Prefix, to which it joins "/" and the name of the link.
+
+    Raises:
+        InputError: No such prefix gives these frames.
+    """
+    if frame_prefix and not (frame_prefix.endswith("/") and frame_prefix.strip("/")):
+        raise InputError(f"frame_prefix: RViz joins prefix, '/' and link: expected a prefix that ends in '/', such as "
+                         f"'{frame_prefix.strip('/') or 'robot1'}/', received '{frame_prefix}'; or omit rviz:=true")
+    return frame_prefix.removesuffix("/")
+
+
+def _in_namespace(namespace: str, topic: str) -> str:
+    """Return the absolute name of a topic in a namespace."""
+    return f"/{namespace.strip('/')}{topic}" if namespace.strip("/") else topic

@@ -1,0 +1,109 @@
+"""Topics for displays such as RViz: path of the tip link, desired path, target and efforts, at a low rate.
+
+The executor publishes them, never the control thread. A topic that nobody subscribes to costs nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from robodyn_ros.control.control_loop import ControlLoop
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.trajectories.reference import Trajectory
+from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
+from robodyn_ros.nodes.common.messages import set_stamp, to_field
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.poses import from_arrays, to_pose
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.robot import Robot
+
+PARAMETERS = (
+    Parameter("display_rate", 10.0, "Rate of ~/tip_path, ~/target and ~/effort, for displays such as RViz [Hz].",
+              read_only=True, minimum=0.1, maximum=100.0),
+)
+
+TRAIL = 80
+"""Poses in ``~/tip_path``."""
+SAMPLES = 60
+"""Poses in ``~/desired_path``."""
+
+
+class DisplayTopics:
+    """Publishes the controller's last tick and the trajectory under way for displays.
+
+    Args:
+        node: The node that publishes.
+        robot: The robot.
+        loop: The control loop.
+        rate: Messages per second, by the steady clock [Hz].
+        frame: tf frame of the base link.
+    """
+
+    def __init__(self, node: Node, robot: Robot, loop: ControlLoop, rate: float, frame: str) -> None:
+        self._loop, self._frame = loop, frame
+        self._forward_kinematics = robot.dynamics().forward_kinematics
+        self._tip_path = node.create_publisher(Path, "~/tip_path", 10)
+        self._desired_path = node.create_publisher(Path, "~/desired_path", LATCHED_QOS)
+        self._target = node.create_publisher(PoseStamped, "~/target", 10)
+        self._effort = node.create_publisher(JointState, "~/effort", 10)
+        self._joint_names = list(robot.joint_names)
+        self._trail: deque[PoseStamped] = deque(maxlen=TRAIL)
+        self._shown: Trajectory | None = None
+        node.create_timer(1.0 / rate, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        tick, header = self._loop.last, self._header()
+        if tick is None:
+            return
+        self._show_motion(self._loop.motion(), header)
+        if self._heard(self._tip_path):
+            pose = to_pose(self._forward_kinematics(tick.state.q))
+            self._trail.append(PoseStamped(header=header, pose=pose))
+            self._tip_path.publish(Path(header=header, poses=list(self._trail)))
+        else:
+            self._trail.clear()
+        if tick.reference is not None and self._heard(self._target):
+            self._target.publish(self._pose(tick.reference, header))
+        if self._heard(self._effort):
+            # Without a stamp: RViz then takes the newest transform of each joint, which may be older than this tick.
+            message = JointState(name=self._joint_names, effort=to_field(tick.effort))
+            message.header.frame_id = self._frame
+            self._effort.publish(message)
+
+    def _show_motion(self, motion: Trajectory | None, header: Header) -> None:
+        """Publish the desired path of another trajectory than before; without one, an empty path."""
+        if motion is self._shown:
+            return
+        self._shown = motion
+        path = Path(header=header)
+        if motion is not None:
+            motion = copy.copy(motion)  # sampling remembers where it was, and the control thread samples too
+            times = np.linspace(motion.start_time, motion.end_time, SAMPLES).tolist()
+            path.poses = [self._pose(motion.sample(time), header) for time in times]
+        self._desired_path.publish(path)
+
+    def _pose(self, reference: JointReference | TipReference | ForceReference, header: Header) -> PoseStamped:
+        """Return the pose of the tip link in a reference."""
+        if isinstance(reference, JointReference):
+            return PoseStamped(header=header, pose=to_pose(self._forward_kinematics(reference.q)))
+        return PoseStamped(header=header, pose=from_arrays(reference.position, reference.quaternion))
+
+    def _header(self) -> Header:
+        header = Header(frame_id=self._frame)
+        set_stamp(header.stamp, self._loop.stamp)
+        return header
+
+    @staticmethod
+    def _heard(publisher: Publisher) -> bool:
+        return publisher.get_subscription_count() > 0
+

@@ -1,0 +1,42 @@
+"""Topic ``~/applied_wrench``: the external wrenches that act on the robot, for displays such as RViz."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from robodyn_ros.nodes.common.messages import set_stamp
+from robodyn_ros.nodes.common.poses import to_wrench
+from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
+
+PERIOD = 0.1
+"""Time between two messages about one link [s]."""
+
+
+class AppliedWrenches:
+    """Publishes each wrench in the axes of its link, and zeros once it has ended; the executor does this.
+
+    Args:
+        node: The node that publishes.
+        loop: The loop that applies the wrenches.
+        frame_prefix: Prefix of tf frames.
+    """
+
+    def __init__(self, node: Node, loop: PlantLoop, frame_prefix: str) -> None:
+        self._loop, self._prefix = loop, frame_prefix
+        self._publisher = node.create_publisher(WrenchStamped, "~/applied_wrench", 10)
+        self._shown: set[str] = set()
+        node.create_timer(PERIOD, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        wrenches = self._loop.wrenches.in_force()
+        for link in self._shown - wrenches.keys():
+            wrenches[link] = np.zeros(6)
+        self._shown = {link for link, wrench in wrenches.items() if wrench.any()}
+        for link, wrench in wrenches.items():
+            message = WrenchStamped(wrench=to_wrench(wrench))
+            message.header.frame_id = self._prefix + link
+            set_stamp(message.header.stamp, self._loop.stamp)
+            self._publisher.publish(message)

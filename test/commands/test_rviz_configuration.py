@@ -1,0 +1,99 @@
+"""The copy of config/robodyn.rviz for one robot, and the file itself."""
+
+import struct
+
+import numpy as np
+import pytest
+import yaml
+
+from robodyn_ros import Robot
+from robodyn_ros.commands.rviz_configuration import FIELD_OF_VIEW, rviz_configuration
+from robodyn_ros.errors import InputError
+from robodyn_ros.resources import config_file, robot_file, shipped_robots
+from robodyn_ros.view.link_meshes import frame_poses, reach
+
+FILE = yaml.safe_load(config_file("robodyn.rviz").read_text())
+
+
+def made(name, **options):
+    return yaml.safe_load(rviz_configuration(Robot.from_urdf(robot_file(name)), **options))["Visualization Manager"]
+
+
+def displays(manager):
+    return {display["Name"]: display for display in manager["Displays"]}
+
+
+def docks(state):
+    """Area, width and names of the visible docks in a state of Qt's QMainWindow, which lists them by area."""
+    data, place = bytes.fromhex(state), 0
+
+    def take(form):
+        nonlocal place
+        values = struct.unpack_from(form, data, place)
+        place += struct.calcsize(form)
+        return values if len(values) > 1 else values[0]
+
+    def text():
+        nonlocal place
+        size = take(">i")
+        place += size
+        return data[place - size : place].decode("utf-16-be")
+
+    assert take(">iiB") == (0xFF, 0, 0xFD)
+    found = {}
+    for _ in range(take(">i")):
+        area, width, _, marker, _, count = take(">iiiBBi")
+        assert marker == 0xFC
+        for _ in range(count):
+            assert take(">B") == 0xFB
+            found[text()] = area, width
+            assert take(">Biiii")[0] == 1, "visible and docked"
+    return found, take(">ii"), take(">iiii")
+
+
+def test_the_window_has_displays_on_the_left_and_most_of_it_for_the_robot():
+    window = FILE["Window Geometry"]
+    found, (width, height), _ = docks(window["QMainWindow State"])
+    assert {panel["Name"] for panel in FILE["Panels"]} == set(found) == {"Displays", "Views"}
+    assert found["Displays"][0] == 0 and found["Views"][0] == 1
+    assert window["Hide Right Dock"] and not window["Hide Left Dock"]
+    assert found["Displays"][1] + width <= window["Width"] and width > 0.6 * window["Width"]
+    assert 0.7 * window["Height"] < height < window["Height"]
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_the_camera_sees_as_far_as_the_robot_reaches_and_not_much_more(name):
+    robot, view = Robot.from_urdf(robot_file(name)), made(name)["Views"]["Current"]
+    center, distance = np.array(list(view["Focal Point"].values())), view["Distance"]
+    direction = np.array([np.cos(view["Pitch"]) * np.cos(view["Yaw"]), np.cos(view["Pitch"]) * np.sin(view["Yaw"]),
+                          np.sin(view["Pitch"])])
+    right = np.cross([0.0, 0.0, 1.0], direction)
+    right /= np.linalg.norm(right)
+    rows = np.stack([right, np.cross(direction, right), -direction])
+    poses = frame_poses(robot.model, np.zeros(robot.n))
+    seen = np.array([rows @ (pose[:3, 3] - center - distance * direction) for pose in poses.values()])
+    assert (seen[:, 2] > view["Near Clip Distance"]).all()
+    assert (np.abs(seen[:, :2] / seen[:, 2:]) < np.tan(FIELD_OF_VIEW / 2.0)).all()
+    assert 1.0 < distance / reach(robot.model) < 3.0
+
+
+def test_topics_are_in_the_namespace_and_frames_have_the_prefix():
+    manager = made("scara", namespace="/left", frame_prefix="left/arm/")
+    assert manager["Global Options"]["Fixed Frame"] == "left/arm/base_link"
+    found = displays(manager)
+    assert found["RobotModel"]["TF Prefix"] == found["Effort"]["TF Prefix"] == "left/arm"
+    topics = [value["Value"] for display in found.values() for field, value in display.items() if "Topic" in field]
+    topics = [*(topic for topic in topics if isinstance(topic, str)), found["Effort"]["Robot Description"]]
+    assert len(topics) == 7 and all(topic.startswith("/left/") for topic in topics)
+
+
+def test_markers_grow_with_the_robot():
+    small, large = (displays(made(name)) for name in ("arm6", "scara"))
+    for display, length in (("TF", "Marker Scale"), ("Target", "Axes Length"), ("Effort", "Scale")):
+        assert small[display][length] < large[display][length] < 4.0 * small[display][length]
+
+
+@pytest.mark.parametrize("prefix", ["left_", "left", "/", "//"])
+def test_a_prefix_that_rviz_cannot_join_is_refused(prefix):
+    with pytest.raises(InputError, match=f"ends in '/'.*received '{prefix}'"):
+        made("arm6", frame_prefix=prefix)

@@ -1,0 +1,48 @@
+"""The visuals of the shipped robots, as viewers draw them."""
+
+import itertools
+
+import numpy as np
+import pytest
+import trimesh
+
+from robodyn_ros import Robot
+from robodyn_ros.description.document import read_document
+from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_the_first_colour_of_a_link_covers_most_of_it(name):
+    """RViz paints all visuals of a link with the first one's colour (ros2/rviz#1293)."""
+    shapes, _ = link_meshes(Robot.from_urdf(robot_file(name)).model)
+    for link, group in itertools.groupby(shapes, key=lambda shape: shape.link):
+        group, areas = list(group), {}
+        for shape in group:
+            areas[shape.color] = areas.get(shape.color, 0.0) + shape.mesh.area
+        assert areas[group[0].color] == max(areas.values()), link
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_no_two_cylinders_share_a_surface(name):
+    """Two surfaces at one place flicker."""
+    model = Robot.from_urdf(robot_file(name)).model
+    poses, document = frame_poses(model, np.zeros(model.n)), read_document(model.description)[0]
+    cylinders = []
+    for link, element in document.links.items():
+        for visual in element.findall("visual"):
+            if (cylinder := visual.find("geometry/cylinder")) is None:
+                continue
+            origin, pose = visual.find("origin"), np.eye(4)
+            if origin is not None:
+                rpy, xyz = ([float(x) for x in origin.get(key, "0 0 0").split()] for key in ("rpy", "xyz"))
+                pose = trimesh.transformations.euler_matrix(*rpy, axes="sxyz")
+                pose[:3, 3] = xyz
+            pose = poses[link] @ pose
+            cylinders.append((link, float(cylinder.get("radius")), float(cylinder.get("length")), pose[:3, 3],
+                              pose[:3, 2]))
+    for (link, radius, length, center, axis), (other, *rest) in itertools.combinations(cylinders, 2):
+        between = rest[2] - center
+        coaxial = (np.linalg.norm(np.cross(between, axis)) < 1e-6 and np.linalg.norm(np.cross(rest[3], axis)) < 1e-6)
+        apart = abs(between @ axis) > (length + rest[1]) / 2.0 - 1e-6
+        assert not coaxial or apart or radius != rest[0], f"{link} and {other}, radius {radius}"
