@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 
 from robodyn_ros.commands import (
     cache_command,
@@ -22,6 +23,7 @@ from robodyn_ros.commands import (
     view,
 )
 from robodyn_ros.commands.simulation_setup import NODES
+from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
 GROUPS = (node_commands, view, swap, graph_commands, demo_command, robot_commands, rollout_commands, cache_command)
@@ -43,30 +45,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     split = given.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in given else len(given)
-    options = make_parser().parse_args(given[:split])
+    parser, parsers = make_parser()
+    if given and not given[0].startswith("-") and given[0] not in parsers:
+        return _fail(f"unknown command '{given[0]}': {suggest(given[0], parsers)}", USAGE_ERROR)
+    options, unknown = parser.parse_known_args(given[:split])
+    if unknown:
+        known = [word for word in parsers[options.command].format_help().split() if word.startswith("--")]
+        return _fail(f"{options.command}: unexpected '{unknown[0]}': {suggest(unknown[0], known)}", USAGE_ERROR)
     options.ros_arguments = given[split:]
     try:
         if options.ros_arguments and not options.takes_ros_arguments:
             raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
         return int(options.run(options))
     except (RobodynError, OSError) as error:
-        print(f"robodyn: error: {error}", file=sys.stderr)
-        return int(options.error_code)
+        return _fail(str(error), options.error_code)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return INTERRUPTED
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Make the parser of all commands; its result has the attribute ``run``, the function that runs the command."""
+def _fail(message: str, code: int) -> int:
+    print(f"robodyn: error: {message}", file=sys.stderr)
+    return code
+
+
+def _version() -> str:
+    try:
+        return version("robodyn_ros")
+    except PackageNotFoundError:
+        return "that is not installed, in a source tree"
+
+
+def make_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Make the parser of the command line.
+
+    Returns:
+        The parser, whose result has the attribute ``run``, the function that runs the command; and the parser of each
+        command.
+    """
     parser = argparse.ArgumentParser(
         prog="robodyn", description="Robot dynamics from a URDF, a simulated robot and its controllers, on ROS 2."
     )
+    parser.add_argument("--version", action="version", version=f"robodyn_ros {_version()}")
     parser.set_defaults(takes_ros_arguments=False, error_code=USAGE_ERROR)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for group in GROUPS:
         group.add_commands(commands)
-    return parser
+    return parser, commands.choices
 
 
 def run_console_script(name: str) -> int:

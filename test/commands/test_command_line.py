@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 import yaml
@@ -34,6 +35,9 @@ def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("arguments, words", [
+    (["chek", "arm6"], ("unknown command 'chek'", "did you mean 'check'")),
+    (["simulate", "--contrller", "pd"], ("'--contrller'", "did you mean '--controller'")),
+    (["check", "arm6", "arm7"], ("check: unexpected 'arm7'",)),
     (["check", "nowhere.urdf"], ("nowhere.urdf",)),
     (["check", "arm6", "--tip-link", "hand"], ("hand",)),
     (["hardware", "robot:=arm6"], ("robot:=arm6", "--ros-args -p")),
@@ -67,6 +71,13 @@ def test_cache_is_counted_and_cleared(tmp_path, monkeypatch, capsys):
     assert counted == f"{tmp_path}: 1 entries, 1.0 MiB"
     assert removed == f"{tmp_path}: removed 1 entries, 1.0 MiB"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"robodyn_ros {version('robodyn_ros')}\n"
 
 
 def test_help_names_every_subcommand(capsys):
