@@ -2,7 +2,6 @@
 
 from robodyn_ros.compile.derivatives import derivative, derivative_at
 from robodyn_ros.compile.kernel import Kernel, compile_function
-from robodyn_ros.compile.many_right_sides import ManyRightSides
 from robodyn_ros.compile.operations import (
     arctan2,
     clip,
@@ -20,11 +19,11 @@ from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.products import Products, Term
 from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile
 from robodyn_ros.compile.tape import Tape, trace
+from robodyn_ros.compile.tree_system import TreeSystem
 
 __all__ = [
     "Compute",
     "Kernel",
-    "ManyRightSides",
     "Procedure",
     "Products",
     "Read",
@@ -33,6 +32,7 @@ __all__ = [
     "RepeatWhile",
     "Tape",
     "Term",
+    "TreeSystem",
     "arctan2",
     "clip",
     "compile_function",

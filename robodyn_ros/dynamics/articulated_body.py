@@ -9,12 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel, skew
+from robodyn_ros.dynamics.base_parameters import regrouped_bodies
+from robodyn_ros.dynamics.coriolis import common_frame
 from robodyn_ros.dynamics.link_wrenches import add_exerted_wrenches
 from robodyn_ros.dynamics.moments import SpatialInertia, mirrored
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses, joint_twist, path_to
-from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, wrench_in_parent
+from robodyn_ros.kinematics.twists import cross, lie_bracket, twist_in_child, twist_in_parent, wrench_in_parent
 
 MEAN_SQUARE_DEPTH = 50.0
 """Mean square of the joint depths above which articulated bodies are faster than the mass matrix: long chains.
@@ -76,7 +78,7 @@ class ArticulatedInertia(NamedTuple):
         coupling = self.coupling - np.outer(moment, force * inverse)
         mass = self.mass - mirrored(np.outer(force, force * inverse))
         # Along its axis a joint passes on nothing; where that is a coordinate axis, zeros need not be computed.
-        if np.count_nonzero(axis) == 1:
+        if axis.dtype != object and np.count_nonzero(axis) == 1:
             angular, linear = np.flatnonzero(axis[:3]), np.flatnonzero(axis[3:])
             rotational[angular, :] = rotational[:, angular] = 0.0
             coupling[angular, :] = coupling[:, linear] = 0.0
@@ -168,6 +170,40 @@ def articulated_body_forward_dynamics(
         rate_dot = inverses[index] * (surpluses[index] - handles[index] @ carried)
         result[joint.dof] = rate_dot
         accelerations.append(carried + joint_twist(joint) * rate_dot)
+    return result
+
+
+def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
+    """The factors of M = L^T D L for ``compile.TreeSystem``, in O(n): they make M^-1 B cost O(n) a column.
+
+    Freeing joint i, articulated bodies pass the wrench U_i / d_i per effort on to all joints j that carry it. So
+    L_ij = (U_i / d_i)^T S_j, with all twists and wrenches in the frame of ``common_frame``, and D_i = d_i = S_i^T U_i.
+
+    Args:
+        model: The robot; each joint must have a degree of freedom of its own.
+        q: Joint positions, shape (n,) [rad or m].
+
+    Returns:
+        (S_i, U_i / d_i, 1 / d_i) in the row of joint i's degree of freedom, shape (n, 13).
+
+    Raises:
+        InputError: A joint moves no inertia.
+    """
+    joints, poses = model.joints, common_frame(model, q).poses
+    inertias = [
+        ArticulatedInertia.from_body(body.in_parent(pose))
+        for body, pose in zip(regrouped_bodies(model), poses, strict=True)
+    ]
+    result = np.zeros((model.n, 13), dtype=np.result_type(q, float))
+    for index in reversed(range(len(joints))):
+        joint = joints[index]
+        axis = twist_in_parent(poses[index], joint_twist(joint))
+        handle = inertias[index].wrench(axis)
+        inverse = 1.0 / _moved(joint, axis @ handle)
+        result[joint.dof] = np.concatenate([axis, handle * inverse, [inverse]])
+        if joint.parent >= 0:
+            left = inertias[index].freed(axis, handle, inverse)
+            inertias[joint.parent] = inertias[joint.parent].joined(left)
     return result
 
 

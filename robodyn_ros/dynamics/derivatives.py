@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from robodyn_ros.compile import ManyRightSides, derivative_at
+from robodyn_ros.compile import TreeSystem, derivative_at
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.coriolis import JointMotion, common_frame, coriolis_of, joint_motions
 from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass
@@ -106,22 +106,28 @@ def solution_is_short(model: RobotModel) -> bool:
     return 3 * model.n * 4 * entries < LONGEST_SOLUTION
 
 
-def forward_dynamics_derivatives_in_loops(solver: ManyRightSides, efforts: Array) -> Array:
+def forward_dynamics_derivatives_in_loops(efforts: Array, system: TreeSystem | None, factors: Array | None) -> Array:
     """As ``forward_dynamics_derivatives``, on floats and for any number of samples.
 
     Args:
-        solver: For the robot's mass matrix.
         efforts: dtau/dq, dtau/dv and dtau/da, stacked, C-contiguous, shape (..., 3, n, n). The result replaces them:
             a second array of this size would take the system longer to provide than the solution takes.
+        system: Solves systems with the robot's mass matrix; None where joints share a degree of freedom, and LAPACK
+            solves them.
+        factors: Of the mass matrix, shape (..., n, 13); None without a system.
 
     Returns:
         ``efforts``.
     """
     samples = efforts.reshape(-1, *efforts.shape[-3:])
-    mass_matrices = samples[:, 2].copy()
-    np.negative(samples[:, :2], out=samples[:, :2])
-    samples[:, 2] = np.eye(efforts.shape[-1])
-    solver.solve(mass_matrices, samples)
+    scales, identity = np.array([-1.0, -1.0, 1.0]), np.eye(efforts.shape[-1])
+    if system is None or factors is None:
+        samples[:, :2] *= -1.0
+        right = np.concatenate([*samples[:, :2].swapaxes(0, 1), np.broadcast_to(identity, samples[:, 2].shape)], axis=2)
+        samples[:] = np.stack(np.split(np.linalg.solve(samples[:, 2], right), 3, axis=2), axis=1)
+    else:
+        samples[:, 2] = identity
+        system.solve(factors.reshape(-1, *factors.shape[-2:]), samples, scales)
     return efforts
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.compile import Products, Term
 from robodyn_ros.description.model import Array, RobotModel
@@ -64,12 +63,6 @@ class _Tree(NamedTuple):
         result = rows.copy()
         result[self.dofs] = rows
         return result.T
-
-
-def mass_matrix_pattern(model: RobotModel) -> NDArray[np.bool_]:
-    """Which elements of the mass matrix are not 0 by structure, shape (n, n)."""
-    carries = _Tree.from_model(model).carries
-    return carries | carries.T
 
 
 def mass_matrix(model: RobotModel, q: Array) -> Products:

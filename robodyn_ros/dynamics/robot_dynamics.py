@@ -33,7 +33,9 @@ def _forward_dynamics_derivatives_in_loops(
 ) -> Array:
     a = dynamics.forward_dynamics(q, v, tau, wrench_tip, wrenches)
     efforts = dynamics.inverse_dynamics_derivatives(q, v, a, wrench_tip, wrenches)
-    return forward_dynamics_derivatives_in_loops(dynamics._kernels.mass_solver, efforts)
+    system, kernel = dynamics._kernels.mass_system
+    factors = None if kernel is None else dynamics._run(kernel, [q])
+    return forward_dynamics_derivatives_in_loops(efforts, system, factors)
 
 
 class Dynamics:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
-from robodyn_ros.compile import Kernel, ManyRightSides, compile_function
+from robodyn_ros.compile import Kernel, TreeSystem, compile_function
 from robodyn_ros.compile.python_entry import documentation
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import matrix_factors
+from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
@@ -194,9 +195,17 @@ class Kernels:
         return decided
 
     @cached_property
-    def mass_solver(self) -> ManyRightSides:
-        """Solves systems with the robot's mass matrix."""
-        return ManyRightSides(matrix_factors.mass_matrix_pattern(self.model), self.model.n)
+    def mass_system(self) -> tuple[TreeSystem, Kernel] | tuple[None, None]:
+        """Solves systems with the robot's mass matrix, by its factors; none where joints share a degree of freedom."""
+        joints, n = self.model.joints, self.model.n
+        if len(joints) != n:
+            return None, None
+        parents = [-1] * n
+        for joint in joints:
+            if joint.parent >= 0:
+                parents[joint.dof] = joints[joint.parent].dof
+        factors = partial(mass_matrix_tree_factors, self.model)
+        return TreeSystem(parents, n), compile_function(factors, {"q": (n,)}, "factors of the mass matrix")
 
     def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
         function: RobotFunction = variant.function

@@ -12,7 +12,11 @@ from robodyn_ros.compile import compile_function, trace
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.dynamics import compiled_formulas
-from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics, is_faster
+from robodyn_ros.dynamics.articulated_body import (
+    articulated_body_forward_dynamics,
+    is_faster,
+    mass_matrix_tree_factors,
+)
 from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics as forward_dynamics
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
@@ -31,6 +35,22 @@ def check(reference, seed):
     assert relative_error(found, forward_dynamics(robot, q, v, tau)) < tolerance
     found = articulated_body_forward_dynamics(robot, q, v, tau, exerted)
     assert relative_error(found, forward_dynamics(robot, q, v, tau, exerted)) < tolerance
+
+
+@settings(deadline=None, max_examples=20)
+@given(urdf_robots(mimic=False), SEEDS)
+def test_tree_factors_make_up_the_mass_matrix(urdf, seed):
+    robot = load_urdf(urdf)
+    (q,) = random_state(robot, seed, 1)
+    factors = mass_matrix_tree_factors(robot, q)
+    lower = np.eye(robot.n)
+    for joint in robot.joints:
+        carrier = joint.parent
+        while carrier >= 0:
+            other = robot.joints[carrier]
+            lower[joint.dof, other.dof] = factors[joint.dof, 6:12] @ factors[other.dof, :6]
+            carrier = other.parent
+    assert relative_error(lower.T @ (lower / factors[:, 12:]), mass_matrix(robot, q)) < 1e-12
 
 
 @SHIPPED

@@ -3,6 +3,8 @@ import pytest
 from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import random_chain, urdf_robots
+from urdf_parts import joint, link
+from urdf_parts import robot as urdf_robot
 
 from robodyn_ros import Robot
 from robodyn_ros.compile import derivative, trace
@@ -88,6 +90,19 @@ def test_large_robots_leave_the_solution_to_loops(monkeypatch):
     assert relative_error(dyn.forward_dynamics_derivatives(*arrays[:, 0], wrenches[0]), expected[0]) < 1e-9
     made = {variant.function.name for variant in dyn._kernels._made}
     assert made == {"forward_dynamics", "inverse_dynamics_derivatives"}
+
+
+def test_large_robots_with_joints_that_share_a_degree_of_freedom(monkeypatch):
+    parts = [joint(f"j{i}", f"l{i}", f"l{i + 1}", axis=axis, extra=extra)
+             for i, (axis, extra) in enumerate([("0 0 1", ""), ("0 1 0", ""), ("1 0 0", '<mimic joint="j0"/>')])]
+    robot = Robot.from_urdf(urdf_robot(link("l0"), *parts, *(link(f"l{i + 1}") for i in range(3)))).model
+    assert (len(robot.joints), robot.n) == (3, 2)
+    arrays = np.random.default_rng(6).normal(size=(3, 2, robot.n))
+    expected = Dynamics(robot, compiled=False).batch.forward_dynamics_derivatives(*arrays)
+    monkeypatch.setattr(derivatives, "LONGEST_SOLUTION", 0)
+    dyn = Dynamics(robot)
+    assert relative_error(dyn.batch.forward_dynamics_derivatives(*arrays), expected) < 1e-9
+    assert relative_error(dyn.forward_dynamics_derivatives(*arrays[:, 0]), expected[0]) < 1e-9
 
 
 def test_forward_dynamics_of_fifty_joints():

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from robodyn_ros.compile import TreeSystem
+from robodyn_ros.errors import InputError
+
+RNG = np.random.default_rng(0)
+
+
+def matrices_and_factors(parents, samples):
+    """L^T D L with L_ij = w_i^T s_j wherever joint j carries joint i."""
+    size = len(parents)
+    factors = RNG.normal(size=(samples, size, 13)) / np.sqrt(6 * size)
+    factors[..., 12] = RNG.uniform(0.5, 2.0, (samples, size))
+    lower = np.tile(np.eye(size), (samples, 1, 1))
+    for joint, carrier in enumerate(parents):
+        while carrier >= 0:
+            lower[:, joint, carrier] = (factors[:, joint, 6:12] * factors[:, carrier, :6]).sum(axis=1)
+            carrier = parents[carrier]
+    return lower.transpose(0, 2, 1) @ (lower / factors[:, :, 12:]), factors
+
+
+def check(parents, samples=3, count=2, columns=5):
+    matrices, factors = matrices_and_factors(parents, samples)
+    right = RNG.normal(size=(samples, count, len(parents), columns))
+    scales = RNG.normal(size=count)
+    expected, given = scales[:, None, None] * np.linalg.solve(matrices[:, None], right), factors.copy()
+    TreeSystem(parents, columns).solve(factors, right, scales)
+    np.testing.assert_allclose(right, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_array_equal(factors, given)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 33])
+@pytest.mark.parametrize("columns", [1, 8, 31, 70])
+def test_chains(size, columns):
+    check(list(range(-1, size - 1)), columns=columns)
+
+
+@pytest.mark.parametrize("columns", [3, 36, 100])
+def test_branches(columns):
+    check([-1, 0, 1, 1, 3, 0, 5, 6, 6], columns=columns)
+
+
+def test_several_joints_on_the_base():
+    check([-1, -1, 1, -1, 3, 3])
+
+
+def test_parents_after_their_children():
+    check([3, 0, 3, -1, 2, 2, 1])
+
+
+def test_rows_before_and_after_the_system_stay_as_they_are():
+    _, factors = matrices_and_factors([-1, 0, 0], 1)
+    memory = np.full((4, 3, 5), 7.0)
+    TreeSystem([-1, 0, 0], 5).solve(factors, memory[None, 1:3], np.ones(2))
+    assert np.all(memory[[0, 3]] == 7.0)
+    assert not np.any(memory[1:3] == 7.0)
+
+
+def test_other_shapes_are_refused():
+    with pytest.raises(InputError, match=r"expected shapes .*\(1, 1, 2, 3\).*received .*\(1, 1, 2, 2\)"):
+        TreeSystem([-1, 0], 3).solve(np.empty((1, 2, 13)), np.empty((1, 1, 2, 2)), np.ones(1))
+    with pytest.raises(InputError, match=r"received \(\(1, 2, 12\)"):
+        TreeSystem([-1, 0], 2).solve(np.empty((1, 2, 12)), np.empty((1, 1, 2, 2)), np.ones(1))
+    with pytest.raises(InputError, match=r"received .*\(2,\)\)"):
+        TreeSystem([-1, 0], 2).solve(np.empty((1, 2, 13)), np.empty((1, 1, 2, 2)), np.ones(2))
+
+
+@pytest.mark.parametrize("parents", [[1, 0], [-1, 5], [0]])
+def test_parents_that_are_no_tree_are_refused(parents):
+    with pytest.raises(InputError, match="parents of a tree"):
+        TreeSystem(parents, 1)
+
+
+def test_no_samples():
+    TreeSystem([-1, 0], 2).solve(np.empty((0, 2, 13)), np.empty((0, 3, 2, 2)), np.ones(3))
