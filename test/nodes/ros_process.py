@@ -49,24 +49,28 @@ class RosProcess(NodeProcess):
 
 
 class Messages(list):
-    """Messages of a topic as they arrived; a busy test may get them long after they were published."""
+    """Messages of a topic as they arrived; a busy test may get them long after they were published.
+
+    Attributes:
+        times: System times at which they were published [ns].
+    """
 
     def __init__(self):
         super().__init__()
-        self._times = []
+        self.times = []
 
     def take(self, message, info):
         """Subscription callback."""
         self.append(message)
-        self._times.append(info["source_timestamp"])
+        self.times.append(info["source_timestamp"])
 
     def clear(self):
         super().clear()
-        self._times.clear()
+        self.times.clear()
 
     def published_since(self, time_ns, begin=0):
         """Those from an index on that were published after a system time [ns]."""
-        times = itertools.islice(self._times, begin, None)
+        times = itertools.islice(self.times, begin, None)
         return [message for message, time in zip(self[begin:], times, strict=True) if time > time_ns]
 
 

@@ -25,7 +25,7 @@ TIMES, TURNS = [0.2, 0.5], [0.3, -0.1]  # of the trajectory's points [s], joint 
 TICKS = 600
 
 
-@pytest.mark.parametrize("law", ["pid", "computed_torque", "adaptive"])
+@pytest.mark.parametrize("law", ["pid", "adaptive"])
 def test_joint_states_are_those_of_the_rollout(ros, law):
     namespace, robot = f"/rollout_{law}", Robot.from_urdf(robot_file("arm6"))
     start = default_position(robot)

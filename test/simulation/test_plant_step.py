@@ -212,7 +212,7 @@ def test_compiled_step_is_the_textbook_step(name, integrator):
             thermal_resistance=2.0),
         "friction": Friction(np.full(n, 0.2), 0.4, 0.6, 0.1), "integrator": integrator}
     compiled, textbook = Plant(robot, **options), Plant(robot, compiled=False, **options)
-    for _ in range(10):
+    for _ in range(4):
         none = np.zeros(n)
         acting = Drive(10.0 * rng.normal(size=n), none, none, 15.0 * rng.normal(size=n),
                        1.0 * options["actuators"].is_motor)

@@ -54,7 +54,7 @@ def tick_by_tick(robot, law, trajectory, ticks, period, step, **options):
     for k in range(ticks):
         if k == 0:
             loop.tick(0, plant.q, plant.v)
-            loop._source.follow(trajectory)
+            loop.follow(trajectory, on_arrival=False)
         tick = loop.tick(k * nanoseconds, plant.q, plant.v)
         rows.append((plant.q, plant.v, tick.effort, tick.reference.q))
         plant.advance(Drive(tick.effort, nothing, nothing), round(period / step))

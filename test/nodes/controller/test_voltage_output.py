@@ -6,8 +6,11 @@ from controller_rig import NAMES, Rig, trajectory
 from ros_process import RosProcess, RosTest
 
 from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.motor_catalogue import load_motor
 from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
+from robodyn_ros.resources import robot_file
 
 FILE = "hardware_dc_motors"
 RATIOS = np.array([51.0, 43.0])
@@ -60,6 +63,12 @@ def test_voltages_need_a_motor_at_every_joint(parameters, words, tmp_path):
         file = tmp_path / "one_motor.yaml"
         file.write_text("joints: {joint1: {actuator: {motor: maxon_re65_353297, gear_ratio: 51}}}\n")
         parameters = {"actuators": str(file)}
-    with RosProcess("controller", {"robot": "planar_2r", "output": "voltage", **parameters}) as node:
+    robot = Robot.from_urdf(robot_file(parameters.get("robot", "planar_2r")))
+    with pytest.raises(InputError, match=words):
+        VoltageOutput(None, robot, parameters.get("actuators", ""))
+
+
+def test_a_controller_without_motors_to_command_does_not_start():
+    with RosProcess("controller", {"robot": "planar_2r", "output": "voltage"}) as node:
         assert node.wait() == 2
-        assert words in node.output() and "Traceback" not in node.output()
+        assert "set the parameter 'actuators'" in node.output() and "Traceback" not in node.output()
