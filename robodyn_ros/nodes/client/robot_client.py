@@ -51,7 +51,7 @@ class RobotClient(GraphClient):
         value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=controller)
         request = SetParameters.Request(parameters=[Parameter(name="controller", value=value)])
         result = self.call(SetParameters, self._controller, "set_parameters", request, seconds).results[0]
-        if "undeclared" in result.reason:
+        if "undeclared" in result.reason or "unknown parameter 'controller'" in result.reason:
             raise RobodynError(f"node '{self._controller}' has no parameter 'controller': it is not a controller node")
         if not result.successful:
             raise PluginError(f"node '{self._controller}' refused '{controller}'; the controller in force stays: "

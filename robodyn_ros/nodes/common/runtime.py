@@ -30,13 +30,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 
+from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
@@ -76,6 +79,14 @@ class RobodynNode(Node):
         self.parameters = DeclaredParameters(self, self.log)
         self.diagnostics = Diagnostics(self, self.log)
         self._control_paths: list[ControlPath] = []
+
+    def set_parameters_atomically(self, parameter_list: list[RosParameter[Any]]) -> SetParametersResult:
+        """Set parameters; names that are not declared are refused with the closest known ones."""
+        for parameter in parameter_list:
+            if not self.has_parameter(parameter.name):
+                return SetParametersResult(successful=False, reason=f"unknown parameter '{parameter.name}': "
+                                           f"{suggest(parameter.name, self.parameters.names())}")
+        return super().set_parameters_atomically(parameter_list)
 
     def add_control_path(self, path: ControlPath) -> ControlPath:
         """Start and stop a control path with this node."""

@@ -32,6 +32,7 @@ def test_parameters_are_described(ros):
     ({"pairs": 3}, "parameter 'pairs': expected an even number, received 3"),
     ({"gain": 3.0}, "3 is refused by the node"),
     ({"rate": 50}, "read-only"),
+    ({"gian": 2.0}, "unknown parameter 'gian': did you mean 'gain' or 'gains'?"),
 ])
 def test_bad_parameters_are_refused_with_the_reason(ros, values, reason):
     result = ros.set_parameters("/probe", values)
