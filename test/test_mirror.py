@@ -57,6 +57,7 @@ TESTED_BY = {
     # Commands, which are tested through the command line.
     "commands/cache_command.py": "commands/test_command_line.py",
     "commands/node_commands.py": "commands/test_simulate.py",
+    "commands/plot.py": "plots/test_motion.py",
     "commands/options.py": "commands/test_command_line.py",
     "commands/robot_commands.py": "commands/test_command_line.py",
     "commands/rollout_commands.py": "commands/test_tune.py",

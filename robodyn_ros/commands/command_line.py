@@ -17,6 +17,7 @@ from robodyn_ros.commands import (
     demo_command,
     graph_commands,
     node_commands,
+    plot,
     robot_commands,
     rollout_commands,
     swap,
@@ -26,7 +27,8 @@ from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
-GROUPS = (node_commands, view, swap, graph_commands, demo_command, robot_commands, rollout_commands, cache_command)
+GROUPS = (node_commands, view, swap, graph_commands, demo_command, plot, robot_commands, rollout_commands,
+          cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130

@@ -1,0 +1,58 @@
+"""``robodyn plot``: one or two recordings as a picture."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from robodyn_ros.commands.options import Subparsers
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``plot``."""
+    plot = commands.add_parser(
+        "plot",
+        help="draw one or two recordings: positions, errors, efforts, motors, energy and path, by controller",
+        description="Draw a recording, or two of the same robot over each other: for each joint its position, error "
+        "and effort, and current and voltage where there are motors; energy; the path of the tip link; and which "
+        "controller was in force when.",
+    )
+    plot.add_argument("runs", nargs="+", metavar="RUN", type=Path, help="rosbag2 folder with MCAP, or .mcap file")
+    plot.add_argument("--output", type=Path, help="picture, .png or .svg (default: <RUN>.png)")
+    plot.set_defaults(run=run_plot)
+
+
+def run_plot(options: Namespace) -> int:
+    """Draw the recordings.
+
+    Raises:
+        RobodynError: A recording cannot be read, there are more than two, they are of other robots, or the format of
+            the picture is not known.
+        OSError: The picture cannot be written.
+    """
+    import sys
+
+    from robodyn_ros.errors import InputError
+
+    if len(options.runs) > 2:
+        raise InputError(f"plot: expected one or two recordings, received {len(options.runs)}")
+    from robodyn_ros.recording.run import Run
+
+    runs = [Run(path) for path in options.runs]
+    for run in runs:
+        if run.damage:
+            print(f"robodyn: warning: {run.damage}", file=sys.stderr)
+    try:
+        from robodyn_ros.plots.motion import recorded_motion
+        from robodyn_ros.plots.motion_figure import save_motions
+    except ImportError as error:
+        raise InputError(f"plot: Matplotlib is missing ({error}); pip install 'robodyn_ros[plot]'") from None
+    picture = options.output or Path(f"{runs[0].path.resolve().with_suffix('').name}.png")
+    picture = picture if picture.suffix else picture.with_suffix(".png")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    names = [run.path.resolve().stem for run in runs]
+    labels = names if len(set(names)) == len(names) else [str(path) for path in options.runs]
+    save_motions([recorded_motion(run, label) for run, label in zip(runs, labels, strict=True)], picture,
+                 " and ".join(labels))
+    print(f"written: {picture}")
+    return 0

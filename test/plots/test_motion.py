@@ -1,0 +1,61 @@
+"""Recordings as motions, and ``robodyn plot``."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")
+
+from matplotlib.image import imread  # noqa: E402
+from recorded_bags import Recorder  # noqa: E402
+from recording.test_run import record  # noqa: E402
+
+from robodyn_ros.commands.command_line import main  # noqa: E402
+from robodyn_ros.plots.motion import recorded_motion  # noqa: E402
+from robodyn_ros.recording.run import Run  # noqa: E402
+from robodyn_ros.resources import robot_file  # noqa: E402
+from robodyn_ros.robot import Robot  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "swing"
+    with Recorder(path) as recorder:
+        record(recorder)
+    return path
+
+
+def test_a_recording_becomes_a_motion(path):
+    run = Run(path)
+    motion = recorded_motion(run)
+    assert motion.label == "swing" and motion.units == ["rad", "rad"]
+    assert [name for name, _, _ in motion.controllers] == ["pd", "gravity_compensation"]
+    np.testing.assert_array_equal(motion.effort_limit, Robot.from_urdf(robot_file("planar_2r")).model.effort_limit)
+    assert motion.energies.values.shape == (101, 2) and motion.tip.values.shape == (101, 3)
+    assert motion.effort is None and motion.current is None, "none were recorded"
+
+
+def test_without_a_description_there_are_no_units_limits_and_energies(tmp_path):
+    with Recorder(tmp_path / "bare") as recorder:
+        record(recorder, description="")
+    motion = recorded_motion(Run(tmp_path / "bare"))
+    assert motion.units == ["rad or m"] * 2
+    assert motion.effort_limit is None and motion.energies is None and motion.tip is None
+
+
+def test_the_command_draws_one_run_and_two(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["plot", str(path)]) == 0
+    assert "written: swing.png" in capsys.readouterr().out
+    assert imread(tmp_path / "swing.png").std() > 0.01
+    assert main(["plot", str(path), str(path), "--output", "both.svg"]) == 0
+    assert "<svg" in (tmp_path / "both.svg").read_text()
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["nowhere"], ("nowhere",)),
+    (["a", "b", "c"], ("one or two", "3")),
+])
+def test_what_cannot_be_drawn_is_told_in_one_line(arguments, words, capsys):
+    assert main(["plot", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and all(word in error for word in words)

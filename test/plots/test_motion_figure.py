@@ -1,0 +1,86 @@
+"""Figures of motions: which curves are in them, of which runs, and who controlled when."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.plots.motion import Curves, Motion
+from robodyn_ros.plots.motion_figure import motion_figure, save_motions
+
+TIME = np.linspace(0.0, 2.0, 201)
+Q = np.column_stack([np.sin(TIME), 0.1 * TIME])
+SPANS = [("pd", 0.0, 0.8), ("computed_torque", 0.8, 1.0), ("pd", 1.0, 2.0)]
+
+
+def motion(label="one", scale=1.0):
+    position = Curves(TIME, scale * Q)
+    return Motion(label, ["turn", "slide"], ["rad", "m"], SPANS, position, Curves(TIME, Q), Curves(TIME, Q - scale * Q),
+                  Curves(TIME, 10.0 * scale * Q), np.array([12.0, np.inf]), energies=Curves(TIME, Q**2),
+                  tip=Curves(TIME, np.column_stack([Q, TIME])), desired_tip=Curves(TIME, np.column_stack([Q, TIME])))
+
+
+def axes_of(figure, label):
+    return [axes for axes in figure.axes if axes.get_ylabel().startswith(label)]
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_each_joint_has_a_row_and_each_quantity_a_column():
+    figure = motion_figure([motion(scale=0.9)], "a run")
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert [label for label in labels if "[" in label and "energy" not in label] == [
+        "position [rad]", "position [m]", "error [mrad]", "error [mm]", "effort [N m]", "effort [N]"]
+    error, = (line.get_ydata() for line in axes_of(figure, "error [mrad]")[0].lines[:1])
+    np.testing.assert_allclose(error, 100.0 * Q[:, 0])
+    assert legend(figure) == ["measured", "desired", "pd", "computed_torque"]
+    assert len(axes_of(figure, "energy")) == 1 and sum(axes.name == "3d" for axes in figure.axes) == 1
+
+
+def test_a_law_has_one_colour_wherever_it_is_in_force_and_its_name_where_there_is_room():
+    figure = motion_figure([motion()], "a run")
+    strip = figure.axes[0]
+    colors = [bar.get_facecolor() for bar in strip.patches]
+    assert colors[0] == colors[2] != colors[1]
+    assert [text.get_text() for text in strip.texts] == ["pd", "pd"], "the middle one is too short for its name"
+    shaded = [patch.get_facecolor()[:3] for patch in axes_of(figure, "position [rad]")[0].patches]
+    assert shaded == [color[:3] for color in colors]
+
+
+def test_the_limit_is_shown_where_there_is_one():
+    turn, = axes_of(motion_figure([motion()], "a run"), "effort [N m]")
+    slide, = axes_of(motion_figure([motion()], "a run"), "effort [N]")
+    assert {float(line.get_ydata()[0]) for line in turn.lines[1:]} == {-12.0, 12.0} and len(slide.lines) == 1
+    assert turn.get_title("right") == "at most 83% of 12" and not slide.get_title("right")
+
+
+def test_two_runs_are_in_one_figure_and_have_a_strip_each():
+    figure = motion_figure([motion("first"), motion("second", 0.5)], "two runs")
+    position, = axes_of(figure, "position [rad]")
+    assert [line.get_color() for line in position.lines] == ["tab:blue", "black", "tab:orange", "black"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["first", "second"]
+    assert legend(figure)[:3] == ["first", "second", "desired"]
+
+
+def test_what_a_run_lacks_is_left_out():
+    bare = replace(motion(), desired=None, error=None, effort=None, energies=None, tip=None, desired_tip=None)
+    figure = motion_figure([bare], "positions only")
+    assert [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()] == ["position [rad]", "position [m]"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_pictures(tmp_path, ending):
+    path = tmp_path / f"it.{ending}"
+    save_motions([motion()], path, "a run")
+    assert (imread(path).std() > 0.01) if ending == "png" else path.read_text().lstrip().startswith("<?xml")
+
+
+def test_other_joints_and_unknown_formats_are_refused(tmp_path):
+    with pytest.raises(InputError, match="runs of one robot.*turn, slide in 'one' and a, b in 'other'"):
+        motion_figure([motion(), replace(motion("other"), joint_names=["a", "b"])], "two robots")
+    with pytest.raises(InputError, match=r"it\.xyz.*xyz"):
+        save_motions([motion()], tmp_path / "it.xyz", "a run")
