@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import atexit
+import difflib
 import shutil
 import tempfile
 from pathlib import Path
@@ -74,7 +75,17 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     if view:
         nodes.append(Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
                           parameters=[{"robot_file": typed(str(setup.robot_file))}]))
-    return [RegisterEventHandler(OnProcessExit(on_exit=tell_who_ended)), *nodes]
+    return [RegisterEventHandler(OnProcessExit(on_exit=tell_who_ended)), *misspelt_arguments(context), *nodes]
+
+
+def misspelt_arguments(context: LaunchContext) -> list[LogInfo]:
+    """Return a message for each argument of the command line that nearly has the name of an argument of this file.
+
+    They are no errors: a launch file that includes this one may have arguments of such names.
+    """
+    names = [word.partition(":=")[0] for word in context.argv if ":=" in word]
+    return [LogInfo(msg=f"launch argument '{name}' has no effect here: did you mean '{near[0]}'?") for name in names
+            if name not in ARGUMENTS and (near := difflib.get_close_matches(name, ARGUMENTS, n=1))]
 
 
 def state_publisher(setup: Setup, namespace: str, parameters: list[object]) -> Node:

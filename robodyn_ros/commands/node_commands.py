@@ -75,10 +75,14 @@ def run_simulate(options: Namespace) -> int:
     hold_stop_signals()
     with ros_required():
         from robodyn_ros.nodes import all_nodes
-    namespace = f"/{options.namespace.strip('/')}"
-    # Files come first: if two values are given to all nodes, the later one counts.
+        from robodyn_ros.nodes.common.given_parameters import namespace_rule
+    given_by_rule = namespace_rule(options.ros_arguments)
+    namespace = f"/{(options.namespace or given_by_rule).strip('/')}"
+    if given_by_rule and namespace != given_by_rule:
+        raise InputError(f"namespace: expected one, received '{namespace}' and '{given_by_rule}'")
+    # Files come first: if two values are given to all nodes, the later one counts. Of rules, the first one counts.
     files = [argument for file in setup.files for argument in ("--params-file", str(file))]
-    given = ["--ros-args", *files, *ros_arguments(setup.values, namespace), *options.ros_arguments]
+    given = ["--ros-args", *files, *ros_arguments(setup.values), *options.ros_arguments, *ros_arguments({}, namespace)]
     with ExitStack() as beside:
         if options.view:
             check_viser()

@@ -2,8 +2,9 @@
 
 import signal
 
+import pytest
 import yaml
-from rcl_interfaces.srv import ListParameters
+from rcl_interfaces.srv import GetParameters, ListParameters
 from ros_process import RosProcess, RosTest
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -72,6 +73,40 @@ def test_every_parameter_of_the_file_is_one_that_a_node_declares_and_options_win
         assert set(given) <= set.union(*names.values())
         process.wait_for_output("4 joints, real_time, 250 Hz")
         process.stop(signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (("--ros-args", "-p", "update_rate:=1000.0"),
+     "parameter 'update_rate': expected int like 500, received float 1000.0 (command line)"),
+    (("--ros-args", "-p", "payload.mass:=two"),
+     "parameter 'payload.mass': expected float, received str 'two' (command line)"),
+    (("--ros-args", "-p", "hardwre:step:=0.002"),
+     "'hardwre:step' is given a value on the command line, but there is no node 'hardwre' here: did you mean "),
+    (("--namespace", "a", "--ros-args", "-r", "__ns:=/b"), "namespace: expected one, received '/a' and '/b'"),
+])
+def test_a_value_that_cannot_be_taken_is_refused_by_name(options, message):
+    with simulate("--robot", "planar_2r", *options) as process:
+        assert process.wait() == 2
+        assert process.output().strip().splitlines()[-1].startswith(f"robodyn: error: {message}")
+
+
+def test_the_namespace_may_be_a_remapping_rule_and_each_node_logs_values_and_their_sources(tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**/hardware:\n  ros__parameters: {step: 0.0005, seed: 3}\n"
+                    "/**/controler:\n  ros__parameters: {controller: pid}\n")
+    options = ("--params-file", str(file), "--ros-args", "-r", "__ns:=/ruled", "-p", "seed:=4",
+               "-p", "sensing.position_noise:=[0.1, 0.2]")
+    with simulate("--robot", "planar_2r", *options) as process, RosTest(namespace="ruled") as ros:
+        values = ros.call(GetParameters, "hardware/get_parameters", names=["step", "sensing.position_noise"]).values
+        assert values[0].double_value == 0.0005 and list(values[1].double_array_value) == [0.1, 0.2]
+        process.wait_for_output("[ruled.state_publisher]: parameters that differ from their defaults: robot = ")
+        process.stop()
+        output = process.output()
+    line = next(line for line in output.splitlines() if "[ruled.hardware]: parameters" in line)
+    assert "step = 0.0005 (" in line and f"seed = 3 ({file})" in line
+    assert "sensing.position_noise = [0.1, 0.2] (command line)" in line and "update_rate" not in line
+    assert f"seed = 4 of the command line does not count: {file} gives 3 to this node by its name" in output
+    assert f"{file}: '/**/controler' is no node of this process: did you mean 'controller'?" in output
 
 
 def test_a_controller_that_is_not_there_ends_the_process_with_the_reason():

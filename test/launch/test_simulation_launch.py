@@ -16,6 +16,7 @@ try:  # not by `import launch`, which finds our folder of that name
 except ImportError as error:
     pytest.skip(f"launch and launch_ros of ROS 2 do not import ({error})", allow_module_level=True)
 
+from launch.actions import LogInfo
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from launch.utilities import perform_substitutions
 from nodes.ros_process import DEADLINE, RosTest
@@ -115,6 +116,15 @@ def test_a_wrong_argument_is_told_and_nothing_is_left_running(argument, words):
         assert launched.process.wait(DEADLINE) != 0
         assert all(word in launched.output() for word in words), launched.output()
         assert not any(alive(pid) for pid in launched.pids().values())
+
+
+def test_a_misspelt_argument_is_told():
+    context = LaunchContext(argv=["robt:=scara", "robot:=arm6", "unrelated:=1"])
+    description = get_launch_description_from_python_launch_file(FILE)
+    context.launch_configurations.update(robot="arm6")
+    found = [action for entity in description.entities for action in entity.visit(context) or []]
+    texts = [perform_substitutions(context, action.msg) for action in found if isinstance(action, LogInfo)]
+    assert texts == ["launch argument 'robt' has no effect here: did you mean 'robot'?"]
 
 
 def nodes(**arguments):

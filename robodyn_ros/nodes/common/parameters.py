@@ -8,8 +8,9 @@
     self.parameters["update_rate"]
 
 A value that is out of range, not finite, or of the wrong type is rejected with the reason: in the answer of the
-set_parameters call or, at start, as an InputError. An integer counts as a float where a float is expected, and a number
-as a list where a list of one is expected. The control path never reads parameters: hand it an immutable object.
+set_parameters call or, at start, as an InputError that names the source of the value. An integer counts as a float
+where a float is expected, and a number as a list where a list of one is expected. The control path never reads
+parameters: hand it an immutable object.
 """
 
 from __future__ import annotations
@@ -23,16 +24,19 @@ from types import MappingProxyType
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
-from rclpy.exceptions import InvalidParameterValueException, ParameterException
+from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError, shown
+from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenValue
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
 from robodyn_ros.resources import robot_file
+
+_LONGEST = 120
 
 Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
 
@@ -144,6 +148,12 @@ class DeclaredParameters:
     Args:
         node: The node that owns them.
         log: Its log.
+
+    Attributes:
+        given: Values given at start, by name, of declared and other parameters; without parameters of ROS itself.
+
+    Raises:
+        InputError: A parameter of ROS itself was given a value of a wrong type.
     """
 
     def __init__(self, node: Node, log: ThrottledLog) -> None:
@@ -151,6 +161,13 @@ class DeclaredParameters:
         self._table: dict[str, Parameter] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._declaring = False
+        # rclpy has no public way to list the values that were given; it has lost some of them.
+        given = {name: GivenValue(_plain(value.value), "at start") for name, value in node._parameter_overrides.items()}
+        given.update(GIVEN.get().for_node(node.get_fully_qualified_name()))
+        for name in list(given):
+            if node.has_parameter(name):
+                _check_ros_parameter(name, node.get_parameter(name).value, given.pop(name))
+        self.given: Mapping[str, GivenValue] = given
         node.add_pre_set_parameters_callback(self._convert)
         node.add_on_set_parameters_callback(self._validate)
 
@@ -195,15 +212,14 @@ class DeclaredParameters:
         """Names of all parameters declared."""
         return list(self._table)
 
-    def given(self) -> list[str]:
-        """Names, declared or not, that were given a value at start; without parameters of ROS itself."""
-        # rclpy has no public way to list values that were given before their parameters are declared.
-        return [name for name in self._node._parameter_overrides
-                if name in self._table or not self._node.has_parameter(name)]
-
     def unknown(self) -> list[str]:
         """Names with a value given at start that no node declares and no controller can have."""
-        return unknown_names(self.given(), self.names())
+        return unknown_names(self.given, self.names())
+
+    def set_apart(self) -> list[str]:
+        """Return ``name = value (source)`` of each parameter whose value given at start is not its default."""
+        return [f"{name} = {_short(self[name])} ({self.given[name].source})" for name, parameter in self._table.items()
+                if name in self.given and self[name] != parameter.default]
 
     def __getitem__(self, name: str) -> Any:
         """Value of a parameter."""
@@ -211,29 +227,16 @@ class DeclaredParameters:
 
     def _declare(self, parameter: Parameter, value: Any = None) -> None:
         """Declare a parameter with a value; None: the one given at start, else the default."""
-        descriptor = parameter.descriptor()
+        source = ""
+        if value is None:
+            value, source = self.given.get(parameter.name, GivenValue(parameter.default, ""))
+            converted = _as_float(value, parameter.default)
+            value = value if converted is None else converted
         try:
-            if value is not None:
-                parameter.validate(value)
-                self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
-                return
-            try:
-                self._node.declare_parameter(parameter.name, parameter.default, descriptor)
-            except InvalidParameterValueException:
-                value = _as_float(self._given(parameter.name), parameter.default)
-                if value is None:
-                    raise
-                self._node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
-        except InvalidParameterValueException as error:
-            parameter.validate(self._given(parameter.name))  # raises our message; otherwise that of rclpy
-            raise InputError(str(error)) from None
-        except ParameterException as error:
-            raise InputError(str(error)) from None
-
-    def _given(self, name: str) -> Any:
-        """Value given at start on the command line or in a file."""
-        # rclpy has no public way to read an override that does not fit the declared type.
-        return _plain(self._node._parameter_overrides[name].value)
+            parameter.validate(value)
+            self._node.declare_parameter(parameter.name, value, parameter.descriptor(), ignore_override=True)
+        except (InputError, ParameterException) as error:
+            raise InputError(f"{error} ({source})" if source else str(error)) from None
 
     def _convert(self, parameters: list[RosParameter[Any]]) -> list[RosParameter[Any]]:
         """Convert integers to floats for parameters that hold floats."""
@@ -245,19 +248,33 @@ class DeclaredParameters:
         return converted
 
     def _validate(self, parameters: list[RosParameter[Any]]) -> SetParametersResult:
+        if self._declaring:  # _declare has validated the value
+            return SetParametersResult(successful=True)
         changed = {parameter.name: _plain(parameter.value) for parameter in parameters
                    if parameter.name in self._table}
         try:
             for name, value in changed.items():
                 self._table[name].validate(value)
-            if not self._declaring and changed:
+            if changed:
                 for listener in self._listeners:
                     listener(changed)
         except RobodynError as error:
-            if not self._declaring:
-                self._log.warning("parameters refused", f"parameters refused: {error}")
+            self._log.warning("parameters refused", f"parameters refused: {error}")
             return SetParametersResult(successful=False, reason=printable(str(error)))
         return SetParametersResult(successful=True)
+
+
+def _check_ros_parameter(name: str, value: Any, given: GivenValue) -> None:
+    """Check that a parameter of ROS itself has the value that was given."""
+    if _plain(value) != given.value:
+        raise InputError(f"parameter '{name}': expected {_type_of(_plain(value))}, received {_type_of(given.value)} "
+                         f"{shown(given.value)} ({given.source})")
+
+
+def _short(value: Any) -> str:
+    """Return a value as text on one line, without the middle of a long one such as a robot description."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST // 2]} ... {text[-_LONGEST // 2:]}"
 
 
 def _type_of(value: Any) -> str:

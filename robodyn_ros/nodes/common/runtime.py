@@ -31,6 +31,7 @@ from typing import Any
 
 import rclpy
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -40,15 +41,18 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 
 from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenParameters, namespace_rule
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable, printable_lines
 from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 
 EXIT_OK, EXIT_USAGE = 0, 2
+
+_VALUES_PER_LINE = 6
 
 FAILED_CALLBACKS = "failed callbacks"
 """Counter of the exceptions on the executor."""
@@ -73,7 +77,10 @@ class RobodynNode(Node):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        try:
+            super().__init__(name)
+        except ParameterException as error:  # of a parameter that rclpy itself declares
+            raise InputError(f"node '{name}': {error}") from None
         self.stop_requested = threading.Event()
         self.log = ThrottledLog(self.get_logger())
         self.parameters = DeclaredParameters(self, self.log)
@@ -169,14 +176,16 @@ def run_nodes(factories: Sequence[Callable[[], RobodynNode]], args: Sequence[str
         try:
             check_files(arguments)
             init_ros(args=["robodyn_ros", *arguments], signal_handler_options=SignalHandlerOptions.NO)
-            return _run(factories, arguments, stop)
+            namespace_rule(arguments)
+            GIVEN.set(GivenParameters.from_arguments(arguments))
+            return _run(factories, stop)
         except RobodynError as error:
             return _fail(str(error), EXIT_USAGE)
         finally:
             rclpy.try_shutdown()
 
 
-def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str], stop: threading.Event) -> int:
+def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) -> int:
     def wake_at_stop() -> None:
         stop.wait()
         executor.wake()
@@ -190,7 +199,9 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], arguments: Sequence[str
             warnings.showwarning = _log_warning
             for factory in factories:
                 nodes.append(factory())
-        check_given(nodes, arguments)
+        check_given(nodes, GIVEN.get())
+        for node in nodes:
+            _log_parameters(node)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # keeps objects of the start-up out of later collections, which become short
@@ -237,6 +248,14 @@ class GuardedExecutor(SingleThreadedExecutor):
                 return None
 
         return super()._make_handler(entity, node, take)
+
+
+def _log_parameters(node: RobodynNode) -> None:
+    """Log the parameters whose values are not the defaults, and where these values came from."""
+    values = node.parameters.set_apart() or ["none"]
+    for first in range(0, len(values), _VALUES_PER_LINE):  # a line of the log has a greatest length
+        line = "; ".join(values[first:first + _VALUES_PER_LINE])
+        node.log.info(f"parameters from {first}", f"parameters that differ from their defaults: {line}")
 
 
 def _log_warning(message: Warning | str, *_: object, **__: object) -> None:

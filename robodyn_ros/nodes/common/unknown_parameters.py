@@ -1,18 +1,21 @@
-"""Unknown parameter names, usually misspelt, which rclpy ignores: reported with the closest known names.
+"""Values without effect, which rclpy ignores: usually of misspelt names, reported with the closest known names.
 
-Names of other nodes or of unloaded controllers are ignored, since one file may hold the parameters of all nodes.
-Unknown names are errors on the command line, and warnings in files, which may hold parameters of other packages too.
+In a file, names of other nodes or of unloaded controllers are ignored, since one file may hold the parameters of all
+nodes. Unknown names are warnings there, because a file may hold parameters of other packages too. On the command line,
+every name that the nodes of the process do not have is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, GivenValue
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
 PARAMETERS = frozenset((
@@ -29,7 +32,6 @@ Repeated here so that no node has to import all others; a test compares the list
 """
 
 _OF_ROS = "qos_overrides."
-_OPTIONS = ("-p", "--param")
 
 
 def unknown_names(given: Iterable[str], declared: Collection[str]) -> list[str]:
@@ -53,6 +55,8 @@ def unclaimed_names(given: Iterable[str], declared: Collection[str]) -> list[str
 class NodeParameters(Protocol):
     """The part of the parameters of a node that `check_given` uses."""
 
+    given: Mapping[str, GivenValue]
+
     def names(self) -> Collection[str]:
         """Names of the declared parameters."""
 
@@ -70,27 +74,47 @@ class ParameterNode(Protocol):
         """Namespace and name."""
 
 
-
-def check_given(nodes: Sequence[ParameterNode], arguments: Iterable[str]) -> None:
-    """Report unknown names that the nodes of this process were given; for nodes that have declared all parameters.
+def check_given(nodes: Sequence[ParameterNode], given: GivenParameters) -> None:
+    """Report values without effect that this process was given; for nodes that have declared all parameters.
 
     Args:
-        nodes: The nodes.
-        arguments: The command line of this process.
+        nodes: The nodes of this process.
+        given: Values given to the process.
 
     Raises:
-        InputError: An unknown name stands on the command line.
+        InputError: A value on the command line is for no parameter, or for no node, of this process.
     """
+    full_names = [node.get_fully_qualified_name() for node in nodes]
+    own_names = [name.rpartition("/")[2] for name in full_names]
+    for stray in given.without_node(full_names):
+        owner = stray.partition(":")[0]
+        raise InputError(f"'{stray}' is given a value on the command line, but there is no node '{owner}' here: "
+                         f"{suggest(owner, own_names)}")
+    _check_unknown(nodes)
+    _check_others(nodes, " or ".join(full_names))
+    for pattern, source in given.file_patterns().items():
+        name = pattern.rpartition("/")[2]
+        if name not in own_names and (near := difflib.get_close_matches(name, own_names, n=1, cutoff=0.75)):
+            nodes[0].log.warning(f"section {pattern}", f"{source}: '{pattern}' is no node of this process: did you "
+                                 f"mean '{near[0]}'?")
+    for node, full_name in zip(nodes, full_names, strict=True):
+        for name, lost in given.outranked(full_name).items():
+            value, source = node.parameters.given[name]
+            node.log.warning(f"outranked {name}", f"{name} = {lost.value} of the command line does not count: {source} "
+                             f"gives {value} to this node by its name")
+
+
+def _check_unknown(nodes: Sequence[ParameterNode]) -> None:
+    """Refuse names on the command line that no node has; warn of such names in files."""
     meant: dict[str, list[ParameterNode]] = {}
     for node in nodes:
         for name in node.parameters.unknown():
             meant.setdefault(name, []).append(node)
-    on_command_line = names_on_command_line(arguments)
     for name, owners in meant.items():
         nodes_given_it = " or ".join(node.get_fully_qualified_name() for node in owners)
-        nearest = suggest(name, (known for node in owners for known in node.parameters.names()))
+        nearest = suggest(name, dict.fromkeys(known for node in owners for known in node.parameters.names()))
         sentence = f"'{name}' is given a value, but is no parameter of {nodes_given_it}: {nearest}"
-        if name in on_command_line:
+        if any(node.parameters.given[name].source == COMMAND_LINE for node in owners):
             raise InputError(sentence)
         owners[0].log.warning(f"unknown parameter {name}", sentence)
 
@@ -107,11 +131,17 @@ def check_files(arguments: Iterable[str]) -> None:
             read_yaml(Path(word), construct=False)
 
 
-def names_on_command_line(arguments: Iterable[str]) -> set[str]:
-    """Names that a command line gives values, as in ``--ros-args -p robot:=arm6 -p controller:state_timeout:=1.0``."""
-    words = list(arguments)
-    assigned = (word.partition(":=")[0] for option, word in zip(words, words[1:], strict=False) if option in _OPTIONS)
-    return {name.rpartition(":")[2] for name in assigned}
+def _check_others(nodes: Sequence[ParameterNode], full_names: str) -> None:
+    """Refuse names on the command line that only nodes outside this process have."""
+    declared = {name for node in nodes for name in node.parameters.names()}
+    for node in nodes:
+        names = [name for name, value in node.parameters.given.items() if value.source == COMMAND_LINE]
+        # A controller that is loaded later may have other groups; the controller node warns of them.
+        of_plugins = unclaimed_names(names, declared) if "safe_controller" in declared else []
+        for name in _undeclared(names, declared):
+            if name not in of_plugins:
+                raise InputError(f"'{name}' is given a value on the command line, but {full_names} has no such "
+                                 "parameter: it is one of another node")
 
 
 def _undeclared(given: Iterable[str], declared: Collection[str]) -> list[str]:

@@ -139,7 +139,7 @@ class ControllerPlugins:
         return [
             f"'{name}' is given a value, but no known controller has this parameter; the value counts once one has it: "
             f"{suggest(name, self._owners)}"
-            for name in unclaimed_names(self._parameters.given(), self._parameters.names())
+            for name in unclaimed_names(self._parameters.given, self._parameters.names())
         ]
 
     def changed(self, changes: Mapping[str, Any], in_force: Collection[str]) -> dict[str, PluginParameters]:
@@ -197,7 +197,7 @@ class ControllerPlugins:
     def _kept(self, known: _Declared) -> dict[str, Any]:
         """Values that survive an edit of the plugin's file: those given at start, or changed since."""
         now, default = (known.by_full_name(values, self._robot) for values in (known.values, known.defaults))
-        given = self._parameters.given()
+        given = self._parameters.given
         return {full: value for full, value in now.items() if full in given or value != default[full]}
 
     def _restore(self, name: str, before: _Declared) -> None:

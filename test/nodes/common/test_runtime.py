@@ -79,10 +79,10 @@ def test_signal_while_importing_ends_the_node_cleanly():
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"gain": -1.0}, "parameter 'gain': expected a finite number from 0 to 10, received -1.0"),
-    ({"gain": "fast"}, "parameter 'gain': expected float like 2.0, received str 'fast'"),
-    ({"mode": "left"}, "parameter 'mode': expected one of 'up', 'down', received 'left'"),
-    ({"rate": 1.5}, "parameter 'rate': expected int like 100, received float 1.5"),
+    ({"gain": -1.0}, "parameter 'gain': expected a finite number from 0 to 10, received -1.0 (command line)"),
+    ({"gain": "fast"}, "parameter 'gain': expected float like 2.0, received str 'fast' (command line)"),
+    ({"mode": "left"}, "parameter 'mode': expected one of 'up', 'down', received 'left' (command line)"),
+    ({"rate": 1.5}, "parameter 'rate': expected int like 100, received float 1.5 (command line)"),
 ])
 def test_bad_parameters_at_start_end_it_with_one_line(parameters, message):
     with start(parameters) as process:

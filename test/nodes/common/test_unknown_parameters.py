@@ -11,10 +11,10 @@ from ros_process import RosProcess, RosTest
 from robodyn_ros import InputError
 from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.control.registry import controller_names
+from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.nodes.common.unknown_parameters import (
     PARAMETERS,
     check_given,
-    names_on_command_line,
     unclaimed_names,
     unknown_names,
 )
@@ -53,23 +53,55 @@ def test_what_may_be_meant_for_others_is_not_unknown(name, unknown, unclaimed):
     assert unclaimed_names([name], DECLARED) == [name] * unclaimed
 
 
-def test_names_on_a_command_line():
-    words = "--ros-args -p robot:=arm6 --params-file p.yaml -r a:=b --param /a/controller:pd.x:=[1.0] -p url:=x:=y"
-    assert names_on_command_line(words.split()) == {"robot", "pd.x", "url"}
-    assert names_on_command_line(["--ros-args", "-p"]) == set()
+def nodes_given(arguments, *names, own=("robot", "seed")):
+    """Nodes that declare some parameters, the values that they were given, and their warnings."""
+    given, warnings = GivenParameters.from_arguments(["--ros-args", *arguments]), []
+    nodes = []
+    for full_name in names:
+        values = given.for_node(full_name)
+        parameters = SimpleNamespace(given=values, names=lambda: list(own),
+                                     unknown=lambda values=values: unknown_names(values, own))
+        nodes.append(SimpleNamespace(parameters=parameters, get_fully_qualified_name=lambda name=full_name: name,
+                                     log=SimpleNamespace(warning=lambda _, text: warnings.append(text))))
+    return nodes, given, warnings
 
 
-def test_of_several_nodes_in_a_process_all_that_were_given_it_are_named_once():
-    warnings = []
-    nodes = [SimpleNamespace(
-        parameters=SimpleNamespace(names=lambda own=own: [own], unknown=lambda: ["robt"]),
-        get_fully_qualified_name=lambda name=name: name,
-        log=SimpleNamespace(warning=lambda _, text: warnings.append(text)))
-        for name, own in (("/a", "robot"), ("/b", "seed"))]
-    check_given(nodes, ["--ros-args", "-p", "robot:=arm6"])
+def test_of_several_nodes_in_a_process_all_that_were_given_it_are_named_once(tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**:\n  ros__parameters: {robt: arm6}\n")
+    nodes, given, warnings = nodes_given(["--params-file", str(file), "-p", "robot:=arm6"], "/a", "/b")
+    check_given(nodes, given)
     assert warnings == ["'robt' is given a value, but is no parameter of /a or /b: did you mean 'robot'?"]
+    nodes, given, _ = nodes_given(["-p", "robt:=arm6"], "/a", "/b")
     with pytest.raises(InputError, match="'robt' is given a value"):
-        check_given(nodes, ["--ros-args", "-p", "robt:=arm6"])
+        check_given(nodes, given)
+
+
+@pytest.mark.parametrize(("arguments", "own", "message"), [
+    (("-p", "tip_link:=x"), ("robot",), "'tip_link' is given a value on the command line, but /a has no such"),
+    (("-p", "MyLaw.gain:=5.0"), ("robot",), "'MyLaw.gain' is given a value on the command line, but /a has no such"),
+    (("-p", "MyLaw.gain:=5.0"), ("robot", "safe_controller"), ""),
+    (("-p", "b:robot:=x"), ("robot",), "'b:robot' is given a value on the command line, but there is no node 'b' here"),
+])
+def test_on_the_command_line_every_value_has_to_be_for_a_node_of_the_process(arguments, own, message):
+    nodes, given, warnings = nodes_given(arguments, "/a", own=own)
+    if not message:
+        check_given(nodes, given)
+        assert warnings == []
+        return
+    with pytest.raises(InputError) as refusal:
+        check_given(nodes, given)
+    assert str(refusal.value).startswith(message)
+
+
+def test_a_section_of_a_misspelt_node_and_a_value_that_a_section_outranks_are_warned_of(tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**/hardware:\n  ros__parameters: {seed: 3}\n/**/hardwre:\n  ros__parameters: {seed: 4}\n"
+                    "/**/controller:\n  ros__parameters: {x: 4}\n")
+    nodes, given, warnings = nodes_given(["-p", "seed:=5", "--params-file", str(file)], "/cell/hardware")
+    check_given(nodes, given)
+    assert warnings == [f"{file}: '/**/hardwre' is no node of this process: did you mean 'hardware'?",
+                        f"seed = 5 of the command line does not count: {file} gives 3 to this node by its name"]
 
 
 @pytest.mark.parametrize("node", ["controller", "dynamics"])  # it may have parameters of plugins; it has few

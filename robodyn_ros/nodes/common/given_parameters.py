@@ -1,0 +1,207 @@
+"""Parameter values given to the nodes of a process, one source after the other: command line and parameter files.
+
+rcl merges all sources into one table with a place for each type, and rclpy then takes the first type that has a value.
+So ``-p step:=fast`` had no effect after a file with ``step: 0.001``, and neither had a list after a number. This module
+reads the same sources in rcl's order of precedence, with rcl's types. rcl has checked their form before.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from robodyn_ros.errors import InputError
+
+COMMAND_LINE, LAUNCH_ARGUMENTS = "command line", "launch arguments"
+EVERY_NODE = "/**"
+
+_TRUE = frozenset("Y y yes Yes YES true True TRUE on On ON".split())
+_FALSE = frozenset("N n no No NO false False FALSE off Off OFF".split())
+_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_POINTED = re.compile(r"([+-]?)\.(inf|Inf|INF)|()\.(nan|NaN|NAN)")
+_HEXADECIMAL = re.compile(r"[+-]?0[xX].+")
+_NEAR_ZERO = 2.2250738585072014e-308  # smaller numbers lose digits; rcl takes them for text
+_STRING_TAG = "tag:yaml.org,2002:str"
+
+
+class GivenValue(NamedTuple):
+    """A value and its source, such as ``command line`` or the path of a file."""
+
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class GivenParameters:
+    """Values by node pattern and parameter name; patterns in the order of their first appearance, as rcl has them.
+
+    Attributes:
+        values: All values given to a parameter by one pattern, the last one of which counts.
+    """
+
+    values: dict[str, dict[str, list[GivenValue]]] = field(default_factory=dict)
+
+    @classmethod
+    def from_arguments(cls, arguments: Iterable[str]) -> GivenParameters:
+        """Read the command line of a process, and the parameter files that it names.
+
+        Raises:
+            InputError: A file cannot be read.
+        """
+        given = cls()
+        for option, word in ros_options(arguments):
+            if option in ("-p", "--param"):
+                name, _, text = word.partition(":=")
+                node, _, name = name.rpartition(":")
+                given._add(node or EVERY_NODE, name, yaml_value(_compose(text)), COMMAND_LINE)
+            elif option == "--params-file":
+                given._add_file(word)
+        return given
+
+    def for_node(self, full_name: str) -> dict[str, GivenValue]:
+        """Return the values that count for a node, by parameter name.
+
+        Args:
+            full_name: Namespace and name of the node.
+        """
+        matching = (names for pattern, names in self.values.items() if matches(pattern, full_name))
+        return {name: values[-1] for names in matching for name, values in names.items()}
+
+    def outranked(self, full_name: str) -> dict[str, GivenValue]:
+        """Return values of the command line that do not count because a file gives others to the node by its name."""
+        counting = self.for_node(full_name)
+        return {name: values[-1] for pattern, names in self.values.items() if matches(pattern, full_name)
+                for name, values in names.items()
+                if values[-1].source == COMMAND_LINE and counting[name].source != COMMAND_LINE}
+
+    def without_node(self, full_names: Sequence[str]) -> list[str]:
+        """Return ``NODE:NAME`` of each value on the command line whose node is none of some nodes."""
+        return [f"{pattern.lstrip('/')}:{name}" for pattern, names in self.values.items()
+                if not any(matches(pattern, full_name) for full_name in full_names)
+                for name, values in names.items() if values[-1].source == COMMAND_LINE]
+
+    def file_patterns(self) -> dict[str, str]:
+        """Return the source of each node pattern that a file has, without wildcards for the node's name."""
+        return {pattern: source for pattern, names in self.values.items() if "*" not in pattern.rpartition("/")[2]
+                for values in names.values() for _, source in values if source != COMMAND_LINE}
+
+    def _add_file(self, path: str) -> None:
+        source = LAUNCH_ARGUMENTS if Path(path).name.startswith("launch_params_") else path
+        try:
+            root = _compose(Path(path).read_bytes())
+        except (OSError, yaml.YAMLError) as error:
+            raise InputError(f"parameter file '{path}': {error}") from None
+        for pattern, name, node in _file_parameters(root):
+            self._add(pattern, name, yaml_value(node), source)
+
+    def _add(self, pattern: str, name: str, value: Any, source: str) -> None:
+        names = self.values.setdefault(f"/{pattern.lstrip('/')}", {})
+        names.setdefault(name, []).append(GivenValue(value, source))
+
+
+GIVEN: ContextVar[GivenParameters] = ContextVar("given parameters", default=GivenParameters())  # noqa: B039
+"""The values given to this process; `runtime.run_nodes` sets them before it makes nodes."""
+
+
+def ros_options(arguments: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Return each word between ``--ros-args`` and ``--`` with the word after it."""
+    words = list(arguments)
+    inside = False
+    for option, word in zip(words, [*words[1:], ""], strict=True):
+        if option in ("--ros-args", "--"):
+            inside = option == "--ros-args"
+        elif inside:
+            yield option, word
+
+
+def namespace_rule(arguments: Iterable[str]) -> str:
+    """Return the namespace that a remapping rule ``__ns:=`` gives to all nodes; empty without one.
+
+    Raises:
+        InputError: Two rules rename the same thing differently; rcl would ignore the second one.
+    """
+    rules: dict[str, str] = {}
+    for option, word in ros_options(arguments):
+        left, separator, right = word.partition(":=")
+        if option in ("-r", "--remap") and separator and rules.setdefault(left, right) != right:
+            raise InputError(f"remapping rule '{left}': expected one, received '{rules[left]}' and '{right}'")
+    return rules.get("__ns", "")
+
+
+def matches(pattern: str, full_name: str) -> bool:
+    """Whether a node pattern, in which ``*`` is one part and ``**`` any number of parts, fits the name of a node."""
+    parts = re.escape(pattern).replace(r"/\*\*", r"(/\w+)*").replace(r"/\*", r"/\w+")
+    return re.fullmatch(parts, full_name) is not None
+
+
+def yaml_value(node: yaml.Node) -> Any:
+    """Return the value of a YAML node as rcl reads it: bool, int, float, text, or a list of them."""
+    if isinstance(node, yaml.SequenceNode):
+        return [yaml_value(element) for element in node.value]
+    text = str(node.value)
+    if node.style in ("'", '"') or node.tag == _STRING_TAG:
+        return text
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if whole := _INTEGER.fullmatch(text):
+        sign, digits = whole.groups()
+        value = int(digits, 16 if digits[1:2] in ("x", "X") else 8 if digits.startswith("0") else 10)
+        value = -value if sign == "-" else value
+        if -(2**63) <= value < 2**63:
+            return value
+    return _as_float(text)
+
+
+def _as_float(text: str) -> float | str:
+    """Return a floating-point number; the text itself if it is none, or if its magnitude is out of range."""
+    if text[-1:].isspace():
+        return text
+    if pointed := _POINTED.fullmatch(text):
+        text = "".join(filter(None, pointed.groups()))
+    try:
+        value = float.fromhex(text) if _HEXADECIMAL.fullmatch(text) else float(text.replace("_", "?"))
+    except (ValueError, OverflowError):
+        return text
+    in_range = value == 0.0 or _NEAR_ZERO <= abs(value) < math.inf
+    return value if in_range or "n" in text.lower() else text  # the n of inf and nan
+
+
+class _Loader(yaml.BaseLoader):
+    """Leaves the tags of plain scalars empty, so that an explicit ``!!str`` is seen."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        return "" if kind is yaml.ScalarNode else super().resolve(kind, value, implicit)
+
+
+def _compose(text: str | bytes) -> yaml.Node:
+    node = yaml.compose(text, _Loader)
+    return yaml.ScalarNode("", "") if node is None else node
+
+
+def _file_parameters(node: yaml.Node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str, yaml.Node]]:
+    """Return node pattern, parameter name and value of each parameter of a file."""
+    for key, value in _pairs(node):
+        if key == "ros__parameters":
+            yield from (("/".join(path), name, leaf) for name, leaf in _leaves(value))
+        else:
+            yield from _file_parameters(value, (*path, key.strip("/") if path else key))
+
+
+def _leaves(node: yaml.Node, front: str = "") -> Iterator[tuple[str, yaml.Node]]:
+    for key, value in _pairs(node):
+        if isinstance(value, yaml.MappingNode):
+            yield from _leaves(value, f"{front}{key}.")
+        else:
+            yield f"{front}{key}", value
+
+
+def _pairs(node: yaml.Node) -> Iterator[tuple[str, yaml.Node]]:
+    if isinstance(node, yaml.MappingNode):
+        yield from ((str(key.value), value) for key, value in node.value)
