@@ -50,7 +50,7 @@ def host() -> Host:
 
 
 LONG = 200_000
-"""Characters of a module above which LLVM allocates registers backwards: those of robots with some 20 joints or more."""
+"""Characters of a module above which LLVM allocates registers backwards: those of robots with some 20 joints."""
 
 _options = threading.Lock()
 """Held while LLVM's options of the process are not the usual ones."""
