@@ -19,9 +19,11 @@ from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.plots.motion import Curves, MotionCurves, joint_units
+from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.tracking import TrackingRecord, TrackingSample
+from robodyn_ros.simulation.tracking import SETTLING, TrackingRecord, TrackingSample
 
 ROBOT = "arm6"
 CONTROLLERS = ("pd", "computed_torque")
@@ -76,10 +78,13 @@ def run_demo(options: Namespace) -> int:
     with RobotClient("demo") as client, start_nodes() as processes:
         client.checks += [process.check for process in processes]
         print(f"started hardware, controller ({CONTROLLERS[0]}), dynamics and state_publisher for '{ROBOT}'")
-        result = perform(client, robot, processes)
-    print(f"\nTracking error (desired minus measured):\n\n{result.table()}")
+        samples = perform(client, robot, processes)
+    result = record(robot, samples)
+    print(f"\nTracking error (desired minus measured; settled: {SETTLING:g} s after the start or the swap):\n\n"
+          f"{result.table()}")
     plot = options.output / "tracking.png"
-    result.plot(plot, f"{ROBOT}: {CONTROLLERS[0]} swapped for {CONTROLLERS[1]} in mid-motion")
+    save_motions([curves_of(robot, result, np.array([sample.effort for sample in samples]))], plot,
+                 f"{ROBOT}: {CONTROLLERS[0]} swapped for {CONTROLLERS[1]} in mid-motion")
     print(f"\nPlot of desired against measured: {plot}")
     return 0
 
@@ -97,7 +102,7 @@ def start_nodes() -> Iterator[list[NodeProcess]]:
                for node, values in parameters.items()]
 
 
-def perform(client: DemoClient, robot: Robot, processes: Sequence[NodeProcess]) -> TrackingRecord:
+def perform(client: DemoClient, robot: Robot, processes: Sequence[NodeProcess]) -> list[TrackingSample]:
     """Send the motion, swap the controller half-way and record the tracking.
 
     Args:
@@ -134,7 +139,7 @@ def perform(client: DemoClient, robot: Robot, processes: Sequence[NodeProcess]) 
     if not np.allclose(samples[-1].desired, positions[-1], atol=1e-6):
         raise RobodynError("demo: the trajectory did not run to its end; the nodes printed:\n"
                            + "\n".join(process.output() for process in processes))
-    return record(robot, samples)
+    return samples
 
 
 def trajectory(robot: Robot) -> tuple[Array, Array]:
@@ -147,11 +152,19 @@ def trajectory(robot: Robot) -> tuple[Array, Array]:
 
 def record(robot: Robot, samples: Sequence[TrackingSample]) -> TrackingRecord:
     """Join samples of the robot into one record."""
-    kinds = {joint.name: joint.kind for joint in robot.model.joints}
-    names = samples[0].joint_names
     return TrackingRecord(
-        names, ["m" if kinds[name] == "prismatic" else "rad" for name in names],
+        samples[0].joint_names, joint_units(robot.model),
         np.array([sample.time for sample in samples]),
         np.array([sample.desired for sample in samples]),
         np.array([sample.measured for sample in samples]),
         [sample.controller for sample in samples])
+
+
+def curves_of(robot: Robot, tracking: TrackingRecord, effort: Array) -> MotionCurves:
+    """Return the demo's motion for its plot; efforts of shape (N, n) [N m or N]."""
+    time, batch = tracking.time - tracking.time[0], robot.dynamics().batch
+    return MotionCurves(
+        ROBOT, tracking.joint_names, tracking.units, tracking.spans(), Curves(time, tracking.measured),
+        Curves(time, tracking.desired), Curves(time, tracking.error), Curves(time, effort), robot.model.effort_limit,
+        tip=Curves(time, batch.forward_kinematics(tracking.measured)[:, :3, 3]),
+        desired_tip=Curves(time, batch.forward_kinematics(tracking.desired)[:, :3, 3]))

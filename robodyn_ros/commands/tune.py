@@ -18,6 +18,8 @@ from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.registry import load_controller, make_controller, prefix
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError
+from robodyn_ros.plots.motion import Curves, MotionCurves
+from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -81,7 +83,8 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
     files[0].write_text(parameter_file(found, robot, options.controller, f"Found by robodyn tune, seed {options.seed}: "
                                        f"{how}."))
     plot_search(found, before, after, files[1], f"{options.controller} on {robot.name}")
-    tracking.plot(files[2], f"{options.controller} on {robot.name}: before and after")
+    save_motions([curves_of(before, robot, "before"), curves_of(after, robot, "after")], files[2],
+                 f"{options.controller} on {robot.name}: before and after the search")
     print("\nwritten: " + ", ".join(map(str, files)))
     return 0
 
@@ -103,13 +106,26 @@ def gains_table(tuning: Tuning, robot: Robot) -> str:
 
 
 def tracking_before_and_after(before: Rollout, after: Rollout) -> TrackingRecord:
-    """Both rollouts one after the other, as one record for the table and the picture."""
+    """Both rollouts one after the other, as one record for the table."""
     first, second = before.tracking(), after.tracking()
     gap = first.time[-1] + (first.time[1] - first.time[0] if len(first.time) > 1 else 0.0)
     return replace(first, time=np.concatenate([first.time, second.time + gap]),
                    desired=np.concatenate([first.desired, second.desired]),
                    measured=np.concatenate([first.measured, second.measured]),
                    controllers=["before"] * len(first.time) + ["after"] * len(second.time))
+
+
+def curves_of(rollout: Rollout, robot: Robot, label: str) -> MotionCurves:
+    """Return a rollout for a figure: of the joints, with the desired path of the tip link if the law follows poses."""
+    follows_joints = isinstance(rollout.reference, JointReference)
+    time, batch = rollout.time, robot.dynamics().batch
+    return MotionCurves(
+        label, rollout.joint_names, rollout.units, [(label, float(time[0]), float(time[-1]))], Curves(time, rollout.q),
+        Curves(time, rollout.reference.q) if follows_joints else None,
+        Curves(time, rollout.reference.q - rollout.q) if follows_joints else None,
+        Curves(time, rollout.effort), robot.model.effort_limit,
+        tip=Curves(time, batch.forward_kinematics(rollout.q)[:, :3, 3]),
+        desired_tip=None if follows_joints else Curves(time, rollout.reference.position))
 
 
 def plot_search(tuning: Tuning, before: Rollout, after: Rollout, path: str | Path, title: str) -> None:

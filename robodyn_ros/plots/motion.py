@@ -26,7 +26,7 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionCurves:
     """What one figure shows of one run; None where there is no such quantity.
 
     Attributes:
@@ -67,7 +67,7 @@ def joint_units(model: RobotModel) -> list[str]:
     return ["m" if joint.kind == "prismatic" else "rad" for joint in model.joints]
 
 
-def recorded_motion(run: Run, label: str = "") -> Motion:
+def recorded_motion(run: Run, label: str = "") -> MotionCurves:
     """Return a recording as a motion.
 
     A recording without a usable robot description has no units, limits, energies and path of the tip link.
@@ -87,7 +87,7 @@ def recorded_motion(run: Run, label: str = "") -> Motion:
         desired_tip = _known(control.time, control.desired_tip)
     if actuators is not None:
         current, voltage = _known(actuators.time, actuators.current), _known(actuators.time, actuators.voltage)
-    return Motion(
+    return MotionCurves(
         label or run.path.stem, run.joint_names, ["rad or m"] * len(run.joint_names) if model is None
         else joint_units(model), [(span.controller, span.start, span.end) for span in run.controllers],
         Curves(states.time, states.position), desired, error, _known(states.time, states.effort),

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.plots.motion import Curves, Motion
+from robodyn_ros.plots.motion import Curves, MotionCurves
 
 RUN_COLORS = ("tab:blue", "tab:orange", "tab:green", "tab:red")
 SPAN_COLORS = ("#cfe2f3", "#d9ead3", "#fff2cc", "#f4cccc", "#d9d2e9", "#d0e0e3")
@@ -24,7 +24,7 @@ QUANTITIES = {"position": "position", "error": "error", "effort": "effort", "cur
               "voltage": "voltage [V]"}
 
 
-def save_motions(motions: Sequence[Motion], path: str | Path, title: str) -> None:
+def save_motions(motions: Sequence[MotionCurves], path: str | Path, title: str) -> None:
     """Draw motions of the same joints into a PNG or SVG file, see :func:`motion_figure`.
 
     Raises:
@@ -37,7 +37,7 @@ def save_motions(motions: Sequence[Motion], path: str | Path, title: str) -> Non
         raise InputError(f"{path}: {error}") from None
 
 
-def motion_figure(motions: Sequence[Motion], title: str) -> Figure:
+def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
     """Return a figure of motions of the same joints.
 
     Args:
@@ -84,7 +84,7 @@ def motion_figure(motions: Sequence[Motion], title: str) -> Figure:
     return figure
 
 
-def _draw_controllers(axes: Any, motions: Sequence[Motion]) -> None:
+def _draw_controllers(axes: Any, motions: Sequence[MotionCurves]) -> None:
     """A strip for each run, with a field for each controller in force."""
     colors = _span_colors(motions)
     end = max(float(motion.position.time[-1]) for motion in motions)
@@ -101,7 +101,7 @@ def _draw_controllers(axes: Any, motions: Sequence[Motion]) -> None:
         spine.set_visible(False)
 
 
-def _draw_joint(axes: Any, motions: Sequence[Motion], quantity: str, joint: int) -> None:
+def _draw_joint(axes: Any, motions: Sequence[MotionCurves], quantity: str, joint: int) -> None:
     colors = _span_colors(motions)
     if len(motions) == 1:
         for name, start, stop in motions[0].controllers:
@@ -130,7 +130,7 @@ def _draw_joint(axes: Any, motions: Sequence[Motion], quantity: str, joint: int)
     axes.margins(x=0.0)
 
 
-def _draw_energies(axes: Any, motions: Sequence[Motion]) -> None:
+def _draw_energies(axes: Any, motions: Sequence[MotionCurves]) -> None:
     for motion, color in zip(motions, RUN_COLORS, strict=False):
         if motion.energies is not None:
             time, values = _thinned(motion.energies)
@@ -143,7 +143,7 @@ def _draw_energies(axes: Any, motions: Sequence[Motion]) -> None:
     axes.legend(fontsize="x-small")
 
 
-def _draw_path(axes: Any, motions: Sequence[Motion]) -> None:
+def _draw_path(axes: Any, motions: Sequence[MotionCurves]) -> None:
     for motion, color in zip(motions, RUN_COLORS, strict=False):
         if motion.tip is not None:
             axes.plot(*_thinned(motion.tip)[1].T, color=color, linewidth=1.2)
@@ -157,7 +157,7 @@ def _draw_path(axes: Any, motions: Sequence[Motion]) -> None:
         getattr(axes, f"set_{name}label")(name, fontsize="small", labelpad=0)
 
 
-def _draw_legend(figure: Figure, motions: Sequence[Motion]) -> None:
+def _draw_legend(figure: Figure, motions: Sequence[MotionCurves]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -169,7 +169,7 @@ def _draw_legend(figure: Figure, motions: Sequence[Motion]) -> None:
     figure.legend(handles=entries, loc="outside lower center", ncols=min(len(entries), 6), fontsize="small")
 
 
-def _span_colors(motions: Sequence[Motion]) -> dict[str, str]:
+def _span_colors(motions: Sequence[MotionCurves]) -> dict[str, str]:
     names = dict.fromkeys(name for motion in motions for name, _, _ in motion.controllers)
     return {name: SPAN_COLORS[i % len(SPAN_COLORS)] for i, name in enumerate(names)}
 

@@ -21,10 +21,11 @@ def test_demo_tracks_better_after_the_swap(tmp_path):
     result = robodyn("demo", "--output", str(tmp_path / "new folder"))
     assert result.returncode == 0, result.stderr
     assert "set_parameters: controller := computed_torque" in result.stdout
-    rows = re.findall(r"^(\w+_joint) +mrad" + r" +([\d.]+)" * 4 + "$", result.stdout, re.MULTILINE)
+    rows = re.findall(r"^(\w+_joint) +mrad" + r" +([\d.]+)" * 6 + "$", result.stdout, re.MULTILINE)
     assert len(rows) == 6
-    pd, computed_torque = (sum(float(row[column]) for row in rows) for column in (1, 3))  # RMS
+    pd, computed_torque = (sum(float(row[column]) for row in rows) for column in (1, 4))  # RMS
     assert computed_torque < 0.3 * pd
+    assert all(float(row[6]) < 0.1 * float(row[5]) for row in rows[1:5]), "the worst error is that of the swap"
     assert min(imread(tmp_path / "new folder" / "tracking.png").shape[:2]) > 500
 
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.image import imread
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.plots.motion import Curves, Motion
+from robodyn_ros.plots.motion import Curves, MotionCurves
 from robodyn_ros.plots.motion_figure import motion_figure, save_motions
 
 TIME = np.linspace(0.0, 2.0, 201)
@@ -17,9 +17,10 @@ SPANS = [("pd", 0.0, 0.8), ("computed_torque", 0.8, 1.0), ("pd", 1.0, 2.0)]
 
 def motion(label="one", scale=1.0):
     position = Curves(TIME, scale * Q)
-    return Motion(label, ["turn", "slide"], ["rad", "m"], SPANS, position, Curves(TIME, Q), Curves(TIME, Q - scale * Q),
-                  Curves(TIME, 10.0 * scale * Q), np.array([12.0, np.inf]), energies=Curves(TIME, Q**2),
-                  tip=Curves(TIME, np.column_stack([Q, TIME])), desired_tip=Curves(TIME, np.column_stack([Q, TIME])))
+    tip = Curves(TIME, np.column_stack([Q, TIME]))
+    return MotionCurves(label, ["turn", "slide"], ["rad", "m"], SPANS, position, Curves(TIME, Q),
+                        Curves(TIME, Q - scale * Q), Curves(TIME, 10.0 * scale * Q), np.array([12.0, np.inf]),
+                        energies=Curves(TIME, Q**2), tip=tip, desired_tip=tip)
 
 
 def axes_of(figure, label):

@@ -1,4 +1,4 @@
-"""The tracking record: its table, its plot, and the refusal of wrong lengths."""
+"""The tracking record: its table, and the refusal of wrong lengths."""
 
 import numpy as np
 import pytest
@@ -18,8 +18,8 @@ def record() -> TrackingRecord:
 def test_table_gives_rms_and_worst_per_joint_and_controller(record: TrackingRecord) -> None:
     lines = record.table().splitlines()
     assert lines[0].split() == ["pd", "other"]
-    assert lines[2].split() == ["turn", "mrad", "2.887", "4.000", "1.000", "1.000"]  # sqrt(25/3)
-    assert lines[3].split() == ["slide", "mm", "0.000", "0.000", "2.000", "2.000"]
+    assert lines[2].split() == ["turn", "mrad", "2.887", "4.000", "nan", "1.000", "1.000", "nan"]  # sqrt(25/3)
+    assert lines[3].split() == ["slide", "mm", "0.000", "0.000", "nan", "2.000", "2.000", "nan"]
 
 
 def test_a_controller_that_returns_keeps_one_column(record: TrackingRecord) -> None:
@@ -29,13 +29,14 @@ def test_a_controller_that_returns_keeps_one_column(record: TrackingRecord) -> N
         "pd": [True, False, True, True, False], "other": [False, True, False, False, True]}
 
 
-def test_plot_is_a_picture(record: TrackingRecord, tmp_path) -> None:
-    record.plot(tmp_path / "plot.png", "title")
-    from matplotlib.image import imread
-
-    picture = imread(tmp_path / "plot.png")
-    assert min(picture.shape[:2]) > 200
-    assert picture.std() > 0.01
+def test_the_settled_error_leaves_out_what_a_controller_takes_over() -> None:
+    time = np.arange(8) * 0.5
+    error = np.array([0.008, 0.004, 0.003, 0.001, 0.009, 0.005, 0.002, 0.001])[:, None]
+    tracking = TrackingRecord(["turn"], ["rad"], time, error, np.zeros((8, 1)), ["pd"] * 4 + ["other"] * 4)
+    assert tracking.settled().tolist() == [False, False, True, True] * 2
+    _, _, row = tracking.table().splitlines()
+    assert row.split()[3:5] == ["8.000", "3.000"] and row.split()[6:8] == ["9.000", "2.000"]
+    assert tracking.spans() == [("pd", 0.0, 2.0), ("other", 2.0, 3.5)]
 
 
 def test_wrong_lengths_are_refused(record: TrackingRecord) -> None:
