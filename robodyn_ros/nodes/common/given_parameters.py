@@ -114,7 +114,7 @@ def ros_options(arguments: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Return each word between ``--ros-args`` and ``--`` with the word after it."""
     words = list(arguments)
     inside = False
-    for option, word in zip(words, [*words[1:], ""], strict=True):
+    for option, word in zip(words, [*words[1:], ""], strict=False):
         if option in ("--ros-args", "--"):
             inside = option == "--ros-args"
         elif inside:

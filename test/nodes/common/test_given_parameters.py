@@ -103,6 +103,7 @@ def test_values_of_the_command_line_that_do_not_count_are_known(tmp_path):
 def test_one_rule_gives_the_namespace():
     assert namespace_rule(["--ros-args", "-r", "__ns:=/a", "-r", "x:__ns:=/b", "-r", "__ns:=/a", "-p", "p:=1"]) == "/a"
     assert namespace_rule(["-r", "__ns:=/a"]) == "" and namespace_rule(["--ros-args", "-r"]) == ""
+    assert namespace_rule([]) == "" and GivenParameters.from_arguments([]).for_node("/hardware") == {}
     with pytest.raises(InputError, match="remapping rule '__ns': expected one, received '/a' and '/b'"):
         namespace_rule(["--ros-args", "-r", "__ns:=/a", "--remap", "__ns:=/b"])
 
