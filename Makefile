@@ -4,6 +4,7 @@
 #   make test    the tests, in a process per core and one more; ARGS go to pytest: make test ARGS="-n 0 -k gravity"
 #   make lint    ruff and mypy
 #   make bench   figures side by side with Pinocchio, MuJoCo and bare rclpy
+#   make attack  faults and hostile input for an hour; make attack ARGS="--minutes 1 --seed 3"
 #   make setup   the set-up alone; make clean removes all that it made
 #
 # PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
@@ -16,7 +17,7 @@ PYTHON := $(or $(PYTHON),$(shell for python in $(CANDIDATES); do \
 ENTER = . install/setup.sh
 ARGS =
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench attack clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -38,5 +39,8 @@ lint: setup
 bench: setup
 	@$(ENTER) && exec python -m bench $(ARGS)
 
+attack: setup
+	@$(ENTER) && exec python -m bench.attack $(ARGS)
+
 clean:
-	rm -rf .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output
+	rm -rf .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output attack_output

@@ -41,6 +41,7 @@ TESTED_BY = {
     "nodes/common/poses.py": "nodes/controller/test_tip_motions.py",
     "commands/processes.py": "commands/test_demo.py",
     "nodes/common/signals.py": "nodes/common/test_runtime.py",
+    "nodes/common/parameter_service.py": "nodes/common/test_runtime.py",
     "nodes/client/robot_client.py": "commands/test_swap.py",
     "nodes/client/graph_client.py": "commands/test_graph_commands.py",
     "nodes/client/graph_parameters.py": "commands/test_graph_commands.py",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.compiled_formulas import bias, mass_matrix
 from robodyn_ros.errors import DescriptionWarning, RobodynError
-from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.resources import actuators_file, robot_file, shipped_robots
 from robodyn_ros.robot import Robot
 
 NUMBERS = ("0", "-1", "1e-308", "1e-30", "1e-9", "1e6", "1e20", "1e100", "-1e150", "1e300", "1e308", "-1e308", "nan",
@@ -23,23 +24,6 @@ NUMBERS = ("0", "-1", "1e-308", "1e-30", "1e-9", "1e6", "1e20", "1e100", "-1e150
 TEXTS = ("", " ", "base_link", "joint1", "link1", "a" * 100_000, "\N{COMBINING DIAERESIS}" * 50, "fixed", "floating",
          "prismatic", "$(arg name)", "../../x", "]]>", "\u009b2J")
 """Texts in place of a name or a type."""
-
-_ASYMMETRY = 1e-9
-
-
-@dataclass(frozen=True)
-class Unsound:
-    """A description that was accepted although its dynamics are not sound.
-
-    Attributes:
-        number: Number of the description under its seed.
-        reason: What is wrong with its dynamics.
-        text: The description.
-    """
-
-    number: int
-    reason: str
-    text: str
 
 
 def mutated_urdfs(seed: int) -> Iterator[bytes]:
@@ -146,3 +130,31 @@ def _add_mimic(root: etree._Element, chance: random.Random) -> None:
         names = [joint.get("name", "") for joint in joints]
         etree.SubElement(chance.choice(joints), "mimic", joint=chance.choice(names), multiplier=chance.choice(NUMBERS),
                          offset=chance.choice(NUMBERS))
+
+
+def mutated_yaml(seed: int, number: int) -> bytes:
+    """Return a file of actuators and friction with faults; the same one for the same seed and number."""
+    chance = random.Random(f"{seed} yaml {number}")
+    source = actuators_file("hardware_dc_motors").read_bytes()
+    way = chance.randrange(5)
+    if way == 0:
+        depth = chance.randint(2, 20)
+        return b"a0: &a0 [x]\n" + b"".join(
+            f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 9)}]\n".encode() for i in range(depth))
+    if way == 1:
+        return b"joints: " + chance.choice((b"[", b"{a: ")) * chance.randint(1, 5000)
+    words = source.split(b" ")
+    for _ in range(chance.randint(1, 4)):
+        place = chance.randrange(len(words))
+        words[place] = (chance.choice(NUMBERS + TEXTS).encode("utf-8", "replace") if way < 4
+                        else chance.randbytes(chance.randrange(20)))
+    return b" ".join(words)
+
+
+def yaml_fault(path: Path) -> str | None:
+    """Read a file of actuators and friction; return and raise as `fault_of`."""
+    try:
+        HardwareSettings.from_yaml(path)
+    except RobodynError:
+        return None
+    return ""

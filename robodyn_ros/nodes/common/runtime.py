@@ -45,6 +45,7 @@ from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenParameters, namespace_rule
+from robodyn_ros.nodes.common.parameter_service import CheckedParameterService
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable, printable_lines
@@ -78,9 +79,10 @@ class RobodynNode(Node):
 
     def __init__(self, name: str) -> None:
         try:
-            super().__init__(name)
+            super().__init__(name, start_parameter_services=False)
         except ParameterException as error:  # of a parameter that rclpy itself declares
             raise InputError(f"node '{name}': {error}") from None
+        self._checked_services = CheckedParameterService(self)
         self.stop_requested = threading.Event()
         self.log = ThrottledLog(self.get_logger())
         self.parameters = DeclaredParameters(self, self.log)

@@ -5,7 +5,9 @@ import signal
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from probe_rig import echo, start
-from rcl_interfaces.srv import DescribeParameters
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
 from ros_process import RosTest
 from std_srvs.srv import Trigger
 
@@ -44,6 +46,16 @@ def test_good_parameters_take_effect_and_integers_become_floats(ros):
     assert ros.set_parameters("/probe", {"gain": 4, "mode": "down"}).successful
     assert echo(ros, [1.0]) == [4.0]
     assert ros.set_parameters("/probe", {"gain": 2.0}).successful
+
+
+@pytest.mark.parametrize("kind", [SetParameters, SetParametersAtomically])
+def test_a_type_that_no_parameter_has_is_refused(ros, probe, kind):
+    wrong = ParameterMessage(name="rate", value=ParameterValue(type=77))
+    service = "set_parameters_atomically" if kind is SetParametersAtomically else "set_parameters"
+    response = ros.call(kind, f"/probe/{service}", parameters=[wrong])
+    [result] = [response.result] if kind is SetParametersAtomically else response.results
+    assert not result.successful and "'rate'" in result.reason and "received 77" in result.reason
+    assert "Traceback" not in probe.output()
 
 
 def test_failing_callback_is_reported_and_the_node_goes_on(ros, probe):

@@ -1,0 +1,64 @@
+"""Half a minute of ``make attack``: descriptions, and the nodes under messages and kills."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.attack.descriptions import mutated_yaml, yaml_fault
+from bench.attack.report import Report
+from robodyn_ros.errors import LONGEST_MESSAGE, InputError
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_mutated_yaml_is_refused_or_valid(tmp_path):
+    path = tmp_path / "hardware.yaml"
+    outcomes = []
+    for number in range(100):
+        path.write_bytes(mutated_yaml(1, number))
+        outcomes.append(yaml_fault(path))
+    assert set(outcomes) == {None, ""}
+
+
+def test_the_same_seed_gives_the_same_attacks():
+    assert [mutated_yaml(3, i) for i in range(20)] == [mutated_yaml(3, i) for i in range(20)]
+    assert [mutated_yaml(3, i) for i in range(20)] != [mutated_yaml(4, i) for i in range(20)]
+    assert len(str(InputError("x" * 10**5))) < LONGEST_MESSAGE + 100
+
+
+def test_the_report_names_what_failed_and_how_to_repeat_it(tmp_path):
+    report = Report(seed=7)
+    report.count("kills", "tried", "fell")
+    report.measure("kills", "gap [s]", 0.2)
+    report.measure("kills", "gap [s]", 0.1)
+    report.fail("kills", 5, "no joint states")
+    assert "kills 5 (--seed 7): no joint states" in report.text() and "1 fell, 1 tried" in report.text()
+    report.write(tmp_path / "report.json")
+    written = json.loads((tmp_path / "report.json").read_text())
+    assert written["worst"] == {"kills": {"gap [s]": 0.2}} and written["failures"] == report.failures
+
+
+def test_absurd_messages_can_be_sent():
+    absurd = pytest.importorskip("bench.attack.absurd", reason="needs ROS 2")
+    from diagnostic_msgs.msg import DiagnosticArray
+    from geometry_msgs.msg import PoseWithCovarianceStamped
+    from trajectory_msgs.msg import JointTrajectory
+
+    chance = random.Random(2)
+    for kind in (JointTrajectory, DiagnosticArray, PoseWithCovarianceStamped):
+        assert len({absurd.bytes_of(kind, chance) for _ in range(50)}) > 20
+
+
+@pytest.mark.slow
+def test_half_a_minute(tmp_path):
+    pytest.importorskip("rclpy")
+    done = subprocess.run([sys.executable, "-m", "bench.attack", "--minutes", "0.5", "--seed", "1",
+                           "--report", str(tmp_path / "report.json")], cwd=ROOT, capture_output=True, text=True,
+                          timeout=180.0)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["outcomes"]["URDFs"]["tried"] >= 100 and report["outcomes"]["messages"]["tried"] >= 500
