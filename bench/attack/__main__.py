@@ -20,6 +20,8 @@ DESCRIPTIONS_AT_ONCE = 100
 LARGEST_EFFORT = 60.0
 """Effort limit of the robot's strongest joint [N m]."""
 
+LEAST_ATTACKS = 2
+
 LONGEST_GAP = 0.12
 """Time without joint states [s]: the declared time-out of commands, 0.1 s, and 20 ms."""
 
@@ -73,10 +75,10 @@ def attack_descriptions(report: Report, end: float) -> None:
 
 
 def attack_nodes(report: Report, end: float) -> None:
-    """Attack the running nodes until a time, each kind of attack at least once if time permits."""
+    """Attack the running nodes until a time, and with `LEAST_ATTACKS` even if their start took all of it."""
     with AttackedGraph(report) as graph:
         number, times = 0, Counter[Callable[..., None]]()
-        while time.monotonic() < end:
+        while number < LEAST_ATTACKS or time.monotonic() < end:
             attack = GRAPH_ATTACKS[number % len(GRAPH_ATTACKS)]
             times[attack] += 1
             attack(graph, report, report.seed, times[attack] - 1)

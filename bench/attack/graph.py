@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from bench.attack.machine import MachineWatch
 from bench.attack.report import Report
 from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.resources import robot_file
@@ -63,7 +64,9 @@ class AttackedGraph:
         try:
             for name in NODES:
                 self.start(name)
-            self.recover()
+            if not self.recover():
+                output = "\n".join(process.output()[-500:] for process in self.nodes.values())
+                raise RobodynError(f"no joint states within {START_SECONDS:g} s; the nodes printed last:\n{output}")
         except BaseException:
             self.__exit__()
             raise
