@@ -16,6 +16,7 @@ from robodyn_ros.commands import (
     cache_command,
     demo_command,
     graph_commands,
+    new_controller,
     node_commands,
     plot,
     robot_commands,
@@ -27,8 +28,8 @@ from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
-GROUPS = (node_commands, view, swap, graph_commands, demo_command, plot, robot_commands, rollout_commands,
-          cache_command)
+GROUPS = (node_commands, view, swap, graph_commands, new_controller, demo_command, plot, robot_commands,
+          rollout_commands, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130
