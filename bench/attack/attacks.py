@@ -127,7 +127,6 @@ def full_disk(graph: AttackedGraph, report: Report, seed: int, number: int) -> N
     _set_controller(graph, ("computed_torque", "lqr", "pid")[number % 3])
     graph.spin(1.0)
     graph.check("full disk", number)
-    report.count("full disk", "tried")
     graph.nodes["controller"].kill()
     _after_fault(graph, report, "full disk", number, restarted="controller")
 
