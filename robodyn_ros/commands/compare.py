@@ -150,42 +150,58 @@ def table(results: Sequence[Performance | Failure]) -> str:
 
 
 def plot(performances: Sequence[Performance], path: str | Path, title: str) -> None:
-    """Draw tip errors and efforts over time, and as bars the RMS of both, work and saturation, into a PNG file.
+    """Draw tip errors and efforts over time, and the RMS of both, work and saturation, into a PNG file.
+
+    The controllers are in the order of their tip errors.
 
     Args:
         performances: Results of the controllers.
         path: Path of the picture; its folder must exist.
         title: Heading of the picture.
     """
-    from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(15.0, 7.5), layout="constrained")
+    order = sorted(performances, key=lambda one: float(np.sqrt(np.mean(one.tip_error**2))))
+    rows = max(len(order), 4)
+    figure = Figure(figsize=(13.0, 4.2 + 0.28 * rows), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title)
-    (errors, error_bars, work_bars), (efforts, effort_bars, saturation_bars) = figure.subplots(
-        2, 3, gridspec_kw={"width_ratios": [3, 2, 1.5]})
-    colors = [colormaps["tab20"](index % 20) for index in range(len(performances))]
-    for one, color in zip(performances, colors, strict=True):
-        errors.semilogy(one.time, 1e3 * np.maximum(one.tip_error, 1e-7), color=color, linewidth=1.0,
-                        label=one.controller)
-        efforts.plot(one.time, 1e2 * np.abs(one.effort_share).max(axis=1), color=color, linewidth=1.0)
-    errors.set_ylabel("tip error [mm]")
+    grid = figure.add_gridspec(2, 4, height_ratios=[3.2, 0.28 * rows + 0.4])
+    errors, efforts = figure.add_subplot(grid[0, :2]), figure.add_subplot(grid[0, 2:])
+    colors = [f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown")]
+    # The best and the worst have colours and names; many more lines could not be told apart.
+    count = len(order) if len(order) <= len(colors) else 3
+    named = dict(zip([*order[:count], *order[count:][-3:]], colors, strict=False))
+    for one in [*(one for one in order if one not in named), *named]:
+        color = named.get(one, "lightgrey")
+        label = one.controller if one in named else None
+        errors.plot(one.time, 1e3 * one.tip_error, color=color, linewidth=1.2, label=label)
+        efforts.plot(one.time, 1e2 * np.abs(one.effort_share).max(axis=1), color=color, linewidth=1.2)
+    errors.set(xlabel="time [s]", ylabel="tip error [mm]", yscale="symlog")
+    errors.set_ylim(bottom=0.0)
     efforts.set(xlabel="time [s]", ylabel="greatest effort [% of limit]")
-    names, places = [one.controller for one in performances], np.arange(len(performances))
-    for axis, label, values in (
-        (error_bars, "RMS tip error [mm]", [1e3 * np.sqrt(np.mean(one.tip_error**2)) for one in performances]),
-        (work_bars, "work [J]", [one.work for one in performances]),
-        (effort_bars, "RMS effort [% of limit]", [1e2 * np.sqrt(np.mean(one.effort_share**2)) for one in performances]),
-        (saturation_bars, "saturated [% of time]", [1e2 * one.saturated for one in performances]),
-    ):
-        axis.barh(places, values, color=colors)
-        axis.set_yticks(places, names if axis in (error_bars, effort_bars) else [], fontsize="small")
+    handles, labels = errors.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize="small",
+                  title="" if len(named) == len(order) else "smallest and greatest tip errors; the others are grey")
+    places = np.arange(len(order))
+    for column, (label, values) in enumerate((
+        ("RMS tip error [mm]", [1e3 * np.sqrt(np.mean(one.tip_error**2)) for one in order]),
+        ("RMS effort [% of limit]", [1e2 * np.sqrt(np.mean(one.effort_share**2)) for one in order]),
+        ("work [J]", [one.work for one in order]),
+        ("saturated [% of time]", [1e2 * one.saturated for one in order]),
+    )):
+        axis = figure.add_subplot(grid[1, column])
+        axis.plot(values, places, "o", color="tab:blue")  # dots: a bar has no length on a logarithmic axis
+        if column == 0 and min(values) > 0.0:
+            axis.set_xscale("log")
+        else:
+            axis.set_xlim(0.0, 1.1 * max(*values, 1.0))
+        axis.set_yticks(places, [one.controller for one in order] if column == 0 else [""] * len(order),
+                        fontsize="small")
         axis.invert_yaxis()
+        axis.grid(alpha=0.4)
         axis.set_xlabel(label)
-    error_bars.set_xscale("log")
-    saturation_bars.set_xlim(left=0.0)
     figure.savefig(path, dpi=100)
 
 
@@ -213,8 +229,8 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     if not performances:
         raise InputError("compare: no controller could be simulated: "
                          + "; ".join(f"{one.controller}: {one.reason}" for one in failures))
-    title = (f"{robot.name}, {motion.end_time:g} s there, beyond and back, control period {options.period:g} s, masses "
-             f"{options.mass_error:+g} %")
+    title = (f"{robot.name}: test motion of {motion.end_time:.3g} s, control period {1e3 * options.period:g} ms, "
+             f"simulated masses {options.mass_error:+g} %")
     print(f"{title}\n{table(results)}")
     picture = options.output if options.output.suffix else options.output.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)

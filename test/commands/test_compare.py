@@ -68,14 +68,18 @@ def test_the_picture_shows_error_effort_work_and_saturation(tmp_path, monkeypatc
     done[1] = replace(done[1], effort_share=done[1].effort_share / np.abs(done[1].effort_share).max())
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
     plot(done, tmp_path / "it.png", "two laws")
-    bars = {axis.get_xlabel(): [bar.get_width() for bar in axis.patches] for axis in figures[0].axes if axis.patches}
-    assert bars == {
+    curves, dots = figures[0].axes[:2], figures[0].axes[2:]
+    assert all(len(axis.lines) == 2 for axis in curves)
+    assert {text.get_text() for text in figures[0].legends[0].get_texts()} == {"pd", "pd_gravity"}
+    done.sort(key=lambda one: np.mean(one.tip_error**2))
+    assert [label.get_text() for label in dots[0].get_yticklabels()] == [one.controller for one in done]
+    assert {axis.get_xlabel(): axis.lines[0].get_xdata().tolist() for axis in dots} == {
         "RMS tip error [mm]": [1e3 * np.sqrt(np.mean(one.tip_error**2)) for one in done],
         "RMS effort [% of limit]": [1e2 * np.sqrt(np.mean(one.effort_share**2)) for one in done],
         "work [J]": [one.work for one in done],
         "saturated [% of time]": [1e2 * one.saturated for one in done],
     }
-    assert done[0].saturated == 0.0 < done[1].saturated
+    assert {one.controller for one in done if one.saturated} == {"pd_gravity"}
 
 
 def test_what_follows_nothing_or_wrenches_is_left_out_and_refused():
