@@ -13,14 +13,18 @@ from robodyn_ros.control.controller import UNMEASURED, Controller, JointReferenc
 from robodyn_ros.control.dry_run import checked_effort
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS
+from robodyn_ros.control.trajectories.coming_to_rest import coming_to_rest
 from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 JUMP = 0.05
 """A position change that exceeds the one explained by the velocities by more than this is a jump [rad or m]."""
+
+RUNAWAY_FACTOR = 5.0
+"""A joint that moves faster than its velocity limit times this ran away; the default."""
 
 LATEST_START = 3600.0
 """Latest accepted start of a trajectory from now [s]; a later stamp comes from another clock."""
@@ -71,10 +75,13 @@ class ControlLoop:
     """Runs controllers on one robot. All of it belongs to one thread.
 
     - The first setpoint is the current state: at the first tick, after a `start`, and at a `swap` while nothing moves.
+    - Time that the robot did not follow is never made up for: while the hardware follows no commands, each tick is a
+      new start.
     - A swap while a trajectory is followed leaves the trajectory alone if the new controller follows the same class of
       references; otherwise the new one holds the current state.
     - If a controller raises or returns something else than finite efforts, the safe one replaces it at the same tick,
       and its trajectory is dropped. If the safe one fails as well, the effort is zero.
+    - A controller under which a joint moves faster than its velocity limit times `runaway_factor` is dropped likewise.
     - Efforts are cut to the limits of the joints, as a drive does.
 
     Args:
@@ -89,6 +96,8 @@ class ControlLoop:
     Attributes:
         active: The controller in force.
         last: The last tick; None before the first.
+        runaway_factor: Speed at which a joint ran away, relative to its limit; 0: any speed will do. Any thread may
+            replace it.
         wrench_tip: `State.wrench_tip` of the next states; any thread may replace it.
     """
 
@@ -105,6 +114,10 @@ class ControlLoop:
         self.last: Tick | None = None
         self.wrench_tip = UNMEASURED
         self.longest_gap = longest_gap
+        self.runaway_factor = RUNAWAY_FACTOR
+        limit = robot.model.velocity_limit
+        self._speed_limit = np.where(limit > 0.0, limit, np.inf)
+        self._least_speed_limit = float(self._speed_limit.min(initial=np.inf))
         self._safe = safe
         self._on_failure = on_failure
         self._on_start = on_start
@@ -113,32 +126,53 @@ class ControlLoop:
         self._n = robot.n
         self._joint_names = robot.joint_names
         self._origin = self._stamp = 0
+        self._starting = False
+        self._to_rest: Any = None  # the motion to rest after the last new start
         self._robot = robot
         self._sources: dict[type, ReferenceSource] = {}
         self._source = self._source_for(active.controller, np.zeros(robot.n))
 
-    def tick(self, stamp: int, q: Array, v: Array) -> Tick:
+    def tick(self, stamp: int, q: Array, v: Array, new_start: str = "") -> Tick:
         """Answer a state.
 
         Args:
             stamp: Time of the state on the robot's clock [ns]. A repeated stamp returns the same tick.
             q: Joint positions, shape (n,) [rad or m]; finite.
             v: Joint velocities, shape (n,) [rad/s or m/s]; finite.
+            new_start: Why the hardware says that no commanded motion leads to this state; empty if one does.
         """
         last = self.last
         period = (stamp - self._stamp) / NANOSECONDS_PER_SECOND
         if last is not None and period == 0.0:
             return last
         if last is None:
-            self.start(stamp, q, v)
+            self.start(stamp, q, v, to_rest=bool(new_start))
             period = 0.0
-        elif reason := self._discontinuity(last.state, period, q, v):
-            self._on_start(reason)
-            self.start(stamp, q, v)
+        elif reason := new_start or self._discontinuity(last.state, period, q, v):
+            if not (new_start and self._starting) or self.moving():  # once for a row of new starts
+                self._on_start(reason)
+            self.start(stamp, q, v, to_rest=True)
             period = 0.0
+        self._starting = bool(new_start)
         self._stamp = stamp
         state = State((stamp - self._origin) / NANOSECONDS_PER_SECOND, period, q, v, self.wrench_tip)
+        # The norm exceeds a limit more often than any joint does, and costs less.
+        if v.dot(v) > (self.runaway_factor * self._least_speed_limit) ** 2 and (text := self._runaway(state)):
+            self._drop(state, PluginError(text))
         return self._answer(state)
+
+    def _runaway(self, state: State) -> str:
+        """Say which joint ran away; empty if none did, or if the safe controller is in force."""
+        if self.active is self._safe or not self.runaway_factor:
+            return ""
+        limit, kind = self._speed_limit, self.active.controller.follows
+        if kind is JointReference and self.moving():  # a trajectory beyond the limits was warned of, and is followed
+            limit = np.maximum(limit, np.abs(self._source.sample(state.time).v))
+        excess = np.abs(state.v) - self.runaway_factor * limit
+        joint = int(excess.argmax())
+        if excess[joint] <= 0.0:
+            return ""
+        return f"joint '{self._joint_names[joint]}' ran away: {abs(state.v[joint]):.3g}, limit {limit[joint]:.3g}"
 
     def _discontinuity(self, last: State, period: float, q: Array, v: Array) -> str:
         """Why no motion leads from the last state to this one; empty if one does."""
@@ -153,10 +187,21 @@ class ControlLoop:
                 return f"joint '{name}' jumped by {change[joint]:.4g} within {period:.4g} s, which no motion explains"
         return ""
 
-    def start(self, stamp: int, q: Array, v: Array) -> None:
-        """Begin anew at this state: no trajectory, the controller's past forgotten, time counted from here."""
+    def start(self, stamp: int, q: Array, v: Array, to_rest: bool = False) -> None:
+        """Begin anew at this state: no trajectory, the controller's past forgotten, time counted from here.
+
+        Args:
+            stamp: Stamp of the state [ns].
+            q: Joint positions, shape (n,) [rad or m].
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+            to_rest: Whether the reference brings a moving robot to rest; otherwise it is at rest at once.
+        """
         self._origin = self._stamp = stamp
         self._source.hold(q)
+        self._to_rest = None
+        if to_rest and v.any():
+            self._to_rest = coming_to_rest(self._robot, self._source.accepts, q, v, 0.0)
+            self._source.follow(self._to_rest)
         self._activate(self.active, State(0.0, 0.0, q, v))
 
     def swap(self, plugin: Plugin) -> None:
@@ -254,9 +299,18 @@ class ControlLoop:
         if self.last is not None:
             self._source.hold(self.last.state.q)
 
+    def drop(self, reason: str) -> None:
+        """Replace the active controller by the safe one, from the next tick on; the safe one stays.
+
+        Args:
+            reason: Why, for `on_failure`.
+        """
+        if self.last is not None and self.active is not self._safe:
+            self._drop(self.last.state, PluginError(reason))
+
     def moving(self) -> bool:
-        """Whether a trajectory is under way or waits for its start."""
-        return self._source.moving()
+        """Whether a trajectory is under way or waits for its start; coming to rest after a new start is none."""
+        return self._source.moving() and not self._source.follows_only(self._to_rest)
 
     def motion(self) -> Trajectory | None:
         """The trajectory under way, or else the next one; None while a state is held. From any thread."""

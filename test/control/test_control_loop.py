@@ -389,3 +389,57 @@ def test_wrenches_go_to_controllers_that_follow_them():
     rig.loop.swap(Plugin("first", PD(ROBOT)))
     with pytest.raises(InputError, match="'first' follows none"):
         rig.loop.exert(np.zeros(6))
+
+
+def test_states_without_commands_are_one_new_start_that_brings_the_robot_to_rest():
+    recorder = Recorder()
+    rig = Rig(recorder)
+    rig.tick()
+    rig.follow([1.0], [1.0])
+    rig.tick(periods=5)
+    for _ in range(4):
+        rig.stamp += PERIOD
+        tick = rig.loop.tick(rig.stamp, Q, V, new_start="not followed")
+        assert tick.state.time == tick.state.period == 0.0
+        np.testing.assert_array_equal(tick.reference.q, Q)
+        np.testing.assert_array_equal(tick.reference.v, V)
+    assert rig.starts == ["not followed"], "once, although the hardware says it of each state"
+    assert not rig.loop.moving(), "coming to rest is no trajectory"
+    assert rig.tick().state.period == PERIOD * 1e-9
+    for _ in range(200):
+        tick = rig.tick()
+    assert not tick.reference.v.any()
+    rig.follow([1.0], [1.0])
+    assert rig.loop.moving()
+    rig.loop.tick(rig.stamp + PERIOD, Q, V, new_start="again")
+    assert rig.starts == ["not followed", "again"] and not rig.loop.moving()
+
+
+def test_a_controller_under_which_a_joint_runs_away_is_dropped():
+    limit = ROBOT.model.velocity_limit
+    rig = Rig(Recorder())
+    rig.tick(v=4.9 * limit * [1.0, 0.0])
+    assert not rig.failures
+    tick = rig.tick(v=[0.0, -5.1 * limit[1]])
+    ((name, error),) = rig.failures
+    assert (name, str(error)) == ("first", f"joint 'joint2' ran away: {5.1 * limit[1]:.3g}, limit {limit[1]:.3g}")
+    assert rig.loop.active is rig.safe and tick.effort[1] > 0.0, "damped"
+    rig.tick(v=[0.0, -6.0 * limit[1]])
+    assert len(rig.failures) == 1, "nothing is left to replace the safe one"
+
+
+def test_any_speed_will_do_where_no_factor_is_set():
+    rig = Rig(Recorder())
+    rig.loop.runaway_factor = 0.0
+    rig.tick(v=[1e3, 1e3])
+    assert not rig.failures
+
+
+def test_a_controller_is_dropped_on_request_for_the_safe_one_only():
+    rig = Rig(Recorder())
+    rig.tick()
+    rig.loop.drop("the law takes 50 ms of 2 ms")
+    rig.loop.drop("again")
+    ((name, error),) = rig.failures
+    assert (name, str(error)) == ("first", "the law takes 50 ms of 2 ms")
+    assert rig.loop.active is rig.safe

@@ -1,5 +1,6 @@
 """Controllers as a user's own package would hold them, sound and unsound, for the tests of the controller node."""
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,23 @@ class NotANumberLater(FailsLater):
     def update(self, state, reference):
         self.ticks_left -= 1
         return np.full(2, np.nan) if self.ticks_left < 0 else np.zeros(2)
+
+
+class TooSlow(Spring):
+    """Computes for 50 ms."""
+
+    def update(self, state, reference):
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end:
+            pass
+        return self.dynamics.gravity(state.q)
+
+
+class RunsAway(Spring):
+    """Accelerates the third joint without end."""
+
+    def update(self, state, reference):
+        return 100.0 * np.eye(len(state.q))[2]
 
 
 class ShowsWrench(Controller):

@@ -98,6 +98,10 @@ class ReferenceSource(ABC):
         """The trajectory under way, or else the next one; None while a state is held."""
         return self._current or next(iter(self._queue), None)
 
+    def follows_only(self, trajectory: Trajectory | None) -> bool:
+        """Whether all that is under way, or waits for its start, is one trajectory."""
+        return all(other is trajectory for other in (self._current or trajectory, *self._queue))
+
 
 class JointReferenceSource(ReferenceSource):
     """Of `JointReference`."""

@@ -64,12 +64,17 @@ class ControlPath:
         cycle: Called with this path again and again while :attr:`active`; it waits with :meth:`wait`.
         qos: Quality of service of the subscription.
         serialized: Return the messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
+
+    Attributes:
+        active: Whether the loop is to go on.
+        info: Sequence number, times and publisher of the message taken last; for the thread of the path only.
     """
 
     def __init__(self, node: Node, diagnostics: Diagnostics, message_type: type[Any], topic: str,
                  cycle: Callable[[ControlPath], None], qos: QoSProfile = CONTROL_QOS, serialized: bool = False
                  ) -> None:
         self.active = True
+        self.info: dict[str, Any] = {}
         self._node, self._diagnostics, self._cycle, self._serialized = node, diagnostics, cycle, serialized
         self._message_type, self._topic = message_type, topic
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
@@ -133,9 +138,8 @@ class ControlPath:
         taken = self._handle.take_message(self._message_type, True)
         if taken is None:
             return None
-        if self._serialized:
-            return taken[0]
-        return self._diagnostics.deserialize(taken[0], self._message_type, self._topic)
+        data, self.info = taken
+        return data if self._serialized else self._diagnostics.deserialize(data, self._message_type, self._topic)
 
     def handle_further(self) -> None:
         """Pass the waiting messages of further topics to their handlers; for the thread of the path only."""

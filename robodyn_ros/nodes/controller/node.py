@@ -13,12 +13,13 @@ from typing import Any
 from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.control_loop import ControlLoop
+from robodyn_ros.control.control_loop import RUNAWAY_FACTOR, ControlLoop
 from robodyn_ros.control.plugin_errors import describe, full_traceback
 from robodyn_ros.control.registry import controller_changed, controller_names
+from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.joint_wire import JointWire
+from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -50,6 +51,15 @@ PARAMETERS = (
         minimum=0.0, maximum=10000.0,
     ),
     Parameter(
+        "max_overruns", 20, "Number of overruns (joint states came while the law was still at work) after which the "
+        "controller is dropped for the safe one; each is forgiven after ten ticks in time; 0: never.", minimum=0,
+        maximum=1_000_000,
+    ),
+    Parameter(
+        "runaway_factor", RUNAWAY_FACTOR, "Speed at which a joint ran away and the controller is dropped for the "
+        "safe one, relative to the joint's velocity limit; 0: never.", minimum=0.0, maximum=1000.0,
+    ),
+    Parameter(
         "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
         read_only=True, minimum=0.001, maximum=3600.0,
     ),
@@ -57,8 +67,14 @@ PARAMETERS = (
     FRAME_PREFIX,
 )
 
+TOLD_HOLD_UP = 0.02
+"""A shorter hold-up by the computer is counted, not told [s]."""
+
 STARTUP_SECONDS = 5.0
 """Extra time for the first joint state to arrive, beyond ``state_timeout`` [s]."""
+
+NOT_FOLLOWED = ("the hardware says that it followed no commands on the way to this joint state, or that time went on "
+                "without it")
 
 BROKEN, REJECTED_STATES, DROPPED = "broken plugins", "rejected joint states", "dropped controllers"
 
@@ -88,11 +104,17 @@ class ControllerNode(RobodynNode):
                 self._log_traceback(error)
         self._reflecting = False
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
+        self._loop.runaway_factor = self.parameters["runaway_factor"]
+        self._monitor = TickMonitor()
+        self._max_overruns: int = self.parameters["max_overruns"]
+        self._slow_law = ""  # the law that is reported as too slow
+        self._overran = False  # since the last diagnostics
         self._saturated = 0
         self._last_arrival, self._silent = 0.0, True
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
-        self._states_in, self._commands_out = JointWire(self._joints.names), JointWire(self._joints.names, ["effort"])
+        names = self._joints.names
+        self._states_in, self._commands_out = JointWire(names), JointWire(names, ["effort"])
         self._voltages: VoltageOutput | None = None
         if self.parameters["output"] == VOLTAGE:
             self._voltages = VoltageOutput(self, self._robot, self.parameters["actuators"])
@@ -112,6 +134,7 @@ class ControllerNode(RobodynNode):
             self.log.warning(sentence, sentence)
         self.parameters.on_change(self._on_change)
         self.diagnostics.values = self._values
+        self.diagnostics.checks.append(self._look_for_overruns)
 
     # On the control path's thread.
 
@@ -122,18 +145,26 @@ class ControllerNode(RobodynNode):
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
             self._last_arrival, self._silent = now, False
-            self._on_joint_state(data)
+            self._on_joint_state(data, now, path.info.get("publication_sequence_number") or 0)
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
-            text = f"no joint states for {self._timeout:g} s or more: is the hardware node running?"
+            text = (f"no joint states for {self._timeout:g} s or more: is the hardware node running, or held up by the "
+                    "computer?")
             self.diagnostics.raise_condition("silence", text)
             self._trajectories.abort(text)
 
-    def _on_joint_state(self, data: bytes) -> None:
-        """Answer a serialized joint state."""
+    def _on_joint_state(self, data: bytes, now: float, sequence: int) -> None:
+        """Answer a serialized joint state.
+
+        Args:
+            data: The message.
+            now: Steady time of its arrival [s].
+            sequence: Its number in the sequence of its publisher; 0: unknown.
+        """
         known = self._states_in.decode_finite(data, fields=2)  # the effort is not used
         if known is not None:
             stamp, (q, v, _) = known
+            frame = self._states_in.frame
         else:
             message, joints = self.diagnostics.deserialize(data, JointState, "joint_states"), self._joints
             if message is None:
@@ -145,7 +176,12 @@ class ControllerNode(RobodynNode):
             except MessageError as error:
                 self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
                 return
-        tick = self._loop.tick(stamp, q, v)
+            frame = message.header.frame_id
+        self._monitor.begin(now, stamp, sequence)
+        if self._monitor.delay is not None:
+            self._on_delay(self._monitor.delay)
+        tick = self._loop.tick(stamp, q, v, NOT_FOLLOWED if frame == NEW_START else "")
+        self._monitor.end(time.monotonic())
         if self._voltages is None:
             self._commands.publish(self._commands_out.encode(stamp, tick.effort))
         else:
@@ -155,6 +191,29 @@ class ControllerNode(RobodynNode):
         self._states.publish(stamp, self._loop.active, tick)
         if self._trajectories.goal is not None:
             self._trajectories.watch(stamp, tick)
+
+    def _on_delay(self, delay: Delay) -> None:
+        """Tell why joint states stayed unanswered; drop a law that is too slow."""
+        if not delay.of_law:
+            if delay.seconds < TOLD_HOLD_UP:
+                self.diagnostics.count("short hold-ups by the computer")
+            else:
+                self.diagnostics.problem("hold-ups by the computer", self._held_up(delay))
+            return
+        name = self._loop.active.name
+        self.diagnostics.count("overruns")
+        self._overran = True
+        text = f"the law takes {1e3 * delay.seconds:.3g} ms of {1e3 * delay.period:.3g} ms"
+        if self._max_overruns and self._monitor.overruns >= self._max_overruns:
+            self._monitor.forget()
+            self._loop.drop(text)
+        if self._slow_law != name:
+            self._slow_law = name
+            self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
+
+    def _held_up(self, delay: Delay) -> str:
+        return (f"the computer held up this node for {delay.seconds:.3g} s (busy, or the process was stopped): "
+                f"{delay.unanswered} joint states stayed unanswered")
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)
@@ -167,6 +226,9 @@ class ControllerNode(RobodynNode):
             self.executor.create_task(self._reflect_active)
 
     def _on_start(self, reason: str) -> None:
+        delay = self._monitor.delay
+        if delay is not None and not delay.of_law:
+            reason = f"{reason}; {self._held_up(delay)}"
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
         self.log.warning("new starts", f"new start from the current state{lost}: {reason}")
         self.diagnostics.count("new starts")
@@ -201,6 +263,7 @@ class ControllerNode(RobodynNode):
             if successor is not None:
                 self.diagnostics.clear_condition("dropped", f"'{name}' replaces the controller that was dropped")
                 self._loop.swap(successor)
+                self._monitor.forget()
                 if not self._loop.moving():
                     self._trajectories.interrupt(f"controller '{name}' was put in force and holds the current state")
 
@@ -209,6 +272,8 @@ class ControllerNode(RobodynNode):
         if successor is not None and self._loop.active is successor:
             self.log.info("swaps", f"controller '{name}' is in force")
         self._log_uncompiled()
+        self._max_overruns = changes.get("max_overruns", self._max_overruns)
+        self._loop.runaway_factor = changes.get("runaway_factor", self._loop.runaway_factor)
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
 
@@ -231,7 +296,14 @@ class ControllerNode(RobodynNode):
     def _values(self) -> dict[str, object]:
         uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
         return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
-                "saturated commands": self._saturated, **self._action.values()}
+                "saturated commands": self._saturated, **self._monitor.statistics(), **self._action.values()}
+
+    def _look_for_overruns(self) -> None:
+        """End the report of a slow law when it was in time for a second, or is no longer in force."""
+        if not self._overran and self._slow_law:
+            self.diagnostics.clear_condition("slow", f"controller '{self._loop.active.name}' is in time")
+            self._slow_law = ""
+        self._overran = False
 
     def start(self) -> None:
         """Start the control path, and give the first joint state time to arrive."""

@@ -19,6 +19,7 @@ from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_sta
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.timing import to_seconds
 
 
 class CommandInputs:
@@ -29,11 +30,16 @@ class CommandInputs:
         commands: Receives good commands.
         has_motor: Which joints take voltages, shape (n,).
         diagnostics: Receives reports of bad commands.
+
+    Attributes:
+        first_stamp: Stamp of the state at the last new start [ns]. Commands that answer an earlier state are refused;
+            stamp 0 is none and always accepted.
     """
 
     def __init__(self, joints: JointOrder, commands: JointCommands, has_motor: NDArray[np.bool_],
                  diagnostics: Diagnostics) -> None:
         self._joints, self._commands, self._diagnostics = joints, commands, diagnostics
+        self.first_stamp = 0
         self._wire = JointWire(joints.names, ["effort"])
         self._without_motor = {name for name, motor in zip(joints.names, has_motor, strict=True) if not motor}
 
@@ -45,7 +51,8 @@ class CommandInputs:
         """
         known = self._wire.decode_finite(data, fields=1)
         if known is not None:
-            self._commands.accept(known[1][0])
+            if not self._is_outdated(known[0], "joint_commands"):
+                self._commands.accept(known[1][0])
             return known[0]
         message = self._diagnostics.deserialize(data, JointState, "joint_commands")
         return None if message is None else self.efforts(message)
@@ -63,6 +70,15 @@ class CommandInputs:
     def array(self, message: Float64MultiArray) -> None:
         """Take ``~/commands``: the efforts of all joints in the robot's order."""
         self._take(Header(), (), message.data, "commands: data", self._commands.effort, self._commands.accept)
+
+    def _is_outdated(self, stamp: int, topic: str) -> bool:
+        """Return whether a command answers a state from before the last new start, and report it then."""
+        if stamp >= self.first_stamp or stamp == 0:
+            return False
+        self._diagnostics.problem("outdated commands", f"{topic}: command refused: its stamp, {to_seconds(stamp)} s, "
+                                  f"is that of a state before the new start at {to_seconds(self.first_stamp)} s; "
+                                  "answer the newest state, or give stamp 0")
+        return True
 
     def _take(self, header: Header, names: Sequence[str], values: Sequence[float], what: str, last: Array,
               accept: Callable[..., None], refused: set[str] | frozenset[str] = frozenset()) -> int | None:
@@ -82,14 +98,17 @@ class CommandInputs:
         """
         joints, stamp = self._joints, None
         try:
-            stamp = read_stamp(header.stamp, f"{what.partition(':')[0]}: header.stamp")
+            topic = what.partition(":")[0]
+            stamp = read_stamp(header.stamp, f"{topic}: header.stamp")
+            if self._is_outdated(stamp, topic):
+                return stamp
             if refused and (wrong := refused.intersection(names or joints.names)):
                 raise MessageError("no motor", f"{what}: expected joints with motors, received "
                                    f"{', '.join(sorted(map(repr, wrong)))}: see the parameter 'actuators'")
             if names == joints.names:
                 accept(joints.read((), values, what))  # already in order
             else:
-                columns = joints.columns(names, what.partition(":")[0])
+                columns = joints.columns(names, topic)
                 accept(joints.read(names, values, what, fill=last), columns)
         except MessageError as error:
             self._diagnostics.problem(f"rejected commands: {error.reason}", f"command rejected: {error}; "

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.joint_wire import JointWire
+from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.simulation.plant import Plant
@@ -46,7 +46,8 @@ class StateOutputs:
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
         names = list(plant.joint_names)
-        self._wire, self._actuators, self._now = JointWire(names, frame=frame), ActuatorStates(name=names), Clock()
+        self._wire, self._new_start_wire = JointWire(names, frame=frame), JointWire(names, frame=NEW_START)
+        self._actuators, self._now = ActuatorStates(name=names), Clock()
         self._state = b""  # the last one published
 
     def set_actuator_state_rate(self, rate: float) -> None:
@@ -54,7 +55,7 @@ class StateOutputs:
         self._actuator_periods = NANOSECONDS_PER_SECOND / rate / self._period_ns if rate > 0.0 else inf
         self._next_actuators = 0.0 if rate > 0.0 else inf
 
-    def publish(self, tick: int, stamp: int, position: Array, velocity: Array) -> None:
+    def publish(self, tick: int, stamp: int, position: Array, velocity: Array, new_start: bool) -> None:
         """Publish the plant's state.
 
         Args:
@@ -62,9 +63,11 @@ class StateOutputs:
             stamp: Stamp of the state [ns].
             position: Measured joint positions, shape (n,) [rad or m].
             velocity: Joint velocities likewise, shape (n,) [rad/s or m/s].
+            new_start: Whether no commanded motion leads to this state; see :data:`.joint_wire.NEW_START`.
         """
         set_stamp(self._now.clock, stamp)
-        self._state = self._wire.encode(stamp, position, velocity, self.plant.effort)
+        wire = self._new_start_wire if new_start else self._wire
+        self._state = wire.encode(stamp, position, velocity, self.plant.effort)
         self._joint_states.publish(self._state)
         if self._clock is not None and tick >= self._next_clock:
             self._next_clock = tick + self._clock_periods

@@ -69,6 +69,7 @@ class PlantLoop:
         self._sensors: Sensors | None = None
         self._configure(settings)
         self._answered = False
+        self._new_start, self._published_tick = False, 0
         self._waiting_since: float | None = None
         self._unsafe_text = ""
         self._diverged = False
@@ -76,7 +77,7 @@ class PlantLoop:
     def begin(self) -> None:
         """Publish the first state, before the first cycle."""
         self.timing.restart()
-        self._publish_state()
+        self._publish_state(followed=False)
 
     def cycle(self, path: ControlPath) -> None:
         """Wait for the next control period or message, and act on it."""
@@ -160,8 +161,9 @@ class PlantLoop:
             path.sleep(to_seconds(pace.next - now))
             return
         if self.timing.skip_what_was_dropped():
-            self._diagnostics.problem("times given up", "the simulation was delayed too long and fell behind by "
-                                      f"{to_seconds(pace.dropped):.3f} s in all: lower update_rate, or the load")
+            self._diagnostics.problem("times given up", "the computer held up this node for too long, and the "
+                                      f"simulation fell behind by {to_seconds(pace.dropped):.3f} s in all: lower "
+                                      "update_rate, or the load")
         self._take_commands(path)
         self._advance(periods if self.budget is None else min(periods, self.budget))
 
@@ -217,6 +219,7 @@ class PlantLoop:
         plant, commands = self.plant, self.commands
         try:
             for _ in range(periods):
+                followed = commands.fresh()  # none becomes fresh within the loop, so the last period tells for all
                 if self.wrenches:
                     self.wrenches.advance()
                 plant.advance(commands.drive(plant.joint_inertia), self._steps)
@@ -229,18 +232,30 @@ class PlantLoop:
             self._diagnostics.raise_condition("diverged", f"{error}; paused", error=True)
             return
         self.timing.tick += periods
-        self._publish_state()
+        self._publish_state(followed)
         self.periods += periods  # set after the stamp: other threads wait for a count of periods, then read the stamp
         if self.budget is not None:
             self.budget -= periods
         if not commands.fresh() or self._unsafe_text:
             self._report_safety()
 
-    def _publish_state(self) -> None:
-        self.stamp = stamp = self.timing.stamp(standing_still=self.budget == 0)
+    def _publish_state(self, followed: bool) -> None:
+        """Publish the state.
+
+        Args:
+            followed: Whether every joint followed commands all the time since the last state.
+        """
+        tick, stamp = self.timing.tick, self.timing.stamp(standing_still=self.budget == 0)
+        if not followed or stamp - self.stamp != (tick - self._published_tick) * self._period_ns:
+            if not self._new_start:  # a command that answers an earlier state continues a motion that has ended
+                self._inputs.first_stamp = stamp
+            self._new_start = True
+        else:
+            self._new_start = False
+        self.stamp, self._published_tick = stamp, tick
         plant = self.plant
         position, velocity = (plant.q, plant.v) if self._sensors is None else self._seen
-        self._outputs.publish(self.timing.tick, stamp, position, velocity)
+        self._outputs.publish(tick, stamp, position, velocity, self._new_start)
 
     def _repeat_state(self) -> None:
         """Repeat the last state from time to time; in lockstep, report a missing answer."""
@@ -279,7 +294,8 @@ class PlantLoop:
         self._answered = False
         self.timing.tick += 1
         self._restart_sensors()
-        self._publish_state()
+        self._new_start = False
+        self._publish_state(followed=False)
 
     def _restart_sensors(self) -> None:
         if self._sensors is not None:

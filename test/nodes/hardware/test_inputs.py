@@ -5,12 +5,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_ros import Robot
+from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.resources import robot_file
@@ -49,6 +51,20 @@ def test_efforts_and_voltages_are_taken_by_name_and_for_some_joints():
     assert commands.voltage.tolist() == [5.0, 6.0, 7.0]
     assert commands.by_voltage.tolist() == [1.0, 1.0, 1.0]
     assert not problems
+
+
+def test_a_command_that_answers_a_state_from_before_the_new_start_is_refused():
+    commands, problems, inputs = make()
+    inputs.first_stamp = 3 * 10**9
+    wire = JointWire(NAMES, ["effort"])
+    for stamp, effort, taken in ((2, 9.0, 0.0), (3, 4.0, 4.0), (0, 5.0, 5.0)):
+        inputs.serialized_efforts(wire.encode(stamp * 10**9, np.full(3, effort)))
+        assert commands.effort.tolist() == [taken] * 3
+    old = Header(stamp=Time(sec=2))
+    inputs.efforts(JointState(header=old, name=NAMES, effort=[9.0] * 3))
+    inputs.voltages(VoltageCommands(header=old, name=NAMES, voltage=[9.0] * 3))
+    assert commands.effort.tolist() == [5.0] * 3 and not commands.by_voltage.any()
+    assert problems["outdated commands"] == 3 and "give stamp 0" in problems.text
 
 
 def test_an_array_is_all_efforts_in_order_whatever_its_layout_says():

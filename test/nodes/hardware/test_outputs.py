@@ -43,7 +43,7 @@ def run(plant, clock_rate=0.0, rate=0.0, ticks=range(1, 41)):
     outputs = outputs_module.StateOutputs(node, plant, PERIOD, clock_rate)
     outputs.set_actuator_state_rate(rate)
     for tick in ticks:
-        outputs.publish(tick, tick * PERIOD, plant.q, plant.v)
+        outputs.publish(tick, tick * PERIOD, plant.q, plant.v, new_start=False)
     return node, outputs
 
 

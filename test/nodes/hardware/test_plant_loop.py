@@ -26,6 +26,7 @@ class World:
         now: Time on the steady clock [ns].
         system_ahead: Of the system clock to the steady one [ns].
         stamps: Of the states that were published, each with the system time then [ns].
+        new_starts: Which of these states were published as new starts.
         hold_ups: By the number of states published before, how long the plant takes for the next [ns].
         jumps: Likewise, by how much the system clock then jumps [ns].
     """
@@ -33,6 +34,7 @@ class World:
     def __init__(self) -> None:
         self.now, self.system_ahead = 5 * MILLISECOND, SYSTEM_START
         self.stamps: list[tuple[int, int]] = []
+        self.new_starts: list[int] = []
         self.hold_ups: dict[int, int] = {}
         self.jumps: dict[int, int] = {}
 
@@ -62,8 +64,10 @@ class World:
 
     handle_further = take
 
-    def publish(self, tick: int, stamp: int, position, velocity) -> None:
+    def publish(self, tick: int, stamp: int, position, velocity, new_start: bool) -> None:
         """As of outputs."""
+        if new_start:
+            self.new_starts.append(len(self.stamps))
         self.stamps.append((stamp, self.time_ns()))
 
     def advance_plant(self, advance):
@@ -92,6 +96,7 @@ def run(world):
     ignore = SimpleNamespace(problem=lambda *_: None, raise_condition=lambda *_, **__: None,
                              clear_condition=lambda *_: None, count=lambda *_: None)
     loop = PlantLoop(plant, TimeMode.REAL_TIME, MILLISECOND, SETTINGS, outputs, ignore)
+    loop.commands.accept(plant.q)
     loop.begin()
     while world.active:
         loop.cycle(world)
@@ -113,6 +118,7 @@ def test_stamps_are_system_time_again_after_a_hold_up(world, hold_up):
     assert max(ahead) < 0.01, "a stamp is ahead of time"
     assert min(ahead[102:]) > -0.01
     assert min(ahead[:100]) > -0.01
+    assert world.new_starts == [0, *([101] if hold_up > 100 else [])], "time went on without the plant"
 
 
 def test_stamps_follow_a_clock_that_jumps(world):

@@ -1,0 +1,136 @@
+"""Hardware and controller in real time when a node stops for a while, or a law is too slow or unstable.
+
+After a stop both begin anew, and nothing jumps.
+"""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from controller_rig import Rig, trajectory
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+
+NAMES = ["shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint"]
+PLUGINS = "plugins_for_test:"
+THERE, BACK = [1.2, -0.6, 0.9, 0.4, 0.5, 0.3], [-0.6, -1.2, 1.5, -0.4, -0.5, -0.3]
+SECONDS = 1.5
+
+
+def setup_module():
+    """Let the controller node find the plugins of this directory."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+
+
+class Motion(Rig):
+    """arm6 in real time, and all its joint states."""
+
+    def __init__(self, ros):
+        super().__init__(ros, "arm6", "/stalls", hardware={"time_mode": "real_time"})
+        self.measured = ros.record(JointState, "/stalls/joint_states", 100)
+
+    def move(self, goal, speed=1.0):
+        """Send a motion; return once it is well under way."""
+        self.publisher.publish(trajectory([SECONDS], [goal], NAMES))
+        self.next("motion", lambda s: s.reference.velocities and np.abs(s.reference.velocities).max() > speed)
+
+    def rest(self):
+        """Wait until the arm is at rest."""
+        self.next("rest", lambda s: not any(s.reference.velocities) and np.abs(s.feedback.velocities).max() < 0.02)
+
+    def worst(self, since):
+        """Greatest effort [N m] and speed [rad/s] of any joint in the states from one on."""
+        states = self.measured[since:]
+        return np.array([np.abs([getattr(state, field) for state in states]).max() for field in ("effort", "velocity")])
+
+    def stall(self, node, seconds):
+        """Stop a node for a while."""
+        process = self.nodes[node].pid
+        os.kill(process, signal.SIGSTOP)
+        try:
+            self.ros.spin(seconds)
+        finally:
+            os.kill(process, signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def motion(ros):
+    with Motion(ros) as motion:
+        motion.move(BACK, speed=0.3)
+        motion.rest()
+        yield motion
+
+
+@pytest.fixture(scope="module")
+def needed(motion):
+    """Greatest effort and speed of the motion without a stall, one way and back."""
+    since = len(motion.measured)
+    for goal in (THERE, BACK):
+        motion.move(goal)
+        motion.rest()
+    return motion.worst(since)
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.3, 0.4])
+def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
+    motion.move(THERE)
+    motion.stall("controller", seconds)
+    since = len(motion.measured)
+    marked = any(state.header.frame_id == "new_start" for state in motion.measured[-20:])
+    motion.rest()
+    assert marked, "the hardware tells in its states that it follows no commands"
+    assert (motion.worst(since) < 1.15 * needed).all(), (motion.worst(since), needed)
+    assert motion.measured[-1].header.frame_id != "new_start"
+    held = motion.next()
+    assert np.abs(np.array(held.feedback.positions) - THERE).max() > 0.1, "the trajectory was dropped"
+    assert "the computer held up this node for" in motion.nodes["controller"].output()
+    motion.move(BACK, speed=0.1)
+    motion.rest()
+
+
+def test_hardware_that_stood_still_tells_a_new_start(motion, needed):
+    motion.move(THERE)
+    motion.stall("hardware", 0.3)
+    since = len(motion.measured)
+    motion.rest()
+    assert (motion.worst(since) < 1.15 * needed).all(), (motion.worst(since), needed)
+    assert "new start from the current state" in motion.nodes["controller"].output()
+    motion.move(BACK, speed=0.1)
+    motion.rest()
+
+
+def dropped(motion, controller, text):
+    """Put a controller in force that is soon dropped; returns what the node printed meanwhile."""
+    process = motion.nodes["controller"]
+    before = len(process.output())
+    motion.set(controller=PLUGINS + controller)
+    status, values = motion.status(lambda status, values: text in status.message and values["controller"] == "damping")
+    assert status.level == DiagnosticStatus.ERROR, status
+    motion.set(controller="computed_torque")
+    motion.rest()
+    return process.output()[before:], values
+
+
+def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
+    motion.set(max_overruns=12)
+    printed, values = dropped(motion, "TooSlow", "the law takes")
+    (taken,) = re.findall(r"'plugins_for_test:TooSlow' was dropped, 'damping' took over: the law takes (\S+) ms of "
+                          r"(\S+) ms", printed)
+    assert float(taken[0]) > 45.0 and float(taken[1]) == pytest.approx(2.0)
+    assert len(re.findall("is too slow: the law takes", printed)) == 1
+    assert "jumped" not in printed and "time went" not in printed
+    assert int(values["overruns"]) >= 11
+    status, values = motion.status(lambda status, values: values["controller"] == "computed_torque"
+                                   and "execution time [us]: mean" in values)
+    assert 1.0 < float(values["execution time [us]: mean"]) < 1500.0
+    assert float(values["periodicity [Hz]: mean"]) > 100.0
+
+
+def test_a_law_under_which_a_joint_runs_away_is_dropped(motion):
+    since = len(motion.measured)
+    printed, _ = dropped(motion, "RunsAway", "joint 'elbow_joint' ran away: ")
+    assert re.search(r"was dropped, 'damping' took over: joint 'elbow_joint' ran away: \S+, limit 3.14", printed)
+    assert motion.worst(since)[1] < 20.0, "dropped at five times the limit, before it is much faster"
