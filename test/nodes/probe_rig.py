@@ -22,6 +22,6 @@ def echo(ros, values):
 
     def answered():
         publisher.publish(message)
-        return replies
+        return [reply for reply in replies if reply.position]  # answers to other topics have none
 
     return list(ros.wait_for(answered, "an answer")[-1].position)
