@@ -6,6 +6,8 @@ import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
+from robodyn_ros.resources import robot_file
+
 INTERFACES = Path(__file__).parents[1] / "robodyn_interfaces" / "msg"
 SECOND = 1_000_000_000
 RECEIPT = 1_700_000_000 * SECOND
@@ -73,3 +75,13 @@ class Recorder:
             uncompiled_reason="", joint_names=list(names), reference=self.point(reference),
             feedback=self.point(position), error=self.point(error), cartesian=[], output=np.array(effort),
             voltage=np.array([]), memory_names=[], memory=np.array([])))
+
+
+def record_planar_2r(path):
+    """Record two states of planar_2r with a controller."""
+    names = ["joint1", "joint2"]
+    with Recorder(path) as recorder:
+        recorder.string("/robot_description", robot_file("planar_2r").read_text())
+        for stamp in (0, SECOND):
+            recorder.joint_state("/joint_states", stamp, names, [0.1, 0.2], [0.3, 0.4])
+            recorder.controller_state(stamp, "pd", names, [0.1, 0.3], [0.1, 0.2], [1.0, 2.0])

@@ -67,6 +67,10 @@ def test_python_runs(document, source, names, monkeypatch, tmp_path):
         text = Path(robot_file("arm6")).read_text().replace('"tool0"', '"gripper"')
         (tmp_path / "my_robot.urdf").write_text(text)
         monkeypatch.chdir(tmp_path)
+    if '"run_1"' in source:
+        recorded_bags = pytest.importorskip("recorded_bags", reason="rosbags is not installed: make setup")
+        recorded_bags.record_planar_2r(tmp_path / "run_1")
+        monkeypatch.chdir(tmp_path)
     known = names.setdefault(document, {"__name__": "document", **taken_for_granted(document)})
     exec(compile(source, document, "exec"), known)
 

@@ -7,10 +7,11 @@ from argparse import SUPPRESS, Namespace
 from contextlib import ExitStack
 
 from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
-from robodyn_ros.commands.processes import ros_arguments
+from robodyn_ros.commands.processes import command_beside, ros_arguments
+from robodyn_ros.commands.record import END_SECONDS, check_mcap, new_folder
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, set_up
-from robodyn_ros.commands.view import check_viser, view_process
+from robodyn_ros.commands.view import check_viser
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
@@ -45,6 +46,7 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
     simulate.add_argument("--view-port", type=int, default=8080, help="port of the page (default: %(default)s)")
+    simulate.add_argument("--record", default="", metavar="RUN", help="folder for a recording, as of robodyn record")
     simulate.set_defaults(run=run_simulate, takes_ros_arguments=True)
 
 
@@ -86,5 +88,10 @@ def run_simulate(options: Namespace) -> int:
     with ExitStack() as beside:
         if options.view:
             check_viser()
-            beside.enter_context(view_process(setup.robot_file, namespace, options.view_port))
+            beside.enter_context(command_beside("view", {"robot": setup.robot_file, "namespace": namespace,
+                                                         "port": options.view_port}))
+        if options.record:
+            check_mcap()
+            recording = {"output": new_folder(options.record), "namespace": namespace}
+            beside.enter_context(command_beside("record", recording, END_SECONDS))
         return all_nodes.main(given, namespace)

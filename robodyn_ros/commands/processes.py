@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -33,6 +34,30 @@ def ros_arguments(parameters: Mapping[str, object], namespace: str = "") -> list
     if namespace:
         arguments += ["-r", f"__ns:=/{namespace.strip('/')}"]
     return arguments
+
+
+@contextlib.contextmanager
+def command_beside(name: str, options: Mapping[str, object], patience: float = STOP_SECONDS) -> Iterator[None]:
+    """Run another ``robodyn`` command in a process of its own, so that it takes no time from this interpreter.
+
+    Args:
+        name: The command.
+        options: Its options by name, without the dashes.
+        patience: Longest wait for it to end after SIGINT [s]; then it is killed.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "robodyn_ros", name, *(f"--{option}={value}" for option, value in options.items())],
+        stdin=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 class NodeProcess:

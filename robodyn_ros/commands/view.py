@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import signal
-import subprocess
-import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from pathlib import Path
 
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.commands.processes import STOP_SECONDS, ros_arguments
+from robodyn_ros.commands.processes import ros_arguments
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.signals import hold_stop_signals
@@ -63,28 +57,3 @@ def check_viser() -> None:
     """
     if importlib.util.find_spec("viser") is None:
         raise RobodynError("the browser view needs viser, which is not installed: pip install viser, or make setup")
-
-
-@contextlib.contextmanager
-def view_process(robot: Path, namespace: str, port: int) -> Iterator[None]:
-    """Serve the page in a process of its own, so that it takes no time from the control loop's interpreter.
-
-    Args:
-        robot: The robot's URDF file.
-        namespace: Namespace of the graph.
-        port: TCP port of the page.
-    """
-    options = {"robot": robot, "namespace": namespace, "port": port}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "robodyn_ros", "view", *(f"--{name}={value}" for name, value in options.items())],
-        stdin=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

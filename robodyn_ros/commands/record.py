@@ -1,0 +1,67 @@
+"""``robodyn record`` records a running graph; ``simulate --record`` starts it beside the simulation."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.processes import ros_arguments
+from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.errors import RecordingError, RobodynError
+from robodyn_ros.nodes.common.signals import hold_stop_signals
+
+END_SECONDS = 20.0
+"""Longest wait for a recorder to write the rest [s]."""
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``record``."""
+    record = commands.add_parser(
+        "record",
+        help="record a running graph: a rosbag2 folder with MCAP",
+        description="Record all topics of a running graph, and the parameters of its nodes, until Ctrl-C.",
+    )
+    record.add_argument("--output", default="", help="folder to make (default: run_ and the date and time)")
+    record.add_argument("--namespace", default="", help="record this namespace only (default: everything)")
+    record.set_defaults(run=run_record, takes_ros_arguments=True)
+
+
+def run_record(options: Namespace) -> int:
+    """Record until SIGINT or SIGTERM.
+
+    Raises:
+        RecordingError: The folder is there already.
+        RobodynError: mcap or ROS 2 is not installed.
+    """
+    check_mcap()
+    folder = new_folder(options.output or time.strftime("run_%Y-%m-%d_%H-%M-%S"))
+    hold_stop_signals()
+    with ros_required():
+        from robodyn_ros.nodes.recorder.node import main
+    return main([*ros_arguments({"output": str(folder)}, options.namespace), *options.ros_arguments])
+
+
+def check_mcap() -> None:
+    """Raise if the library of recordings is missing.
+
+    Raises:
+        RobodynError: mcap-ros2-support is not installed.
+    """
+    if importlib.util.find_spec("mcap_ros2") is None:
+        raise RobodynError("recordings need mcap-ros2-support, which is not installed: pip install mcap-ros2-support, "
+                           "or make setup")
+
+
+def new_folder(path: str) -> Path:
+    """Return the path of a recording to make.
+
+    Raises:
+        RecordingError: It is there already.
+    """
+    folder = Path(path).expanduser()
+    if folder.exists():
+        raise RecordingError(f"'{folder}' is there already, and no recording is written over: give another name")
+    return folder

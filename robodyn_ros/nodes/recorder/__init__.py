@@ -1,0 +1,1 @@
+"""Node ``recorder``: writes all topics of a graph to a recording."""

@@ -1,0 +1,58 @@
+"""Definitions of message types, as recordings carry them so that a reader needs no ROS installation."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+from robodyn_ros.errors import RecordingError
+
+_SEPARATOR = f"\n{'=' * 80}\nMSG: "
+_NESTED = re.compile(r"(\w+)/(\w+)")
+"""A message type among the types of a message's fields: ``sequence<geometry_msgs/Point, 3>``."""
+
+
+def message_class(type_name: str) -> type[Any]:
+    """Return the class of a message type.
+
+    Args:
+        type_name: Such as ``sensor_msgs/msg/JointState``.
+
+    Raises:
+        RecordingError: Its package is not installed here.
+    """
+    package, kind, name = type_name.split("/")
+    try:
+        found: type[Any] = getattr(importlib.import_module(f"{package}.{kind}"), name)
+    except (ImportError, AttributeError):
+        raise RecordingError(f"{type_name} is not installed here: source the workspace that has it") from None
+    return found
+
+
+def definition(type_name: str) -> str:
+    """Return the definition of a message type, followed by those of the types that it uses (format ros2msg).
+
+    Raises:
+        RecordingError: The type, or one that it uses, is not installed here as a .msg file.
+    """
+    names = [type_name]
+    for name in names:  # grows by the types that are used
+        for field in message_class(name).get_fields_and_field_types().values():
+            if nested := _NESTED.search(field):
+                used = f"{nested[1]}/msg/{nested[2]}"
+                if used not in names:
+                    names.append(used)
+    first, *others = names
+    return _text(first) + "".join(f"{_SEPARATOR}{name.replace('/msg/', '/')}\n{_text(name)}" for name in others)
+
+
+def _text(type_name: str) -> str:
+    package, _, name = type_name.split("/")
+    try:
+        return (Path(get_package_share_directory(package)) / "msg" / f"{name}.msg").read_text(encoding="utf-8")
+    except (PackageNotFoundError, OSError):
+        raise RecordingError(f"the definition of {type_name} is not installed here as a .msg file") from None

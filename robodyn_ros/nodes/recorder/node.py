@@ -1,0 +1,167 @@
+"""Node ``recorder``: writes every topic of a graph to a rosbag2 folder; see docs/recordings.md.
+
+Messages are taken and written as bytes, without a conversion. The recorder looks for new ones at a fixed rate instead
+of waking up for each; their times are those of receipt, which the middleware notes. It runs in a process of its own
+with a low priority, and the control loop does not wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+
+from robodyn_ros.errors import RecordingError
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.topics import unserved_subscription
+from robodyn_ros.nodes.recorder.definitions import definition, message_class
+from robodyn_ros.nodes.recorder.parameter_snapshots import ParameterSnapshots
+from robodyn_ros.nodes.recorder.qos import as_rosbag2, qos_that_hears
+from robodyn_ros.recording.bag_writer import BagWriter
+from robodyn_ros.recording.run import PARAMETERS as PARAMETER_RECORD
+
+PARAMETERS = (
+    Parameter("output", "", "Folder to make for the recording.", read_only=True),
+)
+
+TAKE_SECONDS, LOOK_SECONDS, FLUSH_SECONDS = 0.005, 0.1, 1.0
+"""Times between looks for messages, for new topics and nodes, and between writes to the file [s]."""
+NICENESS = 10
+NOT_WRITTEN = 1
+"""Exit code of a recording that ended early."""
+GRAPH_WIDE = ("/clock", "/tf", "/tf_static", "/parameter_events", "/rosout", "/diagnostics")
+"""Topics that a robot in a namespace uses too."""
+
+
+@dataclass(frozen=True)
+class RecordedTopic:
+    """A topic that is recorded.
+
+    Attributes:
+        channel: Its number in the recording.
+        subscription: The subscription, which no executor serves.
+        message_type: Class of its messages.
+    """
+
+    channel: int
+    subscription: Any
+    message_type: type[Any]
+
+
+class RecorderNode(RobodynNode):
+    """Subscribes to the topics of its namespace as they appear, and writes their messages.
+
+    Attributes:
+        failed: Whether the recording ended early because it could not be written.
+
+    Raises:
+        RecordingError: The output folder is there already, or cannot be made.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("recorder")
+        self.parameters.declare(PARAMETERS)
+        self.failed = False
+        self._folder = Path(self.parameters["output"])
+        self._bag = BagWriter(self._folder)
+        self._topics: dict[str, RecordedTopic | None] = {}
+        self._snapshots = ParameterSnapshots(self, self._on_parameters)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        for seconds, action in ((LOOK_SECONDS, self._look), (TAKE_SECONDS, self._take), (FLUSH_SECONDS, self._flush)):
+            self.create_timer(seconds, action, clock=steady)
+        self._look()
+        print(f"robodyn record: recording to {self._folder} until Ctrl-C", flush=True)
+
+    def stop(self) -> None:
+        """Write what has come, and end the recording."""
+        super().stop()
+        if self.failed:
+            return
+        try:
+            self._take()
+            self._bag.close()
+        except RecordingError as error:
+            self._fail(error)
+            return
+        topics = sum(topic is not None for topic in self._topics.values())
+        print(f"robodyn record: {self._folder}: {self._bag.message_count} messages of {topics} topics", flush=True)
+
+    def _look(self) -> None:
+        """Subscribe to topics that have appeared, and ask nodes that have."""
+        for name, types in self.get_topic_names_and_types():
+            if name not in self._topics and self._is_wanted(name):
+                publishers = self.get_publishers_info_by_topic(name)
+                if publishers:  # until then its quality of service is not known
+                    self._topics[name] = self._subscribe(name, types, publishers)
+        self._snapshots.look()
+
+    def _is_wanted(self, name: str) -> bool:
+        if any(part.startswith("_") for part in name.split("/")):  # of actions and other hidden topics
+            return False
+        return name in GRAPH_WIDE or name.startswith(f"{self.get_namespace().rstrip('/')}/")
+
+    def _subscribe(self, name: str, types: Sequence[str], publishers: Sequence[Any]) -> RecordedTopic | None:
+        """Subscribe to a topic; None: it cannot be recorded, and the reason was logged."""
+        type_name = types[0]
+        if len(types) > 1:
+            self.get_logger().warning(f"topic {name} has several types: only {type_name} is recorded")
+        try:
+            message_type, text = message_class(type_name), definition(type_name)
+        except RecordingError as error:
+            self.get_logger().warning(f"topic {name} is not recorded: {error}")
+            return None
+        offered = [publisher.qos_profile for publisher in publishers if publisher.topic_type == type_name]
+        channel = self._bag.add_topic(name, type_name, text, [as_rosbag2(qos) for qos in offered],
+                                      str(publishers[0].topic_type_hash))
+        subscription = unserved_subscription(self, message_type, name, qos_that_hears(offered))
+        return RecordedTopic(channel, subscription, message_type)
+
+    def _take(self) -> None:
+        """Pass the messages that have come to the recording, in the order of receipt."""
+        taken = []
+        for topic in self._topics.values():
+            if topic is not None:
+                handle = topic.subscription.handle
+                with handle:
+                    while (message := handle.take_message(topic.message_type, True)) is not None:
+                        data, info = message
+                        taken.append((info["received_timestamp"], topic.channel, info["source_timestamp"], data))
+        for received, channel, published, data in sorted(taken):
+            self._bag.write(channel, received, published, data)
+
+    def _on_parameters(self, node: str, values: str) -> None:
+        self._bag.add_metadata(PARAMETER_RECORD, {"node": node, "time": str(time.time_ns()), "values": values})
+
+    def _flush(self) -> None:
+        try:
+            self._bag.flush()
+        except RecordingError as error:
+            self._fail(error)
+
+    def _fail(self, error: RecordingError) -> None:
+        """End the recording and the process; the file keeps what it had."""
+        if not self.failed:
+            self.failed = True
+            self._bag.abandon()
+            print(f"robodyn: error: {error}", file=sys.stderr, flush=True)
+            self.stop_requested.set()
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Record until SIGINT or SIGTERM; the exit code is 1 if the recording could not be written to its end."""
+    os.nice(NICENESS)
+    recorders: list[RecorderNode] = []
+
+    def make() -> RecorderNode:
+        recorders.append(RecorderNode())
+        return recorders[0]
+
+    code = run_node(make, args)
+    return NOT_WRITTEN if code == 0 and any(recorder.failed for recorder in recorders) else code

@@ -1,0 +1,56 @@
+"""Parameters of the nodes of a graph, asked for as soon as each node is there."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
+
+
+class ParameterSnapshots:
+    """Asks each node of a namespace once for all of its parameters; answers come on the executor's thread.
+
+    Args:
+        node: The node that asks.
+        on_values: Called with the full name of a node and its parameters by name, as YAML.
+    """
+
+    def __init__(self, node: Node, on_values: Callable[[str, str], None]) -> None:
+        self._node, self._on_values = node, on_values
+        self._clients: dict[str, AsyncParameterClient | None] = {}
+
+    def look(self) -> None:
+        """Ask nodes that have appeared."""
+        for name, namespace in self._node.get_node_names_and_namespaces():
+            full = f"{namespace.rstrip('/')}/{name}"
+            if full not in self._clients and full != self._node.get_fully_qualified_name():
+                if full.startswith(f"{self._node.get_namespace().rstrip('/')}/"):
+                    self._clients[full] = AsyncParameterClient(self._node, full)
+        for full, client in self._clients.items():
+            if client is not None and client.services_are_ready():
+                self._clients[full] = None
+                self._ask(full, client)
+
+    def _ask(self, full: str, client: AsyncParameterClient) -> None:
+        def listed(done: Any) -> None:
+            names = list(done.result().result.names)
+            client.get_parameters(names).add_done_callback(lambda values: got(names, values))
+
+        def got(names: list[str], done: Any) -> None:
+            values = {name: _plain(parameter_value_to_python(value))
+                      for name, value in zip(names, done.result().values, strict=True)}
+            self._on_values(full, yaml.safe_dump(values, sort_keys=True))
+
+        client.list_parameters([]).add_done_callback(listed)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter's value as YAML knows it."""
+    if isinstance(value, array.array | tuple | list):
+        return [int.from_bytes(each) if isinstance(each, bytes) else each for each in value]
+    return value

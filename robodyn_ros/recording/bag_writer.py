@@ -1,0 +1,241 @@
+"""Writes rosbag2 folders with MCAP that can be read at any time, also after the writing process was killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from mcap.data_stream import RecordBuilder
+from mcap.records import DataEnd, Footer
+from mcap.writer import MCAP0_MAGIC, Writer
+
+from robodyn_ros.errors import RecordingError
+
+BAG_VERSION = 9
+"""Version of metadata.yaml, since ROS 2 Jazzy."""
+
+
+@dataclass
+class TopicEntry:
+    """A topic in metadata.yaml.
+
+    Attributes:
+        name: Full name.
+        type: Type of its messages, such as ``sensor_msgs/msg/JointState``.
+        qos: Offered qualities of service, as rosbag2 writes them.
+        type_hash: Hash of the type, ``RIHS01_…``; empty: not known.
+        count: Number of messages so far.
+    """
+
+    name: str
+    type: str
+    qos: Sequence[Mapping[str, Any]]
+    type_hash: str
+    count: int = 0
+
+
+class BagWriter:
+    """A rosbag2 folder: NAME_0.mcap, and a metadata.yaml that each flush renews.
+
+    Args:
+        folder: Folder to make.
+
+    Raises:
+        RecordingError: The folder is there already, or cannot be made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file_name = f"{folder.name}_0.mcap"
+        try:
+            folder.mkdir(parents=True)
+            self._file = ReadableFile(folder / self._file_name)
+        except FileExistsError:
+            raise RecordingError(f"'{folder}' is there already, and no recording is written over: give another "
+                                 "name") from None
+        except OSError as error:
+            raise RecordingError(f"cannot record to '{folder}': {error.strerror}") from None
+        self._writer = Writer(self._file)  # type: ignore[arg-type] - it needs write, tell and flush alone
+        self._writer.start(profile="ros2", library="robodyn_ros")
+        self._schemas: dict[str, int] = {}
+        self._topics: dict[int, TopicEntry] = {}
+        self._first = self._last = self._listed = 0
+        self.flush()
+
+    @property
+    def message_count(self) -> int:
+        """Number of messages so far."""
+        return sum(topic.count for topic in self._topics.values())
+
+    def add_topic(self, name: str, type_name: str, definition: str, qos: Sequence[Mapping[str, Any]] = (),
+                  type_hash: str = "") -> int:
+        """Add a topic.
+
+        Args:
+            name: Full name.
+            type_name: Type of its messages.
+            definition: The type's definition, followed by those that it uses, as the format ros2msg has them.
+            qos: Offered qualities of service, as rosbag2 writes them.
+            type_hash: Hash of the type; empty: not known.
+
+        Returns:
+            Number of the topic, for :meth:`write`.
+        """
+        if type_name not in self._schemas:
+            self._schemas[type_name] = self._writer.register_schema(type_name, "ros2msg", definition.encode())
+        metadata = {"offered_qos_profiles": yaml.safe_dump(list(qos), sort_keys=False).strip() if qos else "",
+                    "topic_type_hash": type_hash}
+        channel = self._writer.register_channel(name, "cdr", self._schemas[type_name], metadata)
+        self._topics[channel] = TopicEntry(name, type_name, qos, type_hash)
+        return channel
+
+    def write(self, topic: int, received: int, published: int, data: bytes) -> None:
+        """Add a message; it reaches the file with the next flush.
+
+        Args:
+            topic: Number of the topic.
+            received: Time of receipt [ns]; an earlier one than of the message before counts as that one.
+            published: Time of publication [ns].
+            data: The serialized message.
+        """
+        self._last = max(received, self._last)
+        self._first = self._first or self._last
+        self._topics[topic].count += 1
+        self._writer.add_message(topic, self._last, data, published)
+
+    def add_metadata(self, name: str, entries: dict[str, str]) -> None:
+        """Add an MCAP metadata record, after the messages so far."""
+        self._writer.add_metadata(name, entries)
+
+    def flush(self) -> None:
+        """Write everything so far to the file.
+
+        Raises:
+            RecordingError: The disk is full, or otherwise cannot be written; the file keeps what it had.
+        """
+        self._writer.flush()
+        self._commit()
+
+    def close(self) -> None:
+        """Write the rest, and the index of the file.
+
+        Raises:
+            RecordingError: The disk is full, or otherwise cannot be written; the file keeps what it had.
+        """
+        try:
+            self._writer.finish()
+            self._commit(last=True)
+        finally:
+            self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        self._file.close()
+
+    def _commit(self, last: bool = False) -> None:
+        try:
+            if len(self._topics) != self._listed:  # before their messages: some readers know no topics but these
+                self._write_metadata()
+            self._file.commit(last)
+            self._write_metadata()
+        except OSError as error:
+            raise RecordingError(f"cannot write the recording '{self._folder}': {error.strerror}; it ends here and can "
+                                 "be read up to here") from None
+
+    def _write_metadata(self) -> None:
+        times = {"starting_time": {"nanoseconds_since_epoch": self._first},
+                 "duration": {"nanoseconds": self._last - self._first}, "message_count": self.message_count}
+        content = {"rosbag2_bagfile_information": {
+            "version": BAG_VERSION, "storage_identifier": "mcap", "relative_file_paths": [self._file_name],
+            "duration": times["duration"], "starting_time": times["starting_time"],
+            "message_count": self.message_count,
+            "topics_with_message_count": [{"topic_metadata": {
+                "name": topic.name, "type": topic.type, "serialization_format": "cdr",
+                "offered_qos_profiles": list(topic.qos), "type_description_hash": topic.type_hash},
+                "message_count": topic.count} for topic in self._topics.values()],
+            "compression_format": "", "compression_mode": "",
+            "files": [{"path": self._file_name, **times}],
+            "custom_data": None, "ros_distro": os.environ.get("ROS_DISTRO", "")}}
+        new = self._folder / ".metadata.yaml"
+        new.write_text(yaml.dump(content, Dumper=_PlainDumper, sort_keys=False))
+        new.replace(self._folder / "metadata.yaml")
+        self._listed = len(self._topics)
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Writes equal parts out each time, without YAML's anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+class ReadableFile:
+    """A file that is a whole MCAP file after every commit; what is written between commits is kept in memory.
+
+    Each commit ends the file with a footer, and the next one overwrites that footer.
+
+    Args:
+        path: File to make.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("xb", buffering=0)
+        self._pending = bytearray()
+        self._end = 0  # of what is committed, without the footer
+
+    def write(self, data: bytes) -> int:
+        """Take data."""
+        self._pending += data
+        return len(data)
+
+    def tell(self) -> int:
+        """Return the size with all that was written, without the footer."""
+        return self._end + len(self._pending)
+
+    def flush(self) -> None:
+        """Do nothing; :meth:`commit` writes."""
+
+    def commit(self, last: bool = False) -> None:
+        """Write the data and a footer.
+
+        Args:
+            last: Whether the data ends with the file's own footer.
+
+        Raises:
+            OSError: It cannot be written; the file is as the commit before left it.
+        """
+        try:
+            self._write_at(self._end, bytes(self._pending) + (b"" if last else _FOOTER))
+        except OSError:
+            with suppress(OSError):
+                self._write_at(self._end, _FOOTER)
+                self._file.truncate(self._end + len(_FOOTER))
+            raise
+        self._end += len(self._pending)
+        self._pending.clear()
+
+    def _write_at(self, place: int, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            written = os.pwrite(self._file.fileno(), view, place)
+            place, view = place + written, view[written:]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _footer() -> bytes:
+    """End of an MCAP file without an index: readers find the messages by going through it."""
+    builder = RecordBuilder()
+    DataEnd(0).write(builder)
+    Footer(summary_start=0, summary_offset_start=0, summary_crc=0).write(builder)
+    return bytes(builder.end()) + MCAP0_MAGIC
+
+
+_FOOTER = _footer()
