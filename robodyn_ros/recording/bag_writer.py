@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import yaml
 from mcap.data_stream import RecordBuilder
@@ -60,7 +60,7 @@ class BagWriter:
                                  "name") from None
         except OSError as error:
             raise RecordingError(f"cannot record to '{folder}': {error.strerror}") from None
-        self._writer = Writer(self._file)  # type: ignore[arg-type] - it needs write, tell and flush alone
+        self._writer = Writer(cast(IO[Any], self._file))  # it calls write, tell and flush alone
         self._writer.start(profile="ros2", library="robodyn_ros")
         self._schemas: dict[str, int] = {}
         self._topics: dict[int, TopicEntry] = {}
