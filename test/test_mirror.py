@@ -52,7 +52,6 @@ TESTED_BY = {
     "nodes/recorder/definitions.py": "nodes/recorder/test_node.py",
     "nodes/recorder/parameter_snapshots.py": "nodes/recorder/test_node.py",
     "nodes/recorder/qos.py": "nodes/recorder/test_node.py",
-    "nodes/view/graph_state.py": "nodes/view/test_node.py",
     "nodes/view/graph_commands.py": "nodes/view/test_node.py",
     "nodes/view/graph_view.py": "nodes/view/test_node.py",
     "nodes/view/remote_parameters.py": "nodes/view/test_node.py",
