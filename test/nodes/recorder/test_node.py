@@ -20,7 +20,8 @@ from robodyn_ros.recording.run import Run
 TOPICS = {"/cell/joint_states", "/cell/joint_commands", "/cell/controller/controller_state", "/cell/robot_description",
           "/cell/hardware/actuator_states", "/cell/dynamics/gravity_effort", "/tf", "/tf_static", "/parameter_events",
           "/diagnostics", "/rosout"}
-SMALL_DISK = 60_000
+SMALL_DISK = 150_000
+"""Size at which the disk of a test is full, several seconds of messages [bytes]."""
 
 
 @pytest.fixture(scope="module")
