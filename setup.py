@@ -7,7 +7,7 @@ from setuptools import find_packages, setup
 
 NAME = "robodyn_ros"
 HERE = Path(__file__).parent
-NODES = ("hardware", "controller", "dynamics", "state_publisher")
+NODES = ("hardware", "controller", "dynamics", "state_publisher", "view")
 
 
 def data_files() -> Iterator[tuple[str, list[str]]]:
@@ -43,9 +43,8 @@ setup(
         "bench": ["matplotlib", "mujoco", "pin"],
     },
     entry_points={
-        "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.commands.command_line:main",
-                            *(f"{node} = {NAME}.commands.command_line:{node}" for node in NODES),
-                            f"view = {NAME}.commands.command_line:view_node"],
+        "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.entry_points:main",
+                            *(f"{node} = {NAME}.entry_points:{node}" for node in NODES)],
         f"{NAME}.controllers": [
             f"pd = {NAME}.control.laws.pd:PD",
             f"pid = {NAME}.control.laws.pid:PID",

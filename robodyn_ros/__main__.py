@@ -2,6 +2,6 @@
 
 import sys
 
-from robodyn_ros.commands.command_line import main
+from robodyn_ros.entry_points import main
 
 sys.exit(main())

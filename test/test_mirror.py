@@ -38,6 +38,7 @@ TESTED_BY = {
     "nodes/controller/state_output.py": "nodes/controller/test_node.py",
     "nodes/controller/wrench_sensor.py": "nodes/controller/test_node.py",
     "commands/simulation_setup.py": "commands/test_simulate.py",
+    "nodes/hardware/step_requests.py": "nodes/hardware/test_node.py",
     "nodes/common/poses.py": "nodes/controller/test_tip_motions.py",
     "commands/processes.py": "commands/test_demo.py",
     "nodes/common/signals.py": "nodes/common/test_runtime.py",

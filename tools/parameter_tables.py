@@ -7,6 +7,7 @@ Tables of nodes need ROS 2's message packages.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,7 +22,7 @@ from robodyn_ros.robot import Robot
 ROOT = Path(__file__).parents[1]
 NODES = ("hardware", "controller", "trajectories", "dynamics", "state_publisher")
 _TABLE = re.compile(r"(<!-- parameters: (\w+) -->\n).*?(<!-- end of parameters -->\n)", re.DOTALL)
-_SUPERSCRIPTS = str.maketrans("23", "²³")
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def documents() -> list[Path]:
@@ -47,13 +48,16 @@ def _table(name: str) -> str:
 def _controller_rows(name: str) -> Iterable[tuple[str, ...]]:
     yield "parameter", "unit", "default", "range", "meaning"
     yield ("---",) * 5
-    for field, declared in load_controller(name).Parameters.declarations().items():
+    parameters = load_controller(name).Parameters
+    types = {field.name: field.type for field in dataclasses.fields(parameters)}
+    for field, declared in parameters.declarations().items():
         full_name = f"{name}.gains.<joint>.{field}" if declared.per_joint else f"{name}.{field}"
         unit = declared.unit
         text = f"{unit.revolute} ({unit.prismatic})" if isinstance(unit, Unit) else unit
         text = re.sub(r"\^([23])", lambda power: power[1].translate(_SUPERSCRIPTS), text)
         fixed = "; fixed while the controller is in force" if declared.structural else ""
-        yield (f"`{full_name}`", text, _default(declared.default), _range(declared.range, declared.choices),
+        yield (f"`{full_name}`", text, _default(declared.default),
+               _range(Range() if types[field] in ("str", "bool") else declared.range, declared.choices),
                declared.description + fixed)
 
 
@@ -108,10 +112,16 @@ def _first_clause(function: Callable[..., Any]) -> str:
 def _range(allowed: Range, choices: Iterable[Any]) -> str:
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
-    lower, upper = f"{allowed.minimum:g}", f"{allowed.maximum:g}"
+    lower, upper = _number(allowed.minimum), _number(allowed.maximum)
     if upper == "inf":
         return "" if lower == "-inf" else f"≥ {lower}"
     return f"≤ {upper}" if lower == "-inf" else f"{lower} to {upper}"
+
+
+def _number(value: float) -> str:
+    """Return a limit as documents show it; powers of ten with superscripts."""
+    return re.sub(r"1e([+-])0?(\d+)", lambda found: "10" + found[1].replace("+", "").translate(_SUPERSCRIPTS)
+                  + found[2].translate(_SUPERSCRIPTS), f"{value:g}")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ ROS.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from robodyn_ros.commands import (
@@ -25,7 +25,6 @@ from robodyn_ros.commands import (
     swap,
     view,
 )
-from robodyn_ros.commands.simulation_setup import NODES
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
@@ -58,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{options.command}: unexpected '{unknown[0]}': {suggest(unknown[0], known)}", USAGE_ERROR)
     options.ros_arguments = given[split:]
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # of the entry point, while it imported this module
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         if options.ros_arguments and not options.takes_ros_arguments:
             raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
         return int(options.run(options))
@@ -96,12 +97,3 @@ def make_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentP
     for group in GROUPS:
         group.add_commands(commands)
     return parser, commands.choices
-
-
-def run_console_script(name: str) -> int:
-    """Run a node that is installed as a program of its own, as ``ros2 run`` expects it."""
-    return main([name, *sys.argv[1:]])
-
-
-hardware, controller, dynamics, state_publisher = (partial(run_console_script, name) for name in NODES)
-view_node = partial(run_console_script, "view")

@@ -30,6 +30,10 @@ _METADATA_KEY = "robodyn_ros.control"
 Value = float | int | bool | str
 
 
+LARGEST = 1e9
+"""Largest number of a parameter whose declaration says less: no unit used here needs more, and no law overflows."""
+
+
 class Unit(NamedTuple):
     """A unit that depends on the kind of the joint.
 
@@ -75,8 +79,9 @@ class Declaration:
 
     @property
     def range(self) -> Range:
-        """The numbers allowed; without a unit where that depends on the kind of the joint."""
-        return Range(self.minimum, self.maximum, self.unit if isinstance(self.unit, str) else "")
+        """The numbers allowed, at most `LARGEST`; without a unit where that depends on the kind of the joint."""
+        return Range(max(self.minimum, -LARGEST), min(self.maximum, LARGEST),
+                     self.unit if isinstance(self.unit, str) else "")
 
 
 @dataclass(frozen=True)
@@ -231,7 +236,8 @@ class Parameters:
         rows = []
         for name, declaration in self.declarations().items():
             value, unit = getattr(complete, name), declaration.unit
-            shared = (declaration.minimum, declaration.maximum, declaration.description, declaration.structural)
+            shared = (declaration.range.minimum, declaration.range.maximum, declaration.description,
+                      declaration.structural)
             if not declaration.per_joint:
                 rows.append(FlatParameter(name, name, None, value, str(unit), *shared, declaration.choices))
                 continue

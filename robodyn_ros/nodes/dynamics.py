@@ -25,8 +25,17 @@ from robodyn_interfaces.srv import (
     Jacobian,
     MassMatrix,
 )
+from robodyn_ros.checks import Range
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.messages import JointOrder, read_stamp, to_field
+from robodyn_ros.nodes.common.messages import (
+    ACCELERATION,
+    EFFORT,
+    POSITION,
+    VELOCITY,
+    JointOrder,
+    read_stamp,
+    to_field,
+)
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -102,7 +111,7 @@ class DynamicsNode(RobodynNode):
             return
         try:
             read_stamp(state.header.stamp, "joint_states: header.stamp")  # it goes on to ~/gravity_effort
-            q = self._joints.read(state.name, state.position, "joint_states: position", others=True)
+            q = self._joints.read(state.name, state.position, "joint_states: position", POSITION, others=True)
         except InputError as error:
             self.diagnostics.problem("rejected joint states", str(error))
             return
@@ -122,14 +131,16 @@ class DynamicsNode(RobodynNode):
 
     def _inverse_dynamics(self, request: InverseDynamics.Request, response: InverseDynamics.Response) -> None:
         tau = self._dynamics.inverse_dynamics(
-            self._position(request), self._values(request, "velocity"), self._values(request, "acceleration"),
+            self._position(request), self._values(request, "velocity", VELOCITY),
+            self._values(request, "acceleration", ACCELERATION),
             read_wrench(request.wrench_tip, "wrench_tip"))
         response.effort = to_field(_finite(tau))
         response.joint_names = self._joints.names
 
     def _forward_dynamics(self, request: ForwardDynamics.Request, response: ForwardDynamics.Response) -> None:
         a = self._dynamics.forward_dynamics(
-            self._position(request), self._values(request, "velocity"), self._values(request, "effort"),
+            self._position(request), self._values(request, "velocity", VELOCITY),
+            self._values(request, "effort", EFFORT),
             read_wrench(request.wrench_tip, "wrench_tip"))
         response.acceleration = to_field(_finite(a))
         response.joint_names = self._joints.names
@@ -143,7 +154,8 @@ class DynamicsNode(RobodynNode):
         response.joint_names = self._joints.names
 
     def _coriolis(self, request: Coriolis.Request, response: Coriolis.Response) -> None:
-        matrix = self._dynamics.coriolis_matrix(self._position(request), self._values(request, "velocity"))
+        matrix = self._dynamics.coriolis_matrix(self._position(request),
+                                                 self._values(request, "velocity", VELOCITY))
         response.data = to_field(_finite(matrix))
         response.joint_names = self._joints.names
 
@@ -158,12 +170,12 @@ class DynamicsNode(RobodynNode):
         response.joint_names = self._joints.names
 
     def _position(self, request: Any) -> Array:
-        return self._joints.read(request.joint_names, request.position, "position")
+        return self._joints.read(request.joint_names, request.position, "position", POSITION)
 
-    def _values(self, request: Any, field: str) -> Array:
+    def _values(self, request: Any, field: str, allowed: Range) -> Array:
         """Read the values of a field; an empty field means zeros."""
         values = getattr(request, field)
-        return self._joints.read(request.joint_names, values, field) if values else np.zeros(len(self._joints))
+        return self._joints.read(request.joint_names, values, field, allowed) if values else np.zeros(len(self._joints))
 
 
 def _finite(result: Array) -> Array:

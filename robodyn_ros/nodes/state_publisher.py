@@ -22,7 +22,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.link_tree import LinkTree
-from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
+from robodyn_ros.nodes.common.messages import POSITION, JointOrder, read_stamp
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.poses import to_transform
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -68,7 +68,8 @@ class StatePublisher(RobodynNode):
             return
         try:
             read_stamp(state.header.stamp, "joint_states: header.stamp")  # it goes on to /tf
-            self._q = self._joints.read(state.name, state.position, "joint_states: position", fill=self._q, others=True)
+            self._q = self._joints.read(state.name, state.position, "joint_states: position", POSITION, fill=self._q,
+                                        others=True)
         except InputError as error:
             self.diagnostics.problem("rejected joint states", str(error))
             return

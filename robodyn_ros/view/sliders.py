@@ -18,6 +18,9 @@ from robodyn_ros.view.live_plots import nice_limit
 HANDS_OFF = 1.5
 """Time after a user's last touch during which the graph does not move a slider [s]."""
 
+FAR = 1000.0
+"""A limit of a gain at more than this many times the reach of its slider is far off."""
+
 
 @dataclass(frozen=True)
 class Gain:
@@ -59,10 +62,10 @@ class Gain:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Ends of the slider: the limits if they are finite, otherwise a range that contains three times the value."""
+        """Ends of its slider: the limits, unless they are far off, or else wide enough for thrice its value."""
         reach = 1.0 if self.value == 0.0 else nice_limit(3.0 * abs(self.value))
-        lower = self.minimum if math.isfinite(self.minimum) else min(-reach, self.maximum - 2.0 * reach)
-        upper = self.maximum if math.isfinite(self.maximum) else max(reach, lower + reach)
+        lower = self.minimum if self.minimum >= -FAR * reach else min(-reach, self.maximum - 2.0 * reach)
+        upper = self.maximum if self.maximum <= FAR * reach else max(reach, lower + reach)
         return lower, upper
 
 

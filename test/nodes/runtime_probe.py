@@ -32,10 +32,10 @@ class Probe(RobodynNode):
         super().__init__("probe")
         self.parameters.declare([
             Parameter("gain", 2.0, "Factor [-].", minimum=0.0, maximum=10.0),
-            Parameter("gains", [1.0, 1.0], "Factors [-]."),
+            Parameter("gains", [1.0, 1.0], "Factors [-].", minimum=-10.0, maximum=10.0),
             Parameter("mode", "up", "Direction.", choices=("up", "down")),
-            Parameter("pairs", 4, "An even number.", check=even),
-            Parameter("rate", 100, "Structure.", read_only=True, minimum=1),
+            Parameter("pairs", 4, "An even number.", minimum=0, maximum=100, check=even),
+            Parameter("rate", 100, "Structure.", read_only=True, minimum=1, maximum=1000),
         ])
         self.parameters.on_change(self._on_change)
         self._gain = self.parameters["gain"]

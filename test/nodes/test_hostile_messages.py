@@ -1,6 +1,8 @@
 """Malformed and absurd messages on every topic of the nodes: rejected and counted, and all nodes go on."""
 
+import math
 import random
+from contextlib import contextmanager
 from importlib import import_module
 
 import pytest
@@ -16,7 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import VoltageCommands
-from robodyn_interfaces.srv import Gravity
+from robodyn_interfaces.srv import Gravity, InverseDynamics
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 NODES = ("hardware", "controller", "dynamics", "state_publisher")
@@ -70,8 +72,28 @@ def counters(peer, node):
     return {}
 
 
-def wait_for_counter(peer, node, key):
-    return peer.wait_for(lambda: int(counters(peer, node).get(key, 0)), f"counter '{key}' of {node}")
+def send_until_counted(peer, send, wanted):
+    """Send messages, again and again as some may be lost on a busy machine, until nodes have counted them."""
+    def missing():
+        return [(node, key) for node, key in wanted if not int(counters(peer, node).get(key, 0))]
+
+    def counted():
+        send()
+        return not missing()
+
+    try:
+        peer.wait_for(counted, "the counters")
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {missing()}") from None
+
+
+@contextmanager
+def publishers(peer, kinds):
+    """Publishers by topic."""
+    made = {topic: peer.publisher(kind, topic, CONTROL_QOS) for topic, kind in kinds.items()}
+    yield made
+    for publisher in made.values():
+        peer.node.destroy_publisher(publisher)
 
 
 def subscriptions(peer):
@@ -99,37 +121,83 @@ def malformed(kind, count=40):
 
 def test_malformed_messages_on_every_topic_are_rejected_and_counted(peer):
     topics = peer.wait_for(lambda: found if len(found := subscriptions(peer)) >= 10 else None, "subscriptions")
-    for topic, kind in topics.items():
-        publisher = peer.publisher(kind, topic, CONTROL_QOS)
-        for data in malformed(kind):
-            publisher.publish(data)
-            peer.executor.spin_once(timeout_sec=0.002)
-        peer.node.destroy_publisher(publisher)
-    for node, topic in (("hardware", "joint_commands"), ("hardware", "voltage_commands"), ("hardware", "~/commands"),
-                        ("hardware", "~/external_wrench"), ("controller", "joint_states"),
-                        ("controller", "~/joint_trajectory"), ("controller", "~/pose"),
-                        ("controller", "measured_wrench")):
-        wait_for_counter(peer, node, f"malformed messages: {topic}")
+    with publishers(peer, topics) as made:
+        def send():
+            for topic, kind in topics.items():
+                for data in malformed(kind):
+                    made[topic].publish(data)
+                peer.executor.spin_once(timeout_sec=0.01)
+
+        send_until_counted(peer, send, [(node, f"malformed messages: {topic}") for node, topic in (
+            ("hardware", "joint_commands"), ("hardware", "voltage_commands"), ("hardware", "~/commands"),
+            ("hardware", "~/external_wrench"), ("controller", "joint_states"), ("controller", "~/joint_trajectory"),
+            ("controller", "~/pose"), ("controller", "measured_wrench"))])
 
 
 def test_messages_with_stamps_that_are_no_time_are_rejected_and_counted(peer):
-    states = peer.publisher(JointState, "joint_states", CONTROL_QOS)
-    voltages = peer.publisher(VoltageCommands, "voltage_commands", CONTROL_QOS)
-    motions = peer.publisher(JointTrajectory, "controller/joint_trajectory")
-    for stamp_ in STRANGE_STAMPS:
-        header = Header(stamp=stamp_)
-        states.publish(JointState(header=header, name=NAMES, position=[0.0, 0.0], velocity=[0.0, 0.0],
-                                  effort=[0.0, 0.0]))
-        peer.commands.publish(JointState(header=header, name=NAMES, effort=[0.0, 0.0]))
-        voltages.publish(VoltageCommands(header=header, name=NAMES, voltage=[0.0, 0.0]))
-        motions.publish(JointTrajectory(header=header, joint_names=NAMES,
-                                        points=[JointTrajectoryPoint(positions=[0.0, 0.0])]))
-        peer.next_state()
-    for publisher in (states, voltages, motions):
-        peer.node.destroy_publisher(publisher)
-    for node, kind in (("hardware", "rejected commands: invalid stamp"),
-                       ("controller", "rejected joint states: invalid stamp"), ("controller", "rejected trajectories")):
-        wait_for_counter(peer, node, kind)
+    with publishers(peer, {"joint_states": JointState, "voltage_commands": VoltageCommands,
+                           "controller/joint_trajectory": JointTrajectory}) as made:
+        def send():
+            for each in STRANGE_STAMPS:
+                header = Header(stamp=each)
+                made["joint_states"].publish(JointState(header=header, name=NAMES, position=[0.0, 0.0],
+                                                        velocity=[0.0, 0.0], effort=[0.0, 0.0]))
+                peer.commands.publish(JointState(header=header, name=NAMES, effort=[0.0, 0.0]))
+                made["voltage_commands"].publish(VoltageCommands(header=header, name=NAMES, voltage=[0.0, 0.0]))
+                made["controller/joint_trajectory"].publish(JointTrajectory(
+                    header=header, joint_names=NAMES, points=[JointTrajectoryPoint(positions=[0.0, 0.0])]))
+
+        send_until_counted(peer, send, (
+            ("hardware", "rejected commands: invalid stamp"), ("controller", "rejected joint states: invalid stamp"),
+            ("controller", "rejected trajectories")))
+
+
+def test_absurd_numbers_are_rejected_like_nan_and_the_active_law_stays(peer, simulation):
+    """Each number is finite; what a formula makes of it would not be."""
+    with publishers(peer, {"joint_states": JointState, "voltage_commands": VoltageCommands,
+                           "controller/joint_trajectory": JointTrajectory, "controller/pose": PoseStamped,
+                           "hardware/external_wrench": WrenchStamped}) as made:
+        def send():
+            for huge in (1e300, -1e300, 1e308):
+                now = peer.states[-1].header
+                for q, v in ((huge, 0.0), (0.0, huge)):
+                    made["joint_states"].publish(JointState(header=now, name=NAMES, position=[q, 0.0],
+                                                            velocity=[0.0, v], effort=[0.0, 0.0]))
+                    point = JointTrajectoryPoint(positions=[0.0, q], velocities=[v, 0.0])
+                    point.time_from_start.sec = 1
+                    made["controller/joint_trajectory"].publish(JointTrajectory(joint_names=NAMES, points=[point]))
+                peer.commands.publish(JointState(name=NAMES, effort=[0.0, huge]))
+                made["voltage_commands"].publish(VoltageCommands(name=NAMES, voltage=[huge, 0.0]))
+                wrench = WrenchStamped(header=Header(frame_id="link2"))
+                wrench.wrench.force.x = huge
+                made["hardware/external_wrench"].publish(wrench)
+                pose = PoseStamped(header=Header(frame_id="base_link"))
+                pose.pose.position.x = huge
+                made["controller/pose"].publish(pose)
+
+        send_until_counted(peer, send, (
+            ("hardware", "rejected commands: out of range"), ("hardware", "rejected wrenches: out of range"),
+            ("controller", "rejected joint states: out of range"), ("controller", "rejected pose"),
+            ("controller", "rejected trajectories")))
+    assert counters(peer, "controller")["controller"] == "computed_torque"
+    assert "diverged" not in simulation.output() and "was dropped" not in simulation.output()
+    request = {"position": [0.0, 0.0], "velocity": [1e300, 0.0], "acceleration": [0.0, 0.0]}
+    assert "received 1e+300" in peer.call(InverseDynamics, f"/{NAMESPACE}/dynamics/inverse_dynamics", **request).message
+
+
+def test_divergence_pauses_loudly_and_a_reset_recovers_without_the_wrench_that_caused_it(peer, simulation):
+    wrenches = peer.publisher(WrenchStamped, "hardware/external_wrench")
+    wrench = WrenchStamped(header=Header(frame_id="link2"))
+    wrench.wrench.force.x = wrench.wrench.force.y = wrench.wrench.torque.z = 9e6
+    wrenches.publish(wrench)
+    simulation.wait_for_output("external wrenches are removed")
+    peer.node.destroy_publisher(wrenches)
+    assert "diverged" in peer.service(SetBool, "pause", data=False).message
+    assert all(math.isfinite(value) for value in peer.next_state().position)
+    assert peer.service(Trigger, "reset").success
+    assert peer.service(SetBool, "pause", data=False).success
+    since = stamp(peer.next_state())
+    peer.next_state(lambda state: stamp(state) > since + 100 * 2_000_000, "a hundred periods")
 
 
 def test_the_log_of_a_flood_is_short_and_no_terminal_obeys_it(peer, simulation):

@@ -25,6 +25,8 @@ def test_joints_may_have_dots_and_laws_parameters_of_their_own():
 @pytest.mark.parametrize(("value", "minimum", "maximum", "ends"), [
     (100.0, 0.0, math.inf, (0.0, 500.0)),
     (100.0, 0.0, 150.0, (0.0, 150.0)),
+    (100.0, 0.0, 1e9, (0.0, 500.0)),
+    (2.0, -1e9, 1e9, (-10.0, 10.0)),
     (0.0, 0.0, math.inf, (0.0, 1.0)),
     (-2.0, -math.inf, math.inf, (-10.0, 10.0)),
     (5.0, -math.inf, 8.0, (-32.0, 8.0)),

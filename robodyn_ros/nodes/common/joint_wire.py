@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from math import isfinite
+from math import hypot
 
 import numpy as np
 from rclpy.serialization import serialize_message
@@ -118,23 +118,23 @@ class JointWire:
         region = np.frombuffer(data, np.float64, count, first).copy()  # numbers in messages are not aligned
         return stamp, [region[part] for part in self._slices]
 
-    def decode_finite(self, data: bytes, fields: int) -> tuple[int, list[Array]] | None:
-        """Read a serialized message as :meth:`decode`, and refuse numbers in its first fields that are not finite.
+    def decode_within(self, data: bytes, *largest: float) -> tuple[int, list[Array]] | None:
+        """Read a serialized message as :meth:`decode`, and refuse numbers that are too large or not finite.
 
         Args:
             data: The message.
-            fields: Number of fields in which all numbers have to be finite.
+            *largest: Largest norm of the numbers of the first field, of the second one, and so on.
 
         Returns:
-            As :meth:`decode`; None also if a number of these fields, or their sum, is not finite.
+            As :meth:`decode`; None also if the norm of one of these fields is larger, or not finite.
         """
         known = self.decode(data)
         if known is None:
             return None
-        total = 0.0
-        for array in known[1][:fields]:
-            total += sum(array.tolist())  # faster than numpy's isfinite for few numbers
-        return known if isfinite(total) else None
+        for array, bound in zip(known[1], largest, strict=False):
+            if not hypot(*array.tolist()) <= bound:  # faster than NumPy for few numbers
+                return None
+        return known
 
     def _recognize(self, data: bytes) -> bool:
         """Return whether a message has this form, perhaps in another frame, which is adopted."""

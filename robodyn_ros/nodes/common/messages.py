@@ -1,9 +1,9 @@
 """Joint values in messages: given by name, in any order, for all joints or some; every value is checked.
 
     joints = JointOrder(robot.joint_names)
-    tau = joints.read(message.name, message.effort, "joint_commands: effort", fill=last_effort)
+    tau = joints.read(message.name, message.effort, "joint_commands: effort", EFFORT, fill=last_effort)
 
-raises MessageError, an InputError, unless every value is a finite number of a known joint. Names in the order of the
+raises MessageError, an InputError, unless every value is a number in range, of a known joint. Names in the order of the
 robot, as our nodes send them, cost one comparison.
 """
 
@@ -19,10 +19,23 @@ from builtin_interfaces.msg import Duration, Time
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 
+from robodyn_ros.checks import Range
 from robodyn_ros.errors import InputError
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, join_stamp, split_stamp
 
 Array = NDArray[np.float64]
+
+POSITION = Range(-1e9, 1e9, "rad or m")
+VELOCITY = Range(-1e5, 1e5, "rad/s or m/s")
+ACCELERATION = Range(-1e7, 1e7, "rad/s^2 or m/s^2")
+EFFORT = Range(-1e7, 1e7, "N m or N")
+VOLTAGE = Range(-1e6, 1e6, "V")
+FORCE = Range(-1e7, 1e7, "N, torques in N m")
+LENGTH = Range(-1e6, 1e6, "m")
+"""The numbers that messages and requests may have: far beyond any robot, and far below what overflows in a formula.
+
+A message with a number beyond them is rejected like one with NaN.
+"""
 
 
 class MessageError(InputError):
@@ -52,14 +65,15 @@ class JointOrder:
         """Return the number of joints."""
         return len(self.names)
 
-    def read(self, names: Sequence[str], values: Sequence[float], what: str, fill: Array | None = None,
-             others: bool = False) -> Array:
+    def read(self, names: Sequence[str], values: Sequence[float], what: str, allowed: Range,
+             fill: Array | None = None, others: bool = False) -> Array:
         """Return named values in the robot's order.
 
         Args:
             names: Joint of each value, any order; empty: the order of the robot.
             values: One number per name.
             what: The message and field, for errors: "joint_commands: effort".
+            allowed: Range of the values, the same on both sides of zero.
             fill: Values of joints that are not named, shape (n,); None: every joint must be named.
             others: Whether to ignore joints that the robot does not have, instead of rejecting the message.
 
@@ -67,13 +81,14 @@ class JointOrder:
             The values, shape (n,); they may share the memory of a complete message in the order of the robot.
 
         Raises:
-            MessageError: Lengths differ; a name is unknown, missing or repeated; or a value is not finite.
+            MessageError: Lengths differ; a name is unknown, missing or repeated; or a value is not finite or out of
+                range.
         """
         if (not names or names == self.names) and len(values) == len(self.names):
             # The array of the message is read in place: nobody changes a received message.
             result = np.frombuffer(values) if type(values) is array else np.array(values, dtype=np.float64)
-            if not math.isfinite(sum(values)):  # or finite values overflow: check them one by one
-                self._check_finite(self.names, values, what)
+            if not math.hypot(*values) <= allowed.maximum:  # or all are in range: check them one by one
+                self._check(self.names, values, what, allowed)
             return result
         columns = self.columns(names, what, others)
         if len(values) != len(columns):
@@ -81,7 +96,7 @@ class JointOrder:
                                f"{what}: expected one value per joint, {len(columns)}, received {len(values)}")
         kept = [(name, column, value) for name, column, value in zip(names or self.names, columns, values, strict=True)
                 if column >= 0]
-        self._check_finite([name for name, _, _ in kept], [value for _, _, value in kept], what)
+        self._check([name for name, _, _ in kept], [value for _, _, value in kept], what, allowed)
         if fill is None and len(kept) < len(self.names):
             missing = sorted(set(self.names) - {name for name, _, _ in kept}, key=self._index.__getitem__)
             raise MessageError("missing joint",
@@ -115,11 +130,13 @@ class JointOrder:
         return columns
 
     @staticmethod
-    def _check_finite(names: Sequence[str], values: Sequence[float], what: str) -> None:
+    def _check(names: Sequence[str], values: Sequence[float], what: str, allowed: Range) -> None:
         for name, value in zip(names, values, strict=True):
             if not math.isfinite(value):
                 raise MessageError("not finite",
                                    f"{what}: expected finite numbers, received {value} for joint '{name}'")
+            if not allowed.minimum <= value <= allowed.maximum:
+                raise MessageError("out of range", f"{what}: expected {allowed}, received {value:g} for joint '{name}'")
 
 
 def deserialize(data: bytes, message_type: type[Any]) -> Any:

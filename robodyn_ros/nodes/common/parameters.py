@@ -16,6 +16,7 @@ parameters: hand it an immutable object.
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -48,10 +49,10 @@ class Parameter:
     Attributes:
         name: Name, with dots for groups.
         default: Value if none is given; its type is the parameter's type.
-        description: Meaning and unit; shown by ``ros2 param describe``.
+        description: Meaning, and the unit in brackets; shown by ``ros2 param describe``.
         read_only: Whether it can be set at start only (structure), or at any time (gains).
-        minimum: Lowest value of a number or of each element.
-        maximum: Highest value of a number or of each element.
+        minimum: Lowest value of a number or of each element; numbers need one.
+        maximum: Highest value likewise.
         choices: The values allowed; empty: any.
         suggestions: Values to offer where others are allowed, too.
         check: Called with a value; raises InputError, whose message completes "parameter '...': ".
@@ -67,11 +68,23 @@ class Parameter:
     suggestions: tuple[Value, ...] = ()
     check: Callable[[Any], None] | None = None
 
+    def __post_init__(self) -> None:
+        if self.numeric and not (math.isfinite(self.range.minimum) and math.isfinite(self.range.maximum)):
+            raise InputError(f"parameter '{self.name}': expected a finite minimum and maximum, as its values are "
+                             f"numbers, received {self.minimum} and {self.maximum}")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers, or lists of numbers."""
+        first = self.default[0] if isinstance(self.default, list) and self.default else self.default
+        return type(first) in (int, float)
+
     @property
     def range(self) -> Range:
-        """The numbers allowed."""
+        """The numbers allowed, and their unit, which is the last one in the description's brackets."""
+        units = re.findall(r"\[([^\]]+)\]", self.description)
         return Range(-math.inf if self.minimum is None else self.minimum,
-                     math.inf if self.maximum is None else self.maximum)
+                     math.inf if self.maximum is None else self.maximum, units[-1] if units else "")
 
     def descriptor(self) -> ParameterDescriptor:
         """ROS's descriptor of this parameter."""
@@ -82,14 +95,14 @@ class Parameter:
             descriptor.additional_constraints = "one of: " + ", ".join(map(str, self.choices))
         elif self.suggestions:
             descriptor.additional_constraints = "such as: " + ", ".join(map(str, self.suggestions))
-        if self.minimum is not None or self.maximum is not None:
-            if type(self.default) is int:
-                descriptor.integer_range = [IntegerRange(
-                    from_value=-2**63 if self.minimum is None else math.ceil(self.minimum),
-                    to_value=2**63 - 1 if self.maximum is None else math.floor(self.maximum), step=0)]
-            elif type(self.default) is float:
-                descriptor.floating_point_range = [FloatingPointRange(
-                    from_value=float(self.range.minimum), to_value=float(self.range.maximum), step=0.0)]
+        elif self.numeric and isinstance(self.default, list):  # ROS applies its ranges to single numbers only
+            descriptor.additional_constraints = f"each {str(self.range).removeprefix('a ')}"
+        if type(self.default) is int:
+            descriptor.integer_range = [IntegerRange(
+                from_value=math.ceil(self.range.minimum), to_value=math.floor(self.range.maximum), step=0)]
+        elif type(self.default) is float:
+            descriptor.floating_point_range = [FloatingPointRange(
+                from_value=float(self.range.minimum), to_value=float(self.range.maximum), step=0.0)]
         return descriptor
 
     def validate(self, value: Any) -> None:

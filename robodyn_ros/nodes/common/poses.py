@@ -6,8 +6,9 @@ import numpy as np
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
 from scipy.spatial.transform import Rotation
 
+from robodyn_ros.checks import Range
 from robodyn_ros.description.model import Array
-from robodyn_ros.nodes.common.messages import MessageError
+from robodyn_ros.nodes.common.messages import FORCE, MessageError
 
 
 def to_pose(matrix: Array) -> Pose:
@@ -32,6 +33,20 @@ def to_vector(vector: Point | Vector3) -> Array:
     return np.array([vector.x, vector.y, vector.z])
 
 
+def read_vector(vector: Point | Vector3, what: str, allowed: Range) -> Array:
+    """Return x, y, z of a message, shape (3,).
+
+    Args:
+        vector: The message.
+        what: Name of the field in the error.
+        allowed: Range of each number.
+
+    Raises:
+        MessageError: A number is not finite or out of range.
+    """
+    return _checked(to_vector(vector), what, allowed)
+
+
 def from_arrays(position: Array, quaternion: Array) -> Pose:
     """Return a pose message of a position, shape (3,) [m], and a quaternion x, y, z, w, shape (4,)."""
     pose = Pose(position=Point(), orientation=Quaternion())
@@ -53,12 +68,16 @@ def read_wrench(wrench: Wrench, what: str) -> Array:
         what: Name of the wrench in the error.
 
     Raises:
-        MessageError: A component is not finite.
+        MessageError: A component is not finite or out of range.
     """
-    values = np.concatenate([to_vector(wrench.force), to_vector(wrench.torque)])
-    if not np.isfinite(values).all():
-        raise MessageError("not finite", f"{what}: expected finite numbers, received force {values[:3].tolist()}, "
-                           f"torque {values[3:].tolist()}")
+    return _checked(np.concatenate([to_vector(wrench.force), to_vector(wrench.torque)]), what, FORCE)
+
+
+def _checked(values: Array, what: str, allowed: Range) -> Array:
+    if not allowed.holds(values).all():
+        raise MessageError("out of range" if np.isfinite(values).all() else "not finite",
+                           f"{what}: expected {str(allowed).replace('a finite number', 'finite numbers', 1)}, received "
+                           f"{values.tolist()}")
     return values
 
 

@@ -27,6 +27,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import rclpy
@@ -54,6 +55,9 @@ from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 EXIT_OK, EXIT_USAGE = 0, 2
 
 _VALUES_PER_LINE = 6
+
+LAST_TURNS = 20
+"""Turns of the executor in which a stopping node sends its last answers."""
 
 FAILED_CALLBACKS = "failed callbacks"
 """Counter of the exceptions on the executor."""
@@ -142,6 +146,13 @@ class RobodynNode(Node):
         """Stop the node's threads; it can still publish."""
         for path in self._control_paths:
             path.stop()
+
+    def serve_last(self) -> None:
+        """Let a stopping node send the answers that it has prepared."""
+        if self.executor is not None:
+            for _ in range(LAST_TURNS):
+                with suppress(Exception):  # of another callback of the executor, whose node may have stopped
+                    self.executor.spin_once(timeout_sec=0.0)
 
 
 def init_ros(**options: Any) -> None:

@@ -7,7 +7,6 @@ result has a code and a text.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -43,9 +42,6 @@ MONITOR_RATE = Parameter(
     "action_monitor_rate", 20.0, "Rate of the feedback on the active goal, in the time of the joint states [Hz].",
     read_only=True, minimum=0.1, maximum=1000.0,
 )
-
-LAST_TURNS = 20
-"""Turns of the executor in which a stopping node sends the result of the active goal."""
 
 
 class ActiveGoal:
@@ -123,14 +119,12 @@ class TrajectoryActionServer:
         """Number of goals by outcome, for diagnostics."""
         return {f"goals {kind}": count for kind, count in self._counts.items()}
 
-    def close(self, executor: Executor | None) -> None:
+    def close(self) -> None:
         """Abort the active goal and end the service; call this when the control path has stopped."""
-        if self._goals and executor is not None:
+        if self._goals:
             for goal in self._goals.values():
                 goal.finish(Outcome(Result.INVALID_GOAL, "the controller node was stopped"))
-            for _ in range(LAST_TURNS):
-                with suppress(Exception):  # of another callback of the executor, whose node may have stopped
-                    executor.spin_once(timeout_sec=0.0)
+            self._node.serve_last()
         self._server.destroy()
 
     async def _execute(self, handle: ServerGoalHandle[Any, Any, Any]) -> Any:

@@ -14,7 +14,7 @@ from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tol
 from robodyn_ros.control.trajectories.joint_trajectory import PastTrajectoryError
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_duration
+from robodyn_ros.nodes.common.messages import VELOCITY, JointOrder, MessageError, read_duration
 from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
 from robodyn_ros.timing import to_seconds
 
@@ -55,15 +55,15 @@ def refusal(error: RobodynError) -> Outcome:
 def constraint_parameters(model: RobotModel) -> Iterator[Parameter]:
     """Return the parameters of the default tolerances, which goals may override; 0 stands for no limit."""
     yield Parameter("constraints.goal_time", 0.0, "Time after the end of a trajectory within which its goal must be "
-                    "reached [s]; 0: any.", minimum=0.0)
+                    "reached [s]; 0: any.", minimum=0.0, maximum=3600.0)
     yield Parameter("constraints.stopped_velocity_tolerance", 0.01, "Velocity below which a joint is at rest at its "
-                    "goal [rad/s or m/s]; 0: any.", minimum=0.0)
+                    "goal [rad/s or m/s]; 0: any.", minimum=0.0, maximum=VELOCITY.maximum)
     for joint in model.leaders:
         unit = "m" if joint.kind == "prismatic" else "rad"
         yield Parameter(f"constraints.{joint.name}.trajectory", 0.0, "Greatest distance from the reference while a "
-                        f"goal's trajectory is under way [{unit}]; 0: any.", minimum=0.0)
+                        f"goal's trajectory is under way [{unit}]; 0: any.", minimum=0.0, maximum=1e6)
         yield Parameter(f"constraints.{joint.name}.goal", 0.0, "Greatest distance from the goal at which it is reached "
-                        f"[{unit}]; 0: any.", minimum=0.0)
+                        f"[{unit}]; 0: any.", minimum=0.0, maximum=1e6)
 
 
 def default_tolerances(parameters: DeclaredParameters, joint_names: Sequence[str]) -> Tolerances:

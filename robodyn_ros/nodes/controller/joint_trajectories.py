@@ -10,13 +10,22 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from robodyn_ros.checks import Range
 from robodyn_ros.control.control_loop import Beginning, ControlLoop, Tick
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points, check_count
 from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_duration, read_stamp
+from robodyn_ros.nodes.common.messages import (
+    ACCELERATION,
+    POSITION,
+    VELOCITY,
+    JointOrder,
+    MessageError,
+    read_duration,
+    read_stamp,
+)
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.controller.goal import Outcome, Result
@@ -236,11 +245,13 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
     free = np.zeros(len(joints))
     free[named] = np.nan
 
-    def read(index: int, point: JointTrajectoryPoint, field: str, absent: Array | None, unnamed: Array) -> Array:
+    def read(index: int, point: JointTrajectoryPoint, field: str, allowed: Range, absent: Array | None,
+             unnamed: Array) -> Array:
         values = getattr(point, field)
         if not values and absent is not None:
             return absent
-        return joints.read(message.joint_names, values, f"{TOPIC}: {field} of point {index}", fill=unnamed)
+        return joints.read(message.joint_names, values, f"{TOPIC}: {field} of point {index}", allowed,
+                           fill=unnamed)
 
     points = list(enumerate(message.points))
     for index, point in points:
@@ -249,9 +260,9 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
                              f"received {len(point.effort)} values")
     return Points.from_arrays(
         [_seconds(point) for _, point in points],
-        [read(index, point, "positions", None, held) for index, point in points],
-        [read(index, point, "velocities", free, rest) for index, point in points],
-        [read(index, point, "accelerations", free, rest) for index, point in points],
+        [read(index, point, "positions", POSITION, None, held) for index, point in points],
+        [read(index, point, "velocities", VELOCITY, free, rest) for index, point in points],
+        [read(index, point, "accelerations", ACCELERATION, free, rest) for index, point in points],
     )
 
 

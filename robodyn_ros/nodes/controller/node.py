@@ -20,7 +20,7 @@ from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
+from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
@@ -28,7 +28,7 @@ from robodyn_ros.nodes.controller.action import TrajectoryActionServer
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
-from robodyn_ros.nodes.controller.plugins import ControllerPlugins
+from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, ControllerPlugins
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
 from robodyn_ros.nodes.controller.tip_motions import TipMotions
 from robodyn_ros.nodes.controller.voltage_output import PARAMETERS as OUTPUT_PARAMETERS
@@ -43,6 +43,7 @@ PARAMETERS = (
         "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap.",
         suggestions=controller_names(),
     ),
+    ALLOW_PYTHON_PLUGINS,
     Parameter(
         "safe_controller", "damping", "Controller plugin that takes over from one that fails.", read_only=True
     ),
@@ -161,7 +162,7 @@ class ControllerNode(RobodynNode):
             now: Steady time of its arrival [s].
             sequence: Its number in the sequence of its publisher; 0: unknown.
         """
-        known = self._states_in.decode_finite(data, fields=2)  # the effort is not used
+        known = self._states_in.decode_within(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
         if known is not None:
             stamp, (q, v, _) = known
             frame = self._states_in.frame
@@ -170,8 +171,8 @@ class ControllerNode(RobodynNode):
             if message is None:
                 return
             try:
-                q = joints.read(message.name, message.position, "joint_states: position")
-                v = joints.read(message.name, message.velocity, "joint_states: velocity")
+                q = joints.read(message.name, message.position, "joint_states: position", POSITION)
+                v = joints.read(message.name, message.velocity, "joint_states: velocity", VELOCITY)
                 stamp = read_stamp(message.header.stamp, "joint_states: header.stamp")
             except MessageError as error:
                 self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
@@ -313,7 +314,7 @@ class ControllerNode(RobodynNode):
     def stop(self) -> None:
         """Stop the control path and abort the active goal."""
         super().stop()
-        self._action.close(self.executor)
+        self._action.close()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -5,7 +5,6 @@ The name of a plugin's parameter is ``<plugin>.gains.<joint>.<field>`` or ``<plu
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -19,12 +18,16 @@ from robodyn_ros.control.dry_run import rehearse
 from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.parameters import Parameters as PluginParameters
 from robodyn_ros.control.plugin_errors import FAULTS, describe
-from robodyn_ros.control.registry import construct, load_controller, prefix
+from robodyn_ros.control.registry import construct, controller_names, load_controller, prefix
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot
+
+ALLOW_PYTHON_PLUGINS = Parameter(
+    "allow_python_plugins", True, "Whether a controller may be named as package.module:Class, which imports and runs "
+    "that module in this node; false: installed controllers only.", read_only=True)
 
 
 @dataclass
@@ -72,9 +75,11 @@ class ControllerPlugins:
         at start or changed since; the others take the new default.
 
         Raises:
-            PluginError: The plugin cannot be imported or is not valid, or another plugin has the same prefix.
+            PluginError: The plugin is not allowed, cannot be imported or is not valid, or another plugin has the same
+                prefix.
             InputError: A default, a value given at start or a value kept is not valid.
         """
+        self._check_allowed(name)
         plugin_class = load_controller(name)
         known = self._declared.get(name)
         if known is None or known.plugin_class is not plugin_class:
@@ -172,6 +177,12 @@ class ControllerPlugins:
         for name, values in changed.items():
             self._declared[name].values = values
 
+    def _check_allowed(self, name: str) -> None:
+        """Refuse a class by its module, before anything is imported, where only installed controllers are allowed."""
+        if ":" in name and not self._parameters[ALLOW_PYTHON_PLUGINS.name]:
+            raise PluginError(f"controller '{name}': expected the name of an installed controller, as the parameter "
+                              f"'{ALLOW_PYTHON_PLUGINS.name}' is false; installed are: {', '.join(controller_names())}")
+
     def _declare(self, name: str, plugin_class: type[Controller], kept: Mapping[str, Any]) -> None:
         front = prefix(name)
         if self._names.get(front, name) != name:
@@ -222,11 +233,12 @@ class ControllerPlugins:
 def _parameter(name: str, row: FlatParameter) -> Parameter:
     unit = f" [{row.unit}]" if row.unit else ""
     fixed = "; fixed while the controller is in force" if row.structural else ""
+    is_number = type(row.value) in (int, float)
     return Parameter(
         name,
         row.value,
         f"{row.description}{unit}{fixed}.",
-        minimum=row.minimum if math.isfinite(row.minimum) else None,
-        maximum=row.maximum if math.isfinite(row.maximum) else None,
+        minimum=row.minimum if is_number else None,
+        maximum=row.maximum if is_number else None,
         choices=row.choices,
     )

@@ -13,18 +13,22 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from std_msgs.msg import Header
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory
+from robodyn_ros.checks import Range, as_number
 from robodyn_ros.control.control_loop import ControlLoop
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory, least_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import read_duration, read_stamp
+from robodyn_ros.nodes.common.messages import LENGTH, read_duration, read_stamp
 from robodyn_ros.nodes.common.parameters import Parameter
-from robodyn_ros.nodes.common.poses import read_wrench, to_arrays, to_vector
+from robodyn_ros.nodes.common.poses import read_vector, read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import to_seconds
+
+ANGLE = Range(-1e4, 1e4, "rad")
+"""Angle of a circle."""
 
 PARAMETERS = (
     Parameter("cartesian.speed", 0.25, "Greatest speed of the tip link on lines without a duration [m/s].",
@@ -73,7 +77,8 @@ class TipMotions:
                              f"'{header.frame_id}'; transform the message first")
 
     def _on_pose(self, message: PoseStamped) -> None:
-        position, quaternion = to_arrays(message.pose)
+        _, quaternion = to_arrays(message.pose)
+        position = read_vector(message.pose.position, "position", LENGTH)
         self._follow(message.header, [lambda start, time: self._line(start, time, 0.0, position, quaternion)])
 
     def _on_trajectory(self, message: CartesianTrajectory) -> None:
@@ -119,10 +124,11 @@ class TipMotions:
         quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w]) if segment.turn else None
         duration = to_seconds(read_duration(segment.duration))
         if segment.shape == CartesianSegment.LINE:
-            return self._line(start, time, duration, to_vector(segment.position), quaternion)
+            return self._line(start, time, duration, read_vector(segment.position, "position", LENGTH), quaternion)
         if segment.shape == CartesianSegment.CIRCLE:
-            return TipTrajectory.circle(start, time, duration, to_vector(segment.center), to_vector(segment.axis),
-                                        segment.angle, quaternion)
+            angle = as_number(segment.angle, ANGLE, "angle")
+            return TipTrajectory.circle(start, time, duration, read_vector(segment.center, "center", LENGTH),
+                                        read_vector(segment.axis, "axis", LENGTH), angle, quaternion)
         raise InputError(f"shape: expected {CartesianSegment.LINE} for a line or "
                          f"{CartesianSegment.CIRCLE} for a circle, received {segment.shape}")
 

@@ -11,11 +11,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros.checks import Range
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_wire import JointWire
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, read_stamp
+from robodyn_ros.nodes.common.messages import EFFORT, VOLTAGE, JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.plant import Plant
@@ -49,7 +50,7 @@ class CommandInputs:
         Returns:
             Its stamp [ns]; None: it has none, because it is malformed or the stamp is no time.
         """
-        known = self._wire.decode_finite(data, fields=1)
+        known = self._wire.decode_within(data, EFFORT.maximum)
         if known is not None:
             if not self._is_outdated(known[0], "joint_commands"):
                 self._commands.accept(known[1][0])
@@ -59,17 +60,17 @@ class CommandInputs:
 
     def efforts(self, message: JointState) -> int | None:
         """Take ``joint_commands``, without positions and velocities; see :meth:`serialized_efforts`."""
-        return self._take(message.header, message.name, message.effort, "joint_commands: effort",
+        return self._take(message.header, message.name, message.effort, "joint_commands: effort", EFFORT,
                           self._commands.effort, self._commands.accept)
 
     def voltages(self, message: VoltageCommands) -> int | None:
         """Take ``voltage_commands``; return their stamp as :meth:`serialized_efforts` does."""
-        return self._take(message.header, message.name, message.voltage, "voltage_commands: voltage",
+        return self._take(message.header, message.name, message.voltage, "voltage_commands: voltage", VOLTAGE,
                           self._commands.voltage, self._commands.accept_voltage, self._without_motor)
 
     def array(self, message: Float64MultiArray) -> None:
         """Take ``~/commands``: the efforts of all joints in the robot's order."""
-        self._take(Header(), (), message.data, "commands: data", self._commands.effort, self._commands.accept)
+        self._take(Header(), (), message.data, "commands: data", EFFORT, self._commands.effort, self._commands.accept)
 
     def _is_outdated(self, stamp: int, topic: str) -> bool:
         """Return whether a command answers a state from before the last new start, and report it then."""
@@ -80,8 +81,9 @@ class CommandInputs:
                                   "answer the newest state, or give stamp 0")
         return True
 
-    def _take(self, header: Header, names: Sequence[str], values: Sequence[float], what: str, last: Array,
-              accept: Callable[..., None], refused: set[str] | frozenset[str] = frozenset()) -> int | None:
+    def _take(self, header: Header, names: Sequence[str], values: Sequence[float], what: str, allowed: Range,
+              last: Array, accept: Callable[..., None], refused: set[str] | frozenset[str] = frozenset()
+              ) -> int | None:
         """Take a command; if it is bad, report it and keep the last good one.
 
         Args:
@@ -89,6 +91,7 @@ class CommandInputs:
             names: Joint of each value; empty: all, in the robot's order.
             values: The values.
             what: Topic and field, for errors.
+            allowed: Range of the values.
             last: Values of joints that are not named, shape (n,).
             accept: Called with the values and the commanded columns.
             refused: Joints that take no such commands.
@@ -106,10 +109,10 @@ class CommandInputs:
                 raise MessageError("no motor", f"{what}: expected joints with motors, received "
                                    f"{', '.join(sorted(map(repr, wrong)))}: see the parameter 'actuators'")
             if names == joints.names:
-                accept(joints.read((), values, what))  # already in order
+                accept(joints.read((), values, what, allowed))  # already in order
             else:
                 columns = joints.columns(names, topic)
-                accept(joints.read(names, values, what, fill=last), columns)
+                accept(joints.read(names, values, what, allowed, fill=last), columns)
         except MessageError as error:
             self._diagnostics.problem(f"rejected commands: {error.reason}", f"command rejected: {error}; "
                                       "the last good one stays")
@@ -144,7 +147,7 @@ class ExternalWrenches:
             Link, and (force, torque) about its origin, in its axes, shape (6,) [N, N m].
 
         Raises:
-            MessageError: There is no such link, or a value is not finite.
+            MessageError: There is no such link, or a value is not finite or out of range.
         """
         link = message.header.frame_id
         try:
@@ -181,6 +184,11 @@ class ExternalWrenches:
     def in_force(self) -> dict[str, Array]:
         """Return (force, torque) by link, each as it was put in force; from any thread."""
         return {link: wrench for link, (wrench, _) in self._in_force.copy().items()}
+
+    def clear(self) -> None:
+        """Remove all wrenches."""
+        for link in list(self._in_force):
+            self.put_in_force(link, np.zeros(6))
 
     def __len__(self) -> int:
         """Return the number of links with a wrench."""

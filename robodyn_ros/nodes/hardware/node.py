@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -15,11 +16,12 @@ from std_srvs.srv import SetBool, Trigger
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.messages import JointOrder, MessageError, set_stamp
+from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.common.parameters import Parameter, robot_source
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.throttled_log import printable
 from robodyn_ros.nodes.common.topics import COMMAND_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
@@ -38,8 +40,6 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.timing import to_seconds
-
-_STALL_SECONDS = 2.0
 
 
 class HardwareNode(RobodynNode):
@@ -77,7 +77,7 @@ class HardwareNode(RobodynNode):
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
-        self.create_service(Step, "~/step", self._on_step)
+        self.create_service(Step, "~/step", self._on_step, callback_group=ReentrantCallbackGroup())
         self.create_service(SetState, "~/set_state", self._on_set_state)
         self.log.info("robot", f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
                       f"{steps} steps of {plant.step} s each")
@@ -87,7 +87,7 @@ class HardwareNode(RobodynNode):
         names = [f"initial_position.{name}" for name in robot.joint_names]
         self.parameters.declare(
             Parameter(name, float(value), "Position at the start and after ~/reset [rad or m].", read_only=True,
-                      minimum=float(lower), maximum=float(upper))
+                      minimum=max(float(lower), POSITION.minimum), maximum=min(float(upper), POSITION.maximum))
             for name, value, lower, upper in zip(names, default_position(robot), robot.model.position_lower,
                                                  robot.model.position_upper, strict=True))
         return np.array([self.parameters[name] for name in names])
@@ -127,15 +127,29 @@ class HardwareNode(RobodynNode):
     def _on_set_state(self, request: SetState.Request, response: SetState.Response) -> SetState.Response:
         def read(position: Array) -> tuple[Array, Array]:
             names, joints = request.joint_names, self._joints
-            return (joints.read(names, request.position, "set_state: position", position)
+            return (joints.read(names, request.position, "set_state: position", POSITION, position)
                     if request.position else position,
-                    joints.read(names, request.velocity, "set_state: velocity", np.zeros(len(joints)))
+                    joints.read(names, request.velocity, "set_state: velocity", VELOCITY, np.zeros(len(joints)))
                     if request.velocity else np.zeros(len(joints)))
 
         return self._answer(response, lambda: self._path.call(lambda: self._loop.set_state(read)), "state set")
 
-    def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
-        response = self._answer(response, lambda: self._step(request.steps), f"{request.steps} periods done")
+    async def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
+        """Run control periods of a paused simulation; meanwhile the executor serves other callbacks."""
+        ended: Future[str] = Future()
+
+        def on_end(reason: str) -> None:  # on the control path's thread
+            ended.set_result(reason)
+            if self.executor is not None:
+                self.executor.wake()
+
+        try:
+            self._path.call(lambda: self._loop.step(request.steps, on_end))
+            if reason := await ended:
+                raise RobodynError(reason)
+            response.success, response.message = True, f"{request.steps} periods done"
+        except RobodynError as error:
+            self._refuse(response, error)
         set_stamp(response.stamp, self._loop.stamp)
         return response
 
@@ -144,24 +158,12 @@ class HardwareNode(RobodynNode):
         self._loop.begin()
         super().start()
 
-    def _step(self, periods: int) -> None:
-        """Run control periods of a paused simulation; return when they are done."""
-        loop = self._loop
-        if periods == 0:
-            raise InputError("step: expected at least 1 control period, received 0")
-        end = self._path.call(lambda: loop.step(periods))
-        done, since = loop.periods, time.monotonic()
-        while loop.periods < end and loop.budget:
-            if loop.periods > done:
-                done, since = loop.periods, time.monotonic()
-            stalled = time.monotonic() - since > _STALL_SECONDS + to_seconds(loop.timing.pace.interval)
-            if self.stop_requested.wait(0.001) or stalled:
-                self._path.call(loop.pause)
-                break
-        if loop.periods < end:
-            raise RobodynError(f"step: {periods - (end - loop.periods)} of {periods} control periods done, then none "
-                               f"for {_STALL_SECONDS} s or the simulation stopped; in lockstep a controller has to "
-                               "answer each")
+    def stop(self) -> None:
+        """Stop the control path, and answer those who wait for control periods."""
+        super().stop()
+        if self._loop.stepping():
+            self._loop.pause("the node was stopped")
+            self.serve_last()
 
     def _answer(self, response: Any, action: Callable[[], Any], success: str) -> Any:
         """Run an action, and write its success and message into a response."""
@@ -169,9 +171,12 @@ class HardwareNode(RobodynNode):
             action()
             response.success, response.message = True, success
         except RobodynError as error:
-            response.success, response.message = False, str(error)
-            self.diagnostics.problem("rejected requests", f"request rejected: {error}")
+            self._refuse(response, error)
         return response
+
+    def _refuse(self, response: Any, error: RobodynError) -> None:
+        response.success, response.message = False, printable(str(error))
+        self.diagnostics.problem("rejected requests", f"request rejected: {error}")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -70,10 +70,11 @@ PARAMETERS = (
               read_only=True, choices=tuple(map(str, Integrator))),
     Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
               "empty: ideal sources of effort, and the friction of the robot's description.", read_only=True),
-    Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2]."),
-    Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", minimum=0.0),
+    Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2].",
+              minimum=-1000.0, maximum=1000.0),
+    Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", minimum=0.0, maximum=1e5),
     Parameter("payload.center_of_mass", [0.0, 0.0, 0.0],
-              "Position of the payload mass in the frame of the tip link [m]."),
+              "Position of the payload mass in the frame of the tip link [m].", minimum=-100.0, maximum=100.0),
     Parameter("model_error.mass", 0.0, "Excess of the simulated masses and inertias over the robot "
               "description [%].", minimum=-99.0, maximum=1e4),
     Parameter("model_error.friction", 0.0, "Excess of the simulated friction over the robot description [%].",
@@ -82,33 +83,34 @@ PARAMETERS = (
               "simulated time on /clock, at real_time_factor; lockstep: simulated time on /clock, the plant waits for "
               "the command that answers its last state.", read_only=True, choices=tuple(map(str, TimeMode))),
     Parameter("clock_rate", 100, "Messages on /clock per simulated second [Hz], at most one per control period; 0: "
-              "none, because another node publishes /clock.", read_only=True, minimum=0),
+              "none, because another node publishes /clock.", read_only=True, minimum=0, maximum=10000),
     Parameter("real_time_factor", 1.0, "Simulated seconds per second, for time_mode scaled.", minimum=1e-3,
               maximum=1e3),
     Parameter("lockstep_speed_limit", 0.0, "Simulated seconds per second that time_mode lockstep does not exceed; 0: "
               "as fast as the machine goes.", minimum=0.0, maximum=1e3),
     Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
-              minimum=0.0),
+              minimum=0.0, maximum=3600.0),
     Parameter("safe_behaviour", "damping", "Behaviour of a joint with too old a command. damping: passive viscous "
               "damping; hold: brake, as strong as the effort limit; zero: no effort.",
               choices=tuple(map(str, SafeBehaviour))),
     Parameter("safe_time_constant", 0.05, "Time in which safe_behaviour damping slows an unloaded joint to 1/e of its "
-              "speed [s].", minimum=1e-4),
+              "speed [s].", minimum=1e-4, maximum=1000.0),
     Parameter("wrench_timeout", 0.0, "Age at which a wrench of ~/external_wrench ends, in simulated time [s]; 0: it "
-              "lasts until it is replaced.", minimum=0.0),
+              "lasts until it is replaced.", minimum=0.0, maximum=3600.0),
     Parameter("actuator_state_rate", 50.0, "Messages on ~/actuator_states per simulated second [Hz], at most one per "
               "control period; 0: none.", minimum=0.0, maximum=10000.0),
-    Parameter("seed", 0, "Seed of the sensors' noise.", read_only=True, minimum=0),
+    Parameter("seed", 0, "Seed of the sensors' noise.", read_only=True, minimum=0,
+              maximum=10**9),
     Parameter("sensing.position_resolution", [0.0], f"Step of the encoders [rad or m]; 0: none; {_PER_JOINT}.",
-              minimum=0.0),
+              minimum=0.0, maximum=10.0),
     Parameter("sensing.position_noise", [0.0], "Standard deviation of the positions' noise, before the encoders round "
-              f"[rad or m]; {_PER_JOINT}.", minimum=0.0),
+              f"[rad or m]; {_PER_JOINT}.", minimum=0.0, maximum=10.0),
     Parameter("sensing.velocity_noise", [0.0], "Standard deviation of the noise of velocity sensors [rad/s or m/s]; "
-              f"{_PER_JOINT}.", minimum=0.0),
+              f"{_PER_JOINT}.", minimum=0.0, maximum=1000.0),
     Parameter("sensing.velocity_source", "sensor", "sensor: velocities are measured; position: they are differences of "
               "measured positions.", choices=tuple(map(str, VelocitySource))),
     Parameter("sensing.velocity_filter", 0.0, "Time constant of the low-pass filter on velocities [s]; 0: none.",
-              minimum=0.0),
+              minimum=0.0, maximum=10.0),
     Parameter("sensing.delay", 0, "Delay of the measurements [control periods].", minimum=0, maximum=1000),
 )
 

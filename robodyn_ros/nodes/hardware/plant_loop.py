@@ -21,6 +21,7 @@ from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
+from robodyn_ros.nodes.hardware.step_requests import STALL_SECONDS, StepRequests, check_periods
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.sensing import Sensors
@@ -68,6 +69,7 @@ class PlantLoop:
         self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
         self._sensors: Sensors | None = None
         self._configure(settings)
+        self._requests = StepRequests()
         self._answered = False
         self._new_start, self._published_tick = False, 0
         self._waiting_since: float | None = None
@@ -83,6 +85,8 @@ class PlantLoop:
         """Wait for the next control period or message, and act on it."""
         if self.settings is not self._settings:
             self._configure(self.settings)
+        if self._requests and self._requests.stalled(to_seconds(self.timing.pace.interval)):
+            self.pause(f"none for {STALL_SECONDS} s; in lockstep a controller has to answer each")
         if self.time_mode is TimeMode.LOCKSTEP:
             self._lockstep_cycle(path)
         else:
@@ -90,9 +94,14 @@ class PlantLoop:
 
     # Requests; ControlPath.call runs them on the thread of the path.
 
-    def pause(self) -> None:
-        """Pause after the current period."""
+    def pause(self, reason: str = "paused") -> None:
+        """Pause after the current period, and end requests for periods.
+
+        Args:
+            reason: Why, for those who asked for periods.
+        """
         self.budget = 0
+        self._requests.interrupt(self.periods, reason)
 
     def resume(self) -> None:
         """Continue after a pause.
@@ -105,20 +114,20 @@ class PlantLoop:
         if self.budget is not None:
             self.budget = None
             self.timing.restart()
+            self._requests.interrupt(self.periods, "resumed")
 
-    def step(self, periods: int) -> int:
+    def step(self, periods: int, on_end: Callable[[str], None]) -> None:
         """Run some control periods and pause again.
 
         Args:
             periods: Number of periods.
-
-        Returns:
-            The value of ``periods`` at which they are done.
+            on_end: Called once in this thread, when they are done or interrupted, with why they were not all done.
 
         Raises:
-            InputError: The simulation is not paused.
+            InputError: The number is out of range, or the simulation is not paused.
             SimulationError: As for :meth:`resume`.
         """
+        check_periods(periods)
         if self.budget is None:
             raise InputError("the simulation is not paused: call ~/pause with data: true first")
         if self._diverged:
@@ -126,10 +135,16 @@ class PlantLoop:
         if self.budget == 0:
             self.timing.restart()
         self.budget += periods
-        return self.periods + self.budget
+        self._requests.add(periods, self.periods + self.budget, on_end)
+
+    def stepping(self) -> bool:
+        """Whether a request for periods is under way."""
+        return bool(self._requests)
 
     def reset(self) -> None:
-        """Return to the initial state; time continues."""
+        """Return to the initial state; time continues. Requests for periods end."""
+        if self._requests:
+            self.pause("reset")
         self.plant.reset()
         self._begin_anew()
 
@@ -228,14 +243,18 @@ class PlantLoop:
                     self._seen = self._sensors.measure(plant.q, plant.v)
         except SimulationError as error:
             self._diverged = True
-            self.budget = 0
-            self._diagnostics.raise_condition("diverged", f"{error}; paused", error=True)
+            self.pause("the simulation diverged")
+            removed = "; external wrenches are removed" if self.wrenches else ""
+            self.wrenches.clear()  # they may have caused it, and would again after a reset
+            self._diagnostics.raise_condition("diverged", f"{error}; paused{removed}", error=True)
             return
         self.timing.tick += periods
         self._publish_state(followed)
         self.periods += periods  # set after the stamp: other threads wait for a count of periods, then read the stamp
         if self.budget is not None:
             self.budget -= periods
+            if self._requests:
+                self._requests.advance(self.periods)
         if not commands.fresh() or self._unsafe_text:
             self._report_safety()
 

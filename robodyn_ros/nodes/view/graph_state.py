@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates, ControllerState
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.messages import JointOrder, read_stamp
+from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read_stamp
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LatestMessage
@@ -182,9 +182,9 @@ class GraphState:
         try:
             read = self._joints.read
             stamp = read_stamp(stamp_message)
-            self.q = read(names, positions, f"{topic}: position", fill=self.q, others=True)
+            self.q = read(names, positions, f"{topic}: position", POSITION, fill=self.q, others=True)
             if len(efforts):
-                self.effort = read(names, efforts, f"{topic}: effort", fill=self.effort, others=True)
+                self.effort = read(names, efforts, f"{topic}: effort", EFFORT, fill=self.effort, others=True)
             self.problem = ""
         except InputError as error:
             self.problem = str(error)
@@ -203,8 +203,8 @@ class GraphState:
         follow = Follow(message.controller)
         try:
             if message.reference.positions:
-                follow.q = self._joints.read(message.joint_names, message.reference.positions, "reference")
-                follow.error = self._joints.read(message.joint_names, message.error.positions, "error")
+                follow.q = self._joints.read(message.joint_names, message.reference.positions, "reference", POSITION)
+                follow.error = self._joints.read(message.joint_names, message.error.positions, "error", POSITION)
             for state in message.cartesian:
                 position, quaternion = to_arrays(state.reference)
                 follow.tip = to_pose(position, np.roll(quaternion, 1))

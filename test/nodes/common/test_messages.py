@@ -7,6 +7,8 @@ import pytest
 from builtin_interfaces.msg import Duration, Time
 
 from robodyn_ros.nodes.common.messages import (
+    EFFORT,
+    POSITION,
     JointOrder,
     MessageError,
     deserialize,
@@ -24,22 +26,22 @@ NAN, INF = float("nan"), float("inf")
     (["a", "b", "c"], [1.0, 2.0, 3.0], [1, 2, 3]),
     (["c", "a", "b"], [3.0, 1.0, 2.0], [1, 2, 3]),
     ([], [1.0, 2.0, 3.0], [1, 2, 3]),
-    (["a", "b", "c"], [1e308, 1e308, 1e308], [1e308, 1e308, 1e308]),
+    (["a", "b", "c"], [9e8, -9e8, 9e8], [9e8, -9e8, 9e8]),
 ])
 def test_complete(names, values, expected):
-    result = JOINTS.read(names, array("d", values), "topic: field")
+    result = JOINTS.read(names, array("d", values), "topic: field", POSITION)
     assert result.tolist() == expected
     assert result.dtype == np.float64
 
 
 def test_partial_keeps_the_fill_and_does_not_alter_it():
     fill = np.array([7.0, 8.0, 9.0])
-    assert JOINTS.read(["b"], [2.0], "topic", fill).tolist() == [7, 2, 9]
+    assert JOINTS.read(["b"], [2.0], "topic", POSITION, fill).tolist() == [7, 2, 9]
     assert fill.tolist() == [7, 8, 9]
 
 
 def test_joints_of_others_are_ignored_where_asked():
-    assert JOINTS.read(["x", "c", "b", "a"], [NAN, 3.0, 2.0, 1.0], "topic", others=True).tolist() == [1, 2, 3]
+    assert JOINTS.read(["x", "c", "b", "a"], [NAN, 3.0, 2.0, 1.0], "topic", POSITION, others=True).tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("names", "values", "reason", "message"), [
@@ -51,11 +53,15 @@ def test_joints_of_others_are_ignored_where_asked():
     (["a", "b", "c"], [], "wrong length", "t: f: expected one value per joint, 3, received 0"),
     (["a", "b", "c"], [1.0, NAN, 3.0], "not finite", "t: f: expected finite numbers, received nan for joint 'b'"),
     (["c", "b", "a"], [INF, 1.0, 3.0], "not finite", "t: f: expected finite numbers, received inf for joint 'c'"),
+    (["a", "b", "c"], [1.0, -1e300, 3.0], "out of range",
+     "t: f: expected a finite number from -1e+07 to 1e+07 [N m or N], received -1e+300 for joint 'b'"),
+    (["c"], [1.1e7], "out of range",
+     "t: f: expected a finite number from -1e+07 to 1e+07 [N m or N], received 1.1e+07 for joint 'c'"),
     (["a", "b", "c"], [INF, -INF, 3.0], "not finite", "t: f: expected finite numbers, received inf for joint 'a'"),
 ])
 def test_rejected(names, values, reason, message):
     with pytest.raises(MessageError) as caught:
-        JOINTS.read(names, values, "t: f")
+        JOINTS.read(names, values, "t: f", EFFORT)
     assert caught.value.reason == reason
     assert str(caught.value) == message
 

@@ -9,24 +9,25 @@ from robodyn_ros.nodes.common.parameters import Parameter, robot_source
 from robodyn_ros.resources import robot_file
 
 RATE = Parameter("rate", 100, "Rate [Hz].", minimum=1, maximum=1000)
-GAINS = Parameter("gains", [1.0, 2.0], "Gains [-].", minimum=0.0)
+GAINS = Parameter("gains", [1.0, 2.0], "Gains [-].", minimum=0.0, maximum=1e6)
 MODE = Parameter("mode", "up", "Direction.", choices=("up", "down"))
 
 
 @pytest.mark.parametrize(("parameter", "value"), [
-    (RATE, 1), (RATE, 1000), (GAINS, [0.0, 5.0]), (GAINS, [3.0]), (MODE, "down"), (Parameter("x", math.pi, ""), -1e9),
+    (RATE, 1), (RATE, 1000), (GAINS, [0.0, 5.0]), (GAINS, [3.0]), (MODE, "down"),
+    (Parameter("x", math.pi, "", minimum=-1e9, maximum=1e9), -1e9),
 ])
 def test_values_within_the_declaration_pass(parameter, value):
     parameter.validate(value)
 
 
 @pytest.mark.parametrize(("parameter", "value", "what"), [
-    (RATE, 0, "expected a finite number from 1 to 1000, received 0"),
-    (RATE, 1001, "expected a finite number from 1 to 1000, received 1001"),
+    (RATE, 0, "expected a finite number from 1 to 1000 [Hz], received 0"),
+    (RATE, 1001, "expected a finite number from 1 to 1000 [Hz], received 1001"),
     (RATE, 2.0, "expected int like 100, received float 2.0"),
     (RATE, True, "expected int like 100, received bool True"),
-    (GAINS, [1.0, -1.0], "expected a finite number of 0 or more, received -1.0"),
-    (GAINS, [1.0, math.nan], "expected a finite number of 0 or more, received nan"),
+    (GAINS, [1.0, -1.0], "expected a finite number from 0 to 1e+06 [-], received -1.0"),
+    (GAINS, [1.0, math.nan], "expected a finite number from 0 to 1e+06 [-], received nan"),
     (GAINS, [1, 2], "expected list of float like [1.0, 2.0], received list of int [1, 2]"),
     (GAINS, 1.0, "expected list of float like [1.0, 2.0], received float 1.0"),
     (MODE, "left", "expected one of 'up', 'down', received 'left'"),
@@ -42,7 +43,7 @@ def test_a_check_of_its_own_completes_the_sentence():
         if value % 2 == 0:
             raise InputError(f"expected an odd number, received {value}")
 
-    parameter = Parameter("count", 1, "Odd.", check=odd)
+    parameter = Parameter("count", 1, "Odd.", minimum=0, maximum=9, check=odd)
     parameter.validate(3)
     with pytest.raises(InputError, match="^parameter 'count': expected an odd number, received 4$"):
         parameter.validate(4)
@@ -51,12 +52,21 @@ def test_a_check_of_its_own_completes_the_sentence():
 def test_the_descriptor_tells_ranges_and_choices():
     rate, = RATE.descriptor().integer_range
     assert (rate.from_value, rate.to_value) == (1, 1000)
-    gain, = Parameter("gain", 1.0, "Gain [-].", read_only=True, minimum=0.5).descriptor().floating_point_range
-    assert (gain.from_value, gain.to_value) == (0.5, math.inf)
-    half_open, = Parameter("seed", 0, "Seed.", maximum=7.9).descriptor().integer_range
-    assert (half_open.from_value, half_open.to_value) == (-(2**63), 7)
+    gain, = Parameter("gain", 1.0, "Gain [-].", read_only=True, minimum=0.5, maximum=8).descriptor(
+        ).floating_point_range
+    assert (gain.from_value, gain.to_value) == (0.5, 8.0)
+    count, = Parameter("count", 1, "Count.", minimum=0.1, maximum=7.9).descriptor().integer_range
+    assert (count.from_value, count.to_value) == (1, 7)
+    assert GAINS.descriptor().additional_constraints == "each finite number from 0 to 1e+06 [-]"
     assert MODE.descriptor().additional_constraints == "one of: up, down"
     assert not RATE.descriptor().read_only and RATE.descriptor().description == "Rate [Hz]."
+
+
+@pytest.mark.parametrize("default", [1, 1.0, [1.0, 2.0]])
+@pytest.mark.parametrize("limits", [{}, {"minimum": 0}, {"maximum": 1}, {"minimum": 0, "maximum": math.inf}])
+def test_a_parameter_of_numbers_needs_a_range(default, limits):
+    with pytest.raises(InputError, match="parameter 'rate': expected a finite minimum and maximum"):
+        Parameter("rate", default, "Rate [Hz].", **limits)
 
 
 class Given(dict):

@@ -1,7 +1,9 @@
 """Plugins' parameters as ROS parameters, where test_controller.py leaves off: values that nothing takes."""
 
+import os
+
 import yaml
-from ros_process import RosProcess
+from ros_process import RosProcess, RosTest
 
 
 def test_values_of_misspelt_parameters_are_named(tmp_path):
@@ -25,3 +27,25 @@ def test_a_misspelt_parameter_on_the_command_line_is_refused():
         assert process.wait() == 2
         assert ("robodyn: error: 'pd.gains.join2.p' is given a value, but is no parameter of /controller: "
                 "did you mean 'pd.gains.joint2.p'") in process.output()
+
+
+def test_only_installed_controllers_are_imported_where_others_are_not_allowed(tmp_path, monkeypatch):
+    trace = tmp_path / "imported"
+    (tmp_path / "intruder.py").write_text(f"open({str(trace)!r}, 'w').close()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    settings = {"robot": "planar_2r", "allow_python_plugins": False}
+    refusal = ("controller 'intruder:Mine': expected the name of an installed controller, as the parameter "
+               "'allow_python_plugins' is false; installed are: adaptive,")
+    with RosProcess("controller", settings, "closed") as process, RosTest(namespace="closed") as ros:
+        for name in ("intruder:Mine", "intruder.sub:Mine"):
+            result = ros.set_parameters("controller", {"controller": name})
+            assert not result.successful
+        assert refusal.replace("intruder:", "intruder.sub:") in result.reason
+        assert "read-only" in ros.set_parameters("controller", {"allow_python_plugins": True}).reason
+        assert ros.set_parameters("controller", {"controller": "computed_torque"}).successful
+        process.stop()
+    for role in ("controller", "safe_controller"):
+        with RosProcess("controller", {**settings, role: "intruder:Mine"}) as process:
+            assert process.wait() == 2
+            assert refusal in process.output()
+    assert not trace.exists()

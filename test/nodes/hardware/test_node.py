@@ -217,6 +217,11 @@ def test_stale_commands_lead_to_the_safe_behaviour_and_back(real, real_time_proc
 @pytest.mark.parametrize(("values", "reason"), [
     ({"command_timeout": -1.0}, "command_timeout"),
     ({"command_timeout": NAN}, "command_timeout"),
+    ({"command_timeout": 1e308}, "command_timeout"),
+    ({"wrench_timeout": 1e308}, "wrench_timeout"),
+    ({"payload.mass": 1e300}, "payload.mass"),
+    ({"gravity": [0.0, 0.0, 1e300]}, "parameter 'gravity': expected a finite number from -1000 to 1000 [m/s^2]"),
+    ({"sensing.position_noise": [1e300]}, "parameter 'sensing.position_noise': expected a finite number from 0 to 10"),
     ({"safe_behaviour": "panic"}, "expected one of 'damping', 'hold', 'zero', received 'panic'"),
     ({"step": 0.01}, "read-only"),
     ({"robot": "arm6"}, "read-only"),
@@ -284,11 +289,47 @@ def test_pause_repeats_the_state_and_step_advances_by_periods(paused):
 
 
 def test_step_is_refused_while_running_and_for_nothing(scaled, paused):
-    assert "expected at least 1 control period, received 0" in paused.service(Step, "step", steps=0).message
+    for steps in (0, 100_001, 2**32 - 1):
+        answer = paused.service(Step, "step", steps=steps)
+        assert f"expected at least 1 control period and at most 100000, received {steps}" in answer.message
     scaled.service(SetBool, "pause", data=False)
     answer = scaled.service(Step, "step", steps=1)
     assert not answer.success
     assert "not paused" in answer.message
+
+
+def begin_long_step(peer):
+    """Ask for more periods than any test waits for; returns the future answer, once periods are under way."""
+    begin = stamp(peer.next_state())
+    client = peer.node.create_client(Step, f"/{peer.namespace}/hardware/step")
+    peer.wait_for(client.service_is_ready, "the service")
+    answer = client.call_async(Step.Request(steps=100_000))
+    peer.next_state(lambda state: stamp(state) > begin, "the first period")
+    return answer
+
+
+@pytest.mark.parametrize(("kind", "name", "fields", "reason"), [
+    (SetBool, "pause", {"data": True}, "paused"),
+    (Trigger, "reset", {}, "reset"),
+    (SetBool, "pause", {"data": False}, "resumed"),
+])
+def test_a_long_step_is_interrupted_and_answered_and_other_requests_are_served(paused, kind, name, fields, reason):
+    answer = begin_long_step(paused)
+    assert paused.set_parameters("/scaled/hardware", {"command_timeout": 0.1}).successful
+    assert paused.service(kind, name, **fields).success
+    response = paused.wait_for(lambda: answer.done() and answer.result(), "the answer")
+    assert not response.success
+    assert f"of 100000 control periods done, then {reason}" in response.message
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_interrupts_a_long_step_which_is_answered(number):
+    with hardware("stop", time_mode="scaled") as process, Peer("stop") as peer:
+        assert peer.service(SetBool, "pause", data=True).success
+        answer = begin_long_step(peer)
+        process.stop(number)
+        response = peer.wait_for(lambda: answer.done() and answer.result(), "the answer")
+        assert "control periods done, then the node was stopped" in response.message
 
 
 def test_set_state_and_reset(paused):
@@ -315,15 +356,3 @@ def test_bad_states_are_refused_and_the_state_kept(paused, request_, text):
     assert not answer.success
     assert text in answer.message
     assert list(paused.next_state().position) == list(before.position)
-
-
-def test_divergence_pauses_loudly_and_reset_recovers(scaled, scaled_process):
-    scaled.service(SetState, "set_state", joint_names=["joint1", "joint2"], velocity=[1e200, 1e200])
-    scaled.command([], [0.0] * 4)
-    scaled_process.wait_for_output("diverged")
-    assert "diverged" in scaled.service(SetBool, "pause", data=False).message
-    assert all(math.isfinite(value) for value in scaled.next_state().position)
-    assert scaled.service(Trigger, "reset").success
-    assert scaled.service(SetBool, "pause", data=False).success
-    before = stamp(scaled.next_state())
-    scaled.next_state(lambda state: stamp(state) > before, "time going on")

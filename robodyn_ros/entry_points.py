@@ -1,0 +1,32 @@
+"""Entry points of the installed programs and of ``python -m robodyn_ros``.
+
+This module imports nothing heavy. While a program imports the rest, SIGINT and SIGTERM end it at once, as they end a
+program in C: without a traceback, and a shell shows 130 or 143. A node then holds the two signals (see
+:mod:`robodyn_ros.nodes.common.signals`), stops in order, and ends with 0; in other commands SIGINT is Python's
+KeyboardInterrupt again.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from functools import partial
+
+
+def main(name: str = "") -> int:
+    """Run the ``robodyn`` command.
+
+    Args:
+        name: Command that comes before the arguments of this process; empty: they name it themselves.
+
+    Returns:
+        The exit code.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from robodyn_ros.commands import command_line
+
+    return command_line.main([*([name] if name else []), *sys.argv[1:]])
+
+
+hardware, controller, dynamics, state_publisher, view = (
+    partial(main, node) for node in ("hardware", "controller", "dynamics", "state_publisher", "view"))

@@ -1,0 +1,80 @@
+"""Requests for control periods of a paused simulation, and how they end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from robodyn_ros.checks import Range
+from robodyn_ros.errors import InputError
+
+PERIODS = Range(1, 100_000, "control periods")
+"""Periods of one request: at most 200 s at 500 Hz."""
+
+STALL_SECONDS = 2.0
+"""Time without a further period after which a request ends [s]."""
+
+
+class _Request(NamedTuple):
+    """A request that is under way."""
+
+    periods: int
+    end: int
+    on_end: Callable[[str], None]
+
+
+class StepRequests:
+    """The requests that are under way. All of it belongs to the control path's thread."""
+
+    def __init__(self) -> None:
+        self._requests: list[_Request] = []
+        self._progress = 0.0
+
+    def __bool__(self) -> bool:
+        """Return whether a request is under way."""
+        return bool(self._requests)
+
+    def add(self, periods: int, end: int, on_end: Callable[[str], None]) -> None:
+        """Add a request.
+
+        Args:
+            periods: Number of periods.
+            end: Count of periods at which they are done.
+            on_end: Called once, with why they were not all done; empty: they are done.
+        """
+        self._requests.append(_Request(periods, end, on_end))
+        self._progress = time.monotonic()
+
+    def advance(self, done: int) -> None:
+        """End the requests that are done at a count of periods."""
+        self._progress = time.monotonic()
+        finished = [request for request in self._requests if request.end <= done]
+        self._requests = [request for request in self._requests if request.end > done]
+        for request in finished:
+            request.on_end("")
+
+    def interrupt(self, done: int, reason: str) -> None:
+        """End all requests at a count of periods, for a reason."""
+        requests, self._requests = self._requests, []
+        for request in requests:
+            request.on_end(f"step: {request.periods - (request.end - done)} of {request.periods} control periods done, "
+                           f"then {reason}")
+
+    def stalled(self, interval: float) -> bool:
+        """Return whether no period was done for too long.
+
+        Args:
+            interval: Time between two periods on the steady clock [s].
+        """
+        return time.monotonic() - self._progress > STALL_SECONDS + interval
+
+
+def check_periods(periods: int) -> None:
+    """Check the number of periods of a request.
+
+    Raises:
+        InputError: It is out of range.
+    """
+    if not PERIODS.minimum <= periods <= PERIODS.maximum:
+        raise InputError(f"step: expected at least 1 control period and at most {PERIODS.maximum}, received {periods}")

@@ -1,0 +1,61 @@
+"""Programs as processes: what signals do to them while they start."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DEADLINE = 60.0
+DELAYS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5)
+NODE = ("hardware", "--ros-args", "-p", "robot:=planar_2r")
+ENVIRONMENT = {**os.environ, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}  # the wheels would start Python a second time
+
+
+def catches_interrupts(pid):
+    """Whether a process has a handler of SIGINT."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught & 1 << (signal.SIGINT - 1))
+
+
+def start(*arguments, folder=None):
+    """A program that has begun to run code of this package: Python's own handler of SIGINT came, and went."""
+    process = subprocess.Popen([sys.executable, "-m", "robodyn_ros", *arguments], stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=folder)
+    end = time.monotonic() + DEADLINE
+    for there in (True, False):
+        while catches_interrupts(process.pid) != there:
+            assert time.monotonic() < end and process.poll() is None
+    return process
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_any_moment_of_the_start_ends_a_node_cleanly(number):
+    pytest.importorskip("rclpy", reason="a node needs ROS 2")
+    processes = []
+    for delay in DELAYS:
+        process = start(*NODE)
+        time.sleep(delay)
+        process.send_signal(number)
+        processes.append(process)
+    for delay, process in zip(DELAYS, processes, strict=True):
+        output, _ = process.communicate(timeout=DEADLINE)
+        assert process.returncode in (-number, 0), (delay, output)
+        assert "Traceback" not in output, (delay, output)
+    assert processes[0].returncode == -number
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_an_interrupted_command_without_a_node_ends_with_130(tmp_path):
+    process = start("compare", folder=tmp_path)
+    end = time.monotonic() + DEADLINE
+    while not catches_interrupts(process.pid):
+        assert time.monotonic() < end and process.poll() is None
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130 and "stopped" in output, output
