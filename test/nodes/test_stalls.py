@@ -121,7 +121,7 @@ def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
                           r"(\S+) ms", printed)
     assert float(taken[0]) > 45.0 and 1.9 < float(taken[1]) < 15.0, "a busy computer skips joint states"
     assert len(re.findall("is too slow: the law takes", printed)) == 1
-    assert "jumped" not in printed and "time went" not in printed
+    assert "jumped" not in printed
     assert int(values["overruns"]) >= 11
     status, values = motion.status(lambda status, values: values["controller"] == "computed_torque"
                                    and "execution time [us]: mean" in values)

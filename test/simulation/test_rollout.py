@@ -283,7 +283,7 @@ def test_lines_of_the_tip_for_laws_that_follow_poses_and_wrenches():
 def test_what_diverges_is_said():
     robot = robot_called("arm6")
     parameters = make_controller("computed_torque", robot).parameters
-    wild = replace(parameters, d=np.full(6, 1e200))
+    wild = replace(parameters, d=np.full(6, 1e9))
     endless = Robot(replace(robot.model, joints=tuple(replace(j, limits=Limits()) for j in robot.model.joints)))
     with pytest.raises(SimulationError, match=r"rollout of 'arm6' under ComputedTorque diverged at about \S+ s; use"):
         rollout(endless, "computed_torque", duration=0.1, parameters=wild, v=np.ones(6))

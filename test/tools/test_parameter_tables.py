@@ -25,5 +25,5 @@ def test_a_table_is_written_anew_and_the_rest_of_the_text_stays():
     before, after = "# Title\n\n<!-- parameters: pd -->\n", "<!-- end of parameters -->\n\nMore of `pd.gains`.\n"
     written = parameter_tables.rendered(f"{before}| stale |\n{after}")
     assert written.startswith(before) and written.endswith(after) and "stale" not in written
-    assert "| `pd.gains.<joint>.p` | N m/rad (N/m) | stiffness of each joint | ≥ 0 | " in written
+    assert "| `pd.gains.<joint>.p` | N m/rad (N/m) | stiffness of each joint | 0 to 10⁹ | " in written
     assert parameter_tables.rendered(written) == written

@@ -51,6 +51,7 @@ class GraphClient:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}
+        self._checked: set[str] = set()
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -101,15 +102,11 @@ class GraphClient:
             RobodynError: Nobody answers, or two nodes have the name.
         """
         name = f"{node}/{service}"
-        known = name in self._clients
         try:
             client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
         except NameValidationException as error:
             raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
         self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
-        if not known:
-            found = time.monotonic()
-            self.wait_for(lambda: time.monotonic() - found > DISCOVERY_SECONDS, "discovery", seconds)
         self._check_only_one(self.node.resolve_service_name(name).removesuffix(f"/{service}"))
         future = client.call_async(request)
         try:
@@ -121,8 +118,13 @@ class GraphClient:
 
     def _check_only_one(self, full_name: str) -> None:
         """Refuse to ask nodes of which two have one name: either could answer."""
+        if full_name in self._checked:
+            return
+        found = time.monotonic()
+        self.wait_for(lambda: time.monotonic() - found > DISCOVERY_SECONDS, "discovery", 10.0 * DISCOVERY_SECONDS)
         count = sum(f"{namespace.rstrip('/')}/{name}" == full_name
                     for name, namespace in self.node.get_node_names_and_namespaces())
         if count > 1:
             raise RobodynError(f"{count} nodes are named {full_name}: stop all but one, or give each robot a namespace "
                                "(--namespace) or a ROS_DOMAIN_ID of its own")
+        self._checked.add(full_name)

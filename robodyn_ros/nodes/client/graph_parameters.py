@@ -64,6 +64,7 @@ class GraphParameters:
 
     def __init__(self, client: GraphClient, node: str = "", seconds: float = 5.0) -> None:
         self._client, self._seconds = client, seconds
+        self._listed: dict[str, list[str]] = {}
         self.nodes = [node] if node else self._find_nodes()
 
     def entries(self, names: Sequence[str] = ()) -> list[Entry]:
@@ -109,6 +110,7 @@ class GraphParameters:
                           for name, descriptor in zip(names, descriptors, strict=True)]
             result = self._call(SetParametersAtomically, node, "set_parameters_atomically",
                                 parameters=parameters).result
+            self._listed.pop(node, None)  # another controller has other parameters
             if not result.successful:
                 raise RobodynError(f"node '{node}' refused, nothing has changed there: {result.reason}")
         return [entry for entry in self.entries(list(values)) if owners.get(entry.name) == entry.node]
@@ -126,7 +128,9 @@ class GraphParameters:
         return InputError(f"no parameter '{name}' in {', '.join(self.nodes)}: {suggest(name, known)}")
 
     def _names(self, node: str) -> list[str]:
-        return sorted(self._call(ListParameters, node, "list_parameters").result.names)
+        if node not in self._listed:
+            self._listed[node] = sorted(self._call(ListParameters, node, "list_parameters").result.names)
+        return self._listed[node]
 
     def _call(self, kind: Any, node: str, service: str, **fields: Any) -> Any:
         return self._client.call(kind, node, service, kind.Request(**fields), self._seconds)

@@ -15,7 +15,7 @@ from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
 
-ANSWER = 10.0
+APPEARANCE = 3.0
 """Longest wait for the topic to appear [s]."""
 
 
@@ -36,7 +36,7 @@ def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> A
     node = client.node
     name = node.resolve_topic_name(topic)
     try:
-        client.wait_for(lambda: node.get_publishers_info_by_topic(name), f"topic {name}", ANSWER)
+        client.wait_for(lambda: node.get_publishers_info_by_topic(name), f"topic {name}", APPEARANCE)
     except RobodynError:
         known = [known for known, _ in node.get_topic_names_and_types()]
         raise InputError(f"nobody publishes {name}: {suggest(name, known)}") from None

@@ -24,7 +24,8 @@ PARAMETERS = frozenset((
     "time_mode", "clock_rate", "real_time_factor", "lockstep_speed_limit", "command_timeout", "safe_behaviour",
     "safe_time_constant", "wrench_timeout", "actuator_state_rate",
     "controller", "allow_python_plugins", "safe_controller", "state_publish_rate", "display_rate", "state_timeout",
-    "output", "allow_partial_joints_goal", "action_monitor_rate", "constraints.", "cartesian.",
+    "max_overruns", "runaway_factor", "output", "allow_partial_joints_goal", "action_monitor_rate", "constraints.",
+    "cartesian.",
 ))
 """Parameters of all nodes; a group stands for all its parameters.
 

@@ -111,11 +111,11 @@ class RecorderNode(RobodynNode):
         """Subscribe to a topic; None: it cannot be recorded, and the reason was logged."""
         type_name = types[0]
         if len(types) > 1:
-            self.get_logger().warning(f"topic {name} has several types: only {type_name} is recorded")
+            self.log.warning(f"types of {name}", f"topic {name} has several types: only {type_name} is recorded")
         try:
             message_type, text = message_class(type_name), definition(type_name)
         except RecordingError as error:
-            self.get_logger().warning(f"topic {name} is not recorded: {error}")
+            self.log.warning(f"type of {name}", f"topic {name} is not recorded: {error}")
             return None
         offered = [publisher.qos_profile for publisher in publishers if publisher.topic_type == type_name]
         channel = self._bag.add_topic(name, type_name, text, [as_rosbag2(qos) for qos in offered],
