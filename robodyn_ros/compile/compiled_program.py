@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import python_entry
 from robodyn_ros.compile.batch_abi import ROW_WORDS, row_words, share_samples
 from robodyn_ros.compile.fusion import TracedProgram
+from robodyn_ros.compile.llvm_text import FunctionText, function, literal
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
 from robodyn_ros.compile.program import Arrays, Compute, Read, Record, Repeat, RepeatWhile, Statement, walk
-from robodyn_ros.compile.runtime import Runtime, float_type, literal
+from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.tape import Tape
 
 SINGLE_LANES = 4
@@ -54,10 +55,8 @@ class ProgramText:
     def __init__(self, traced: TracedProgram, width: int, in_place: bool = False) -> None:
         self._traced, self._program, self._width = traced, traced.program, width
         lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
-        self._runtime, self._kind = Runtime(width, lanes, host().fused), float_type(width)
+        self._runtime, self._text = Runtime(width, lanes, host().fused), FunctionText(width)
         self._sizes = {name: math.prod(shape) for name, shape in self._program.variables.items()}
-        self._lines: list[str] = []
-        self._fresh = 0
         self.frame_size = 0
         self.arrays: list[tuple[str, str]] = []
         if in_place:
@@ -71,33 +70,28 @@ class ProgramText:
                 described |= {"input": self._program.inputs, "output": self._program.outputs}
             self.arrays = [(role, name) for role, names in described.items() for name in names]
             body = self._in_frame()
-        self.text = "\n".join([self._runtime.text(), *body])
+        self.text = self._runtime.text() + body
 
-    def _in_place(self) -> list[str]:
+    def _in_place(self) -> str:
         ((statement, tape),) = self._traced.tapes.items()
         parameters = [place.pointer for place in self.places.values()]
         lowered = self._lower(statement, tape, (*parameters, "spill"), Place("spill", 0), "")
         given = ", ".join(f"ptr noalias %{name}" for name in parameters)
         spill = f"  %spill = alloca [{lowered.spill_slots} x double], align 64"
-        return self._function(f"void @program({given})", lowered, spill)
+        return lowered.functions + self._function(f"void @program({given})", [spill, lowered.body])
 
-    def _function(self, head: str, lowered: Lowered, *first: str) -> list[str]:
-        """A lowered tape as a function, after the functions that it calls."""
-        head = f"define {head} {self._runtime.attributes} {{"
-        return [lowered.functions, head, *first, lowered.body, "  ret void", "}", ""]
+    def _function(self, head: str, lines: list[str]) -> str:
+        return function(f"{head} {self._runtime.attributes}", lines)
 
-    def _in_frame(self) -> list[str]:
+    def _in_frame(self) -> str:
         computations = self._computations()
         if self._width == 1:
-            self._add(
-                f"define void @program(ptr noalias %block, ptr noalias %words) {self._runtime.attributes} {{",
-                "start:",
-            )
             self._statements(self._traced.statements, "")
-            self._add("  ret void", "}", "")
+            head = "void @program(ptr noalias %block, ptr noalias %words)"
         else:
             self._batch()
-        return [computations, *self._lines]
+            head = "void @batch(i64 %first, i64 %end, ptr noalias %words, ptr noalias %block)"
+        return computations + self._function(head, self._text.lines)
 
     def _reserve(self, size: int) -> Place:
         """Add to the frame; sections are whole squares of vectors, as `Runtime.mover` needs them."""
@@ -114,9 +108,10 @@ class ProgramText:
             name = self._functions[statement]
             lowered = self._lower(statement, tape, ("block",), spill, f"{name}_")
             largest = max(largest, lowered.spill_slots)
-            texts += self._function(f"internal void @{name}(ptr noalias %block) noinline", lowered)
+            head = f"internal void @{name}(ptr noalias %block) noinline"
+            texts += [lowered.functions, self._function(head, [lowered.body])]
         self.frame_size += largest
-        return "\n".join(texts)
+        return "".join(texts)
 
     def _lower(self, statement: Compute, tape: Tape, pointers: tuple[str, ...], spill: Place, prefix: str) -> Lowered:
         inputs = [
@@ -139,9 +134,10 @@ class ProgramText:
         memory = Memory(pointers, inputs, factors, Place(spill.pointer, spill.offset + size))
         lowered = lower(tape.factors, memory, runtime, prefix)
         name = f"{prefix}products"
+        kind = self._text.kind
         call = [
-            f"  %factors = getelementptr {self._kind}, ptr %{spill.pointer}, i64 {spill.offset}",
-            f"  %result = getelementptr {self._kind}, ptr %{result.pointer}, i64 {result.offset}",
+            f"  %factors = getelementptr {kind}, ptr %{spill.pointer}, i64 {spill.offset}",
+            f"  %result = getelementptr {kind}, ptr %{result.pointer}, i64 {result.offset}",
             f"  call void @{name}(ptr %factors, ptr %result)",
         ]
         loops = products_text(name, tape.pattern, self._width, runtime.lanes, runtime.attributes)
@@ -153,34 +149,13 @@ class ProgramText:
 
     # -- lines of the function ----------------------------------------------------------------------------------------
 
-    def _add(self, *lines: str) -> None:
-        self._lines += lines
-
-    def _new(self) -> int:
-        self._fresh += 1
-        return self._fresh
-
-    def _let(self, instruction: str) -> str:
-        """Add an instruction; the name of its value."""
-        name = f"%t{self._new()}"
-        self._add(f"  {name} = {instruction}")
-        return name
-
     def _at(self, place: Place) -> str:
         """A place in the frame, as a pointer."""
-        return self._let(f"getelementptr {self._kind}, ptr %{place.pointer}, i64 {place.offset}")
-
-    def _copy(self, source: Place, target: Place, size: int) -> None:
-        """Copy within the frame."""
-        align, from_, to = 8 * self._width, self._at(source), self._at(target)
-        self._add(
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr align {align} {to}, ptr align {align} {from_}, "
-            f"i64 {align * size}, i1 false)"
-        )
+        return self._text.at(f"%{place.pointer}", place.offset, self._text.kind)
 
     def _word(self, position: int, kind: str = "i64") -> str:
         """A word, loaded."""
-        return self._let(f"load {kind}, ptr " + self._let(f"getelementptr i64, ptr %words, i64 {position}"))
+        return self._text.read("%words", position, kind)
 
     def _count(self, count: int | str) -> str:
         return str(count) if isinstance(count, int) else self._word(self._program.counts.index(count))
@@ -188,7 +163,7 @@ class ProgramText:
     def _statements(self, statements: Iterable[Statement], round_: str) -> None:
         for statement in statements:
             if isinstance(statement, Compute):
-                self._add(f"  call void @{self._functions[statement]}(ptr %block)")
+                self._text.line(f"call void @{self._functions[statement]}(ptr %block)")
             elif isinstance(statement, Repeat):
                 self._repeat(statement)
             elif isinstance(statement, RepeatWhile):
@@ -199,81 +174,57 @@ class ProgramText:
                 self._record(statement, round_)
 
     def _repeat(self, statement: Repeat) -> None:
-        k, count = self._new(), self._count(statement.count)
-        self._add(
-            f"  br label %enter{k}",
-            f"enter{k}:",
-            f"  br label %head{k}",
-            f"head{k}:",
-            f"  %round{k} = phi i64 [0, %enter{k}], [%next{k}, %end{k}]",
-            f"  %more{k} = icmp slt i64 %round{k}, {count}",
-            f"  br i1 %more{k}, label %body{k}, label %done{k}",
-            f"body{k}:",
-        )
-        self._statements(statement.statements, f"%round{k}")
-        self._add(
-            f"  br label %end{k}",
-            f"end{k}:",
-            f"  %next{k} = add i64 %round{k}, 1",
-            f"  br label %head{k}",
-            f"done{k}:",
-        )
+        count = self._count(statement.count)
+        self._text.loop("0", count, 1, lambda round_: self._statements(statement.statements, round_))
 
     def _repeat_while(self, statement: RepeatWhile) -> None:
         """Finished lanes are restored after each round, except a first round that every lane executes."""
-        k, most, lanes = self._new(), self._count(statement.most), self._width
-        truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
-        for_all = "true" if statement.at_least else "false"  # whether every lane executes the first round
-        self._add(f"  br label %enter{k}", f"enter{k}:")
+        text, align, most = self._text, 8 * self._width, self._count(statement.most)
+        head, done, round_, active = text.new("head"), text.new("done"), text.new("%round"), text.new("%active")
+        begin = "zeroinitializer"
         if statement.at_least:
-            active = "zeroinitializer"
-            self._add(f"  br label %head{k}")
+            text.jump(head)
         else:
-            active = f"%positive{k}e"
-            self._flag(statement, f"{k}e")
-            self._add(f"  br i1 %any{k}e, label %head{k}, label %done{k}")
-        self._add(
-            f"head{k}:",
-            f"  %round{k} = phi i64 [0, %enter{k}], [%next{k}, %test{k}]",
-            f"  %active{k} = phi {truth} [{active}, %enter{k}], [%positive{k}, %test{k}]",
-        )
-        kept = {} if lanes == 1 else {name: self._reserve(self._sizes[name]) for name in self._changed(statement)}
-        if kept:
-            self._add(
-                f"  %begun{k} = icmp eq i64 %round{k}, 0",
-                f"  %first{k} = and i1 %begun{k}, {for_all}",
-                f"  br i1 %first{k}, label %body{k}, label %keep{k}",
-                f"keep{k}:",
-            )
+            begin, any_ = self._flag(statement)
+            text.branch(any_, head, done)
+        before = text.block
+        text.label(head)
+        place = len(text.lines)
+        kept = {} if self._width == 1 else {name: self._reserve(self._sizes[name]) for name in self._changed(statement)}
+
+        def keep() -> None:
             for name, copy in kept.items():
-                self._copy(self.places[name], copy, self._sizes[name])
-        self._add(f"  br label %body{k}", f"body{k}:")
+                now, old = self._at(self.places[name]), self._at(copy)
+                text.copy(old, now, align * self._sizes[name], align)
+
+        def restore() -> None:
+            merge = self._runtime.mover("merge")
+            for name, copy in kept.items():
+                now, old = self._at(self.places[name]), self._at(copy)
+                text.line(f"call void @{merge}(ptr {now}, ptr {old}, i64 {self._sizes[name]}, {text.truth} {active})")
+
+        if kept:
+            for_all = "true" if statement.at_least else "false"  # whether every lane executes the first round
+            first = text.let(f"and i1 {text.let(f'icmp eq i64 {round_}, 0')}, {for_all}")
+            text.when(first, None, keep)
         self._statements(statement.statements, "")
         if kept:
-            self._add(f"  br i1 %first{k}, label %test{k}, label %merge{k}", f"merge{k}:")
-            for name, copy in kept.items():
-                now, before = self._at(self.places[name]), self._at(copy)
-                self._runtime.mover("merge")
-                self._add(f"  call void @merge(ptr {now}, ptr {before}, i64 {self._sizes[name]}, {truth} %active{k})")
-        self._add(f"  br label %test{k}", f"test{k}:")
-        self._flag(statement, str(k))
-        self._add(
-            f"  %next{k} = add i64 %round{k}, 1",
-            f"  %room{k} = icmp slt i64 %next{k}, {most}",
-            f"  %again{k} = and i1 %any{k}, %room{k}",
-            f"  br i1 %again{k}, label %head{k}, label %done{k}",
-            f"done{k}:",
-        )
+            text.when(first, None, restore)
+        positive, any_ = self._flag(statement)
+        following = text.let(f"add i64 {round_}, 1")
+        room = text.let(f"icmp slt i64 {following}, {most}")
+        again = text.let(f"and i1 {any_}, {room}")
+        text.phi(place, active, text.truth, (begin, before), (positive, text.block))
+        text.phi(place, round_, "i64", ("0", before), (following, text.block))
+        text.branch(again, head, done)
+        text.label(done)
 
-    def _flag(self, statement: RepeatWhile, suffix: str) -> None:
-        """Compare a flag with 0: %positive for each lane, and %any of them."""
-        lanes, kind, flag = self._width, self._kind, self._at(self.places[statement.flag])
-        value = self._let(f"load {kind}, ptr {flag}, align {8 * lanes}")
-        self._add(f"  %positive{suffix} = fcmp ogt {kind} {value}, {literal(0.0, lanes)}")
-        any_ = f"or i1 %positive{suffix}, false"
-        if lanes > 1:
-            any_ = f"call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %positive{suffix})"
-        self._add(f"  %any{suffix} = {any_}")
+    def _flag(self, statement: RepeatWhile) -> tuple[str, str]:
+        """Compare a flag with 0: whether it is positive in each lane, and in any."""
+        text = self._text
+        value = text.load(self._at(self.places[statement.flag]), align=8 * self._width)
+        positive = text.let(f"fcmp ogt {text.kind} {value}, {literal(0.0, self._width)}")
+        return positive, text.any(positive)
 
     def _changed(self, statement: RepeatWhile) -> tuple[str, ...]:
         """The variables that a loop changes."""
@@ -285,78 +236,58 @@ class ProgramText:
         if statement.every == 1:
             self._move("record", statement.record, statement.variable, round_)
             return
-        k = self._new()
-        rest = self._let(f"urem i64 {self._let(f'add i64 {round_}, 1')}, {statement.every}")
-        full = self._let(f"icmp eq i64 {rest}, 0")
-        self._add(f"  br i1 {full}, label %due{k}, label %past{k}", f"due{k}:")
-        row = self._let(f"udiv i64 {round_}, {statement.every}")
-        self._move("record", statement.record, statement.variable, row)
-        self._add(f"  br label %past{k}", f"past{k}:")
+        text = self._text
+        rest = text.let(f"urem i64 {text.let(f'add i64 {round_}, 1')}, {statement.every}")
+
+        def move() -> None:
+            row = text.let(f"udiv i64 {round_}, {statement.every}")
+            self._move("record", statement.record, statement.variable, row)
+
+        text.when(text.let(f"icmp eq i64 {rest}, 0"), move)
 
     def _move(self, role: str, name: str, variable: str, step: str = "0") -> None:
         """Move a row between a caller's array and a variable."""
-        size, place = self._sizes[variable], self.places[variable]
+        text, size, place = self._text, self._sizes[variable], self.places[variable]
         first = len(self._program.counts) + ROW_WORDS * self.arrays.index((role, name))
         base = self._word(first, "ptr")
         if self._width > 1:
-            function = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
+            mover = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
             distance, table, later = self._word(first + 1), self._word(first + 2, "ptr"), self._word(first + 3)
-            more = f", ptr %aside, i64 {self._word(first + 4)}" if function == "stream" else ""
-            block, steps = self._let(f"mul i64 %row, {distance}"), self._let(f"mul i64 {step}, {later}")
-            row = self._let(f"getelementptr i8, ptr {base}, i64 {self._let(f'add i64 {block}, {steps}')}")
-            vectors, mover = self._at(place), self._runtime.mover(function)
-            self._add(
-                f"  call void @{mover}(ptr {row}, i64 {distance}, ptr {table}, i64 %rows, i64 {size}, "
-                f"ptr {vectors}{more})"
-            )
+            more = f", ptr {self._aside}, i64 {self._word(first + 4)}" if mover == "stream" else ""
+            block, steps = text.let(f"mul i64 {self._row}, {distance}"), text.let(f"mul i64 {step}, {later}")
+            row = text.at(base, text.let(f"add i64 {block}, {steps}"), "i8")
+            given = f"ptr {row}, i64 {distance}, ptr {table}, i64 {self._rows}, i64 {size}, ptr {self._at(place)}{more}"
+            text.line(f"call void @{self._runtime.mover(mover)}({given})")
             return
-        here = self._at(place)
-        row = self._let(f"getelementptr double, ptr {base}, i64 {self._let(f'mul i64 {step}, {size}')}")
+        here, row = self._at(place), text.row(base, step, size)
         target, source = (here, row) if role == "sequence" else (row, here)
-        self._add(
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target}, ptr align 8 {source}, i64 {8 * size}, i1 false)"
-        )
+        text.copy(target, source, 8 * size)
 
     def _batch(self) -> None:
         """The loop over blocks of samples: inputs in, the statements, outputs out."""
-        bytes_ = 8 * self._width
+        text, align = self._text, 8 * self._width
         rows = self._reserve(max((self._sizes[name] for name in self._program.outputs), default=0))
-        self._add(
-            "define void @batch(i64 %first, i64 %end, ptr noalias %words, ptr noalias %block) "
-            f"{self._runtime.attributes} {{",
-            "start:",
-            f"  %aside = getelementptr {self._kind}, ptr %block, i64 {rows.offset}",
-            "  %some = icmp slt i64 %first, %end",
-            "  br i1 %some, label %loop, label %done",
-            "loop:",
-            "  %row = phi i64 [%first, %start], [%next, %after]",
-            "  %left = sub i64 %end, %row",
-            f"  %rows = call i64 @llvm.smin.i64(i64 %left, i64 {self._width})",
-        )
+        self._aside = self._at(rows)
         first = next(iter(self._traced.statements), None)  # writes some variables without reading them: they need no 0
         overwritten = set(first.output_names) - set(first.inputs) if isinstance(first, Compute) else set()
-        for name, size in self._sizes.items():
-            if name in self._program.inputs:
-                self._move("input", name, name)
-            elif name not in overwritten:
-                place = self._at(self.places[name])
-                given = f"ptr align {bytes_} {place}, i8 0, i64 {bytes_ * size}, i1 false"
-                self._add(f"  call void @llvm.memset.p0.i64({given})")
-        self._statements(self._traced.statements, "")
-        for name in self._program.outputs:
-            self._move("output", name, name)
-        self._add(
-            "  br label %after",
-            "after:",
-            f"  %next = add i64 %row, {self._width}",
-            "  %more = icmp slt i64 %next, %end",
-            "  br i1 %more, label %loop, label %done",
-            "done:",
-            "  fence seq_cst",
-            "  ret void",
-            "}",
-            "",
+
+        def block(row: str) -> None:
+            left = text.let(f"sub i64 %end, {row}")
+            self._row, self._rows = row, text.let(f"call i64 @llvm.smin.i64(i64 {left}, i64 {self._width})")
+            for name, size in self._sizes.items():
+                if name in self._program.inputs:
+                    self._move("input", name, name)
+                elif name not in overwritten:
+                    text.clear(self._at(self.places[name]), align * size, align)
+            self._statements(self._traced.statements, "")
+            for name in self._program.outputs:
+                self._move("output", name, name)
+
+        text.when(
+            text.let("icmp slt i64 %first, %end"),
+            lambda: text.loop("%first", "%end", self._width, block, at_least_once=True),
         )
+        text.line("fence seq_cst")
 
 
 class CompiledProgram:

@@ -6,7 +6,8 @@ Text is written directly: an object per instruction would take longer than LLVM 
 from typing import NamedTuple
 
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.runtime import Runtime, float_type, literal, mangled
+from robodyn_ros.compile.llvm_text import float_type, function, literal, mangled, truth_type
+from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.schedule import Step, schedule
 from robodyn_ros.compile.tape import Tape
 
@@ -81,17 +82,15 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "") -> Low
         pieces.append(_Piece(context))
         pieces[-1].copy(copies[start : start + STORES])
     slot_count = context.plan.slot_count + len(copies)
-    texts = ["\n".join(piece.lines) for piece in pieces]
-    if len(texts) == 1:
-        return Lowered(texts[0], "", slot_count)
+    if len(pieces) == 1:
+        return Lowered("\n".join(pieces[0].lines), "", slot_count)
     parameters = ", ".join(f"ptr noalias %{pointer}" for pointer in memory.pointers)
     arguments = ", ".join(f"ptr %{pointer}" for pointer in memory.pointers)
     functions = [
-        f"define internal void @{prefix}piece{number}({parameters}) noinline {runtime.attributes} {{\n{text}\n"
-        "  ret void\n}\n"
-        for number, text in enumerate(texts)
+        function(f"internal void @{prefix}piece{number}({parameters}) noinline {runtime.attributes}", piece.lines)
+        for number, piece in enumerate(pieces)
     ]
-    body = "\n".join(f"  call void @{prefix}piece{number}({arguments})" for number in range(len(texts)))
+    body = "\n".join(f"  call void @{prefix}piece{number}({arguments})" for number in range(len(pieces)))
     return Lowered(body, "".join(functions), slot_count)
 
 
@@ -250,7 +249,7 @@ class _Piece:
     def _choice(self, code: int, name: str, condition: str | None, a: str, b: str = "", c: str = "") -> str:
         """A comparison, a sign or a choice; ``condition`` is the truth of ``a``, if a comparison made it."""
         kind, append = self._kind, self.lines.append
-        truth = "i1" if self._width == 1 else f"<{self._width} x i1>"
+        truth = truth_type(self._width)
         zero, one, minus_one = (literal(value, self._width) for value in (0.0, 1.0, -1.0))
         if op.OPERATIONS[code].lowering == "comparison":
             append(f"  {name}t = fcmp {op.OPERATIONS[code].llvm} {kind} {a}, {b}")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.compile.runtime import float_type
+from robodyn_ros.compile.llvm_text import FunctionText, float_type, function, table
 from robodyn_ros.compile.tape import Shape, Tape, trace
 from robodyn_ros.errors import CompileError
 
@@ -200,85 +200,54 @@ def products_text(name: str, pattern: Pattern, width: int, lanes: int, attribute
         attributes: LLVM's function attributes.
     """
     columns = lanes if width == 1 and lanes >= LEAST_LANES else 1
-    size = 8 * width * math.prod(pattern.shape)
-    lines = [
-        f"define internal void @{name}(ptr noalias %factors, ptr noalias %result) noinline {attributes} {{",
-        f"  call void @llvm.memset.p0.i64(ptr align 8 %result, i8 0, i64 {size}, i1 false)",
-        *(f"  call void @{name}{number}(ptr %factors, ptr %result)" for number in range(len(pattern.loops))),
-        "  ret void",
-        "}",
-        "",
-    ]
     texts = [
         _loop_text(f"{name}{number}", loop, width, columns, attributes) for number, loop in enumerate(pattern.loops)
     ]
-    return "".join(texts) + "\n".join(lines)
+    text = FunctionText(width)
+    text.clear("%result", 8 * width * math.prod(pattern.shape))
+    for number in range(len(pattern.loops)):
+        text.line(f"call void @{name}{number}(ptr %factors, ptr %result)")
+    return "".join([*texts, function(_head(name, attributes), text.lines)])
+
+
+def _head(name: str, attributes: str) -> str:
+    return f"internal void @{name}(ptr noalias %factors, ptr noalias %result) noinline {attributes}"
 
 
 def _loop_text(name: str, loop: Loop, width: int, columns: int, attributes: str) -> str:
     """One term: a loop over groups of neighbouring columns, told by a table."""
-    groups = _groups(loop, columns)
-    kind, vector = float_type(width), float_type(max(width, columns))
-    rows, row_columns = loop.mask.shape
-    table = ", ".join(f"i32 {word}" for group in groups for word in group)
-    lines = [
-        f"@{name}_groups = internal constant [{4 * len(groups)} x i32] [{table}]",
-        f"define internal void @{name}(ptr noalias %factors, ptr noalias %result) noinline {attributes} {{",
-        "start:",
-        "  br label %group" if groups else "  ret void",
-        "group:",
-        "  %g = phi i64 [0, %start], [%next, %group]",
-        f"  %words = getelementptr [4 x i32], ptr @{name}_groups, i64 %g",
-    ]
-    for place, word in enumerate(("left", "right", "matrix", "bits")):
-        lines += [
-            f"  %{word}_at = getelementptr i32, ptr %words, i64 {place}",
-            f"  %{word} = load i32, ptr %{word}_at",
-        ]
-    for word, memory in (("left", "factors"), ("right", "factors"), ("matrix", "result")):
-        lines.append(f"  %{word}_ptr = getelementptr {kind}, ptr %{memory}, i32 %{word}")
-    load, after = f"load {vector}, ", f", align {8 * width}"
-    if columns > 1:
-        # Numbers beside the group are not loaded: arithmetic on denormal ones would take a hundred times as long.
-        mask = f"<{columns} x i1>"
-        lines += [f"  %few = trunc i32 %bits to i{columns}", f"  %mask = bitcast i{columns} %few to {mask}"]
-        load, after = f"call {vector} @llvm.masked.load.v{columns}f64.p0(", f", {mask} %mask, {vector} zeroinitializer)"
-    total = ""
-    for k in range(loop.depth):
-        lines += [
-            f"  %l{k}_ptr = getelementptr {kind}, ptr %left_ptr, i64 {k * rows}",
-            f"  %r{k}_ptr = getelementptr {kind}, ptr %right_ptr, i64 {k * row_columns}",
-            f"  %l{k} = load {kind}, ptr %l{k}_ptr, align {8 * width}",
-            f"  %r{k} = {load}ptr {'align 8 ' if columns > 1 else ''}%r{k}_ptr{after}",
-        ]
-        left = f"%l{k}"
+    groups, text = _groups(loop, columns), FunctionText(max(width, columns))
+    kind, align = float_type(width), 8 * width
+
+    def group(number: str) -> None:
+        words = text.at(f"@{name}_groups", number, "[4 x i32]")
+        left, right, matrix, bits = (text.read(words, place, "i32") for place in range(4))
+        left, right, matrix = (
+            text.let(f"getelementptr {kind}, ptr {memory}, i32 {start}")
+            for memory, start in (("%factors", left), ("%factors", right), ("%result", matrix))
+        )
+        mask = ""
         if columns > 1:
-            left = f"%s{k}"
-            lines += [
-                f"  %i{k} = insertelement {vector} poison, double %l{k}, i32 0",
-                f"  %s{k} = shufflevector {vector} %i{k}, {vector} poison, <{columns} x i32> zeroinitializer",
-            ]
-        lines.append(f"  %m{k} = fmul contract {vector} {left}, %r{k}")
-        if total:
-            lines.append(f"  %t{k} = fadd contract {vector} {total}, %m{k}")
-        total = f"%t{k}" if total else f"%m{k}"
-    if columns > 1:
-        given = f"{vector} {total}, ptr align 8 %matrix_ptr, {mask} %mask"
-        lines.append(f"  call void @llvm.masked.store.v{columns}f64.p0({given})")
-    else:
-        lines.append(f"  store {vector} {total}, ptr %matrix_ptr, align {8 * width}")
-    return "\n".join(
-        [
-            *lines,
-            "  %next = add i64 %g, 1",
-            f"  %more = icmp slt i64 %next, {len(groups)}",
-            "  br i1 %more, label %group, label %done",
-            "done:",
-            "  ret void",
-            "}",
-            "",
-        ]
-    )
+            # Numbers beside the group are not loaded: arithmetic on denormal ones would take a hundred times as long.
+            mask = text.let(f"bitcast i{columns} {text.let(f'trunc i32 {bits} to i{columns}')} to {text.truth}")
+        total = ""
+        for k in range(loop.depth):
+            left_at, right_at = (
+                text.at(factor, k * length, kind) for factor, length in zip((left, right), loop.mask.shape, strict=True)
+            )
+            one = text.load(left_at, kind, align)
+            other = text.masked_load(right_at, mask) if mask else text.load(right_at, align=align)
+            product = text.let(f"fmul contract {text.kind} {text.spread(one) if mask else one}, {other}")
+            total = text.let(f"fadd contract {text.kind} {total}, {product}") if total else product
+        if mask:
+            text.masked_store(total, matrix, mask)
+        else:
+            text.store(total, matrix, align)
+
+    if groups:
+        text.loop("0", len(groups), 1, group, at_least_once=True)
+    words = [word for group_ in groups for word in group_]
+    return table(f"{name}_groups", "i32", words) + function(_head(name, attributes), text.lines)
 
 
 def _groups(loop: Loop, columns: int) -> list[tuple[int, int, int, int]]:

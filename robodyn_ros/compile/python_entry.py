@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.compile.llvm_text import FunctionText, function, table
 from robodyn_ros.compile.machine import Code
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import InputError
@@ -136,26 +137,25 @@ def array_entry(shapes: list[Shape], output_shape: Shape) -> str:
         shapes: Shapes of the arguments.
         output_shape: Shape of the result.
     """
-    lengths = output_shape or (0,)
-    pointers = "".join(f"ptr %data{number}, " for number in range(len(shapes)))
-    answer = f"""  %result = call ptr @numpy_new_array(ptr @numpy_array_type, i32 {len(output_shape)}, ptr @shape, \
-i32 {FLOAT64}, ptr null, ptr null, i32 0, i32 0, ptr null)
-  %failed = icmp eq ptr %result, null
-  br i1 %failed, label %done, label %compute, !prof !0
-compute:
-{_field("%result", "ptr", DATA, "out")}
-  call void @program({pointers}ptr %out)
-  br label %done
-done:
-  ret ptr %result"""
-    otherwise = """  %answer = call ptr @python_call(ptr %self, ptr %arguments, i64 %count, ptr %names)
-  ret ptr %answer"""
+    text = FunctionText(1)
+    _require_count(text, len(shapes))
+    pointers = [_array_data(text, _argument(text, number), shape) for number, shape in enumerate(shapes)]
+    given = f"i32 {len(output_shape)}, ptr @shape, i32 {FLOAT64}, ptr null, ptr null, i32 0, i32 0, ptr null"
+    result = text.let(f"call ptr @numpy_new_array(ptr @numpy_array_type, {given})")
+    text.branch(text.let(f"icmp eq ptr {result}, null"), "done", "compute", ", !prof !0")
+    text.label("compute")
+    pointers.append(_field(text, result, "ptr", DATA))
+    text.line(f"call void @program({', '.join(f'ptr {pointer}' for pointer in pointers)})")
+    text.jump("done")
+    text.label("done")
+    text.line(f"ret ptr {result}")
+    text.label("otherwise")
+    answer = text.let("call ptr @python_call(ptr %self, ptr %arguments, i64 %count, ptr %names)")
     return f"""@numpy_array_type = external global i8
 @numpy_float64 = external global i8
 declare ptr @numpy_new_array(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 declare ptr @python_call(ptr, ptr, i64, ptr)
-@shape = private constant [{len(lengths)} x i64] [{", ".join(f"i64 {length}" for length in lengths)}]
-{_entry([_array_check(number, shape) for number, shape in enumerate(shapes)], answer, otherwise)}"""
+{table("shape", "i64", output_shape or (0,))}{_entry(text, answer)}"""
 
 
 def counts_entry(message: str, count: int, frame_size: int) -> str:
@@ -168,95 +168,69 @@ def counts_entry(message: str, count: int, frame_size: int) -> str:
     """
     characters = f"{message}\0".encode()
     escaped = "".join(f"\\{byte:02X}" for byte in characters)
-    checks = [
-        f"""  %size{number} = call i64 @python_size(ptr %argument{number}, ptr @error_type)
-  %word{number} = getelementptr i64, ptr %words, i64 {number}
-  store i64 %size{number}, ptr %word{number}
-  %right{number} = icmp sge i64 %size{number}, 0"""
-        for number in range(count)
-    ]
-    start = f"""{_field("%self", "ptr", DATA, "frame")}
-  %words = getelementptr double, ptr %frame, i64 {frame_size}"""
-    answer = """  call void @program(ptr %frame, ptr %words)
-  call void @python_keep(ptr @python_none)
-  ret ptr @python_none"""
-    otherwise = """  call void @python_raise(ptr @error_type, ptr @message)
-  ret ptr null"""
+    text = FunctionText(1)
+    frame = _field(text, "%self", "ptr", DATA)
+    words = text.at(frame, frame_size)
+    _require_count(text, count)
+    for number in range(count):
+        size = text.let(f"call i64 @python_size(ptr {_argument(text, number)}, ptr @error_type)")
+        text.line(f"store i64 {size}, ptr {text.at(words, number, 'i64')}")
+        _require(text, text.let(f"icmp sge i64 {size}, 0"))
+    text.line(f"call void @program(ptr {frame}, ptr {words})")
+    text.line("call void @python_keep(ptr @python_none)")
+    text.line("ret ptr @python_none")
+    text.label("otherwise")
+    text.line("call void @python_raise(ptr @error_type, ptr @message)")
     return f"""@error_type = external global i8
 @python_none = external global i8
 declare i64 @python_size(ptr, ptr)
 declare void @python_raise(ptr, ptr)
 declare void @python_keep(ptr)
 @message = private constant [{len(characters)} x i8] c"{escaped}"
-{_entry(checks, answer, otherwise, start)}"""
+{_entry(text, "null")}"""
 
 
-def _entry(checks: list[str], answer: str, otherwise: str, start: str = "") -> str:
-    """The function that CPython calls.
-
-    Args:
-        checks: For each argument, instructions that look at ``%argument<number>`` and end with ``%right<number>``.
-        answer: Instructions for as many arguments by position as there are checks, each one right.
-        otherwise: Instructions for all other calls.
-        start: Instructions before everything else.
-    """
-    blocks = [
-        f"""check{number}:
-  %place{number} = getelementptr ptr, ptr %arguments, i64 {number}
-  %argument{number} = load ptr, ptr %place{number}
-{check}
-  br i1 %right{number}, label %check{number + 1}, label %otherwise, !prof !1
-"""
-        for number, check in enumerate(checks)
-    ]
-    return f"""define ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) nounwind {{
-{start}
-  %enough = icmp eq i64 %count, {len(checks)}
-  %unnamed = icmp eq ptr %names, null
-  %expected = and i1 %enough, %unnamed
-  br i1 %expected, label %check0, label %otherwise, !prof !1
-{"".join(blocks)}check{len(checks)}:
-{answer}
-otherwise:
-{otherwise}
-}}
-!1 = !{{!"branch_weights", i32 100000, i32 1}}
-"""
+def _entry(text: FunctionText, answer: str) -> str:
+    """The function that CPython calls; its last block, ``otherwise``, gives this answer."""
+    head = "ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) nounwind"
+    return function(head, text.lines, f"ret ptr {answer}") + '!1 = !{!"branch_weights", i32 100000, i32 1}\n'
 
 
-def _array_check(i: int, shape: Shape) -> str:
-    """Check argument ``i``; each field is read only once it must be there."""
-    good = C_CONTIGUOUS | ALIGNED
-    argument = f"%argument{i}"
-    right = [*(f"%right{i}_{axis}" for axis in range(len(shape))), f"%right{i}"]
-    lengths = [
-        f"""  br i1 {right[axis]}, label %axis{i}_{axis}, label %otherwise, !prof !1
-axis{i}_{axis}:
-{_field(f"%lengths{i}", "i64", 8 * axis, f"length{i}_{axis}")}
-  {right[axis + 1]} = icmp eq i64 %length{i}_{axis}, {length}"""
-        for axis, length in enumerate(shape)
-    ]
-    return f"""{_field(argument, "ptr", TYPE, f"type{i}")}
-  %is_array{i} = icmp eq ptr %type{i}, @numpy_array_type
-  br i1 %is_array{i}, label %fields{i}, label %otherwise, !prof !1
-fields{i}:
-{_field(argument, "i32", DIMENSION_COUNT, f"ndim{i}")}
-{_field(argument, "ptr", DESCRIPTION, f"dtype{i}")}
-{_field(argument, "i32", FLAGS, f"flags{i}")}
-{_field(argument, "ptr", DIMENSIONS, f"lengths{i}")}
-{_field(argument, "ptr", DATA, f"data{i}")}
-  %right_ndim{i} = icmp eq i32 %ndim{i}, {len(shape)}
-  %right_dtype{i} = icmp eq ptr %dtype{i}, @numpy_float64
-  %good_flags{i} = and i32 %flags{i}, {good}
-  %right_flags{i} = icmp eq i32 %good_flags{i}, {good}
-  %two{i} = and i1 %right_ndim{i}, %right_dtype{i}
-  {right[0]} = and i1 %two{i}, %right_flags{i}
-{chr(10).join(lengths)}"""
+def _require(text: FunctionText, condition: str) -> None:
+    """Go on if the condition holds, else to the block ``otherwise``."""
+    following = text.new("right")
+    text.branch(condition, following, "otherwise", ", !prof !1")
+    text.label(following)
 
 
-def _field(pointer: str, kind: str, offset: int, name: str) -> str:
-    """Read a field of an object."""
-    return f"  %{name}_at = getelementptr i8, ptr {pointer}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}_at"
+def _require_count(text: FunctionText, count: int) -> None:
+    """As many arguments, all by position."""
+    enough, unnamed = text.let(f"icmp eq i64 %count, {count}"), text.let("icmp eq ptr %names, null")
+    _require(text, text.let(f"and i1 {enough}, {unnamed}"))
+
+
+def _argument(text: FunctionText, number: int) -> str:
+    return text.read("%arguments", number, "ptr")
+
+
+def _array_data(text: FunctionText, argument: str, shape: Shape) -> str:
+    """The data of an argument that is an array as the code needs it; each field is read once it must be there."""
+    _require(text, text.let(f"icmp eq ptr {_field(text, argument, 'ptr', TYPE)}, @numpy_array_type"))
+    count, kind = _field(text, argument, "i32", DIMENSION_COUNT), _field(text, argument, "ptr", DESCRIPTION)
+    flags, lengths = _field(text, argument, "i32", FLAGS), _field(text, argument, "ptr", DIMENSIONS)
+    data, good = _field(text, argument, "ptr", DATA), C_CONTIGUOUS | ALIGNED
+    same_count = text.let(f"icmp eq i32 {count}, {len(shape)}")
+    same_kind = text.let(f"icmp eq ptr {kind}, @numpy_float64")
+    same_flags = text.let(f"icmp eq i32 {text.let(f'and i32 {flags}, {good}')}, {good}")
+    _require(text, text.let(f"and i1 {text.let(f'and i1 {same_count}, {same_kind}')}, {same_flags}"))
+    for axis, length in enumerate(shape):
+        _require(text, text.let(f"icmp eq i64 {_field(text, lengths, 'i64', 8 * axis)}, {length}"))
+    return data
+
+
+def _field(text: FunctionText, pointer: str, kind: str, offset: int) -> str:
+    """A field of an object, at a distance in bytes."""
+    return text.let(f"load {kind}, ptr {text.at(pointer, offset, 'i8')}")
 
 
 def _function_table() -> ctypes.Array:

@@ -14,10 +14,10 @@ number. Large results are written by ``stream`` with non-temporal stores, which 
 store first reads the line that it changes, and that takes longer than the computation.
 """
 
-import struct
 from collections.abc import Callable
 
 from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangled
 
 LARGEST_ANGLE = float(2**30)
 
@@ -57,22 +57,6 @@ DECLARATIONS = "".join(
     ]
 ) + '!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
 """What every module may refer to."""
-
-
-def float_type(width: int) -> str:
-    """LLVM type of ``width`` float64 numbers."""
-    return "double" if width == 1 else f"<{width} x double>"
-
-
-def mangled(width: int) -> str:
-    """That type in the name of an LLVM intrinsic."""
-    return "f64" if width == 1 else f"v{width}f64"
-
-
-def literal(value: float, width: int) -> str:
-    """An LLVM constant; the same number in each lane."""
-    bits = f"0x{struct.pack('>d', value).hex().upper()}"
-    return bits if width == 1 else f"splat (double {bits})"
 
 
 class Runtime:
@@ -134,42 +118,35 @@ class Runtime:
         return name
 
 
-def _library_calls(functions: tuple[str, ...], parameters: list[str], width: int) -> tuple[list[str], list[str]]:
-    """Call functions of numbers for each lane: the instructions, and each function's results."""
+def _library_calls(text: FunctionText, functions: tuple[str, ...], parameters: list[str], width: int) -> list[str]:
+    """Call functions of numbers for each lane; each function's results."""
     if width == 1:
-        given = ", ".join(f"double %{name}" for name in parameters)
-        calls = [f"  %{function} = call double @{function}({given})" for function in functions]
-        return calls, [f"%{function}" for function in functions]
-    kind, lines, results = float_type(width), [], ["poison"] * len(functions)
+        given = ", ".join(f"double {name}" for name in parameters)
+        return [text.let(f"call double @{called}({given})") for called in functions]
+    results = ["poison"] * len(functions)
     for lane in range(width):
-        for name in parameters:
-            lines.append(f"  %{name}_{lane} = extractelement {kind} %{name}, i32 {lane}")
-        given = ", ".join(f"double %{name}_{lane}" for name in parameters)
-        for number, function in enumerate(functions):
-            lines.append(f"  %{function}{lane} = call double @{function}({given})")
-            value = f"{kind} {results[number]}, double %{function}{lane}, i32 {lane}"
-            lines.append(f"  %{function}s{lane} = insertelement {value}")
-            results[number] = f"%{function}s{lane}"
-    return lines, results
+        numbers = [text.let(f"extractelement {text.kind} {name}, i32 {lane}") for name in parameters]
+        given = ", ".join(f"double {number}" for number in numbers)
+        for place, called in enumerate(functions):
+            value = text.let(f"call double @{called}({given})")
+            results[place] = text.let(f"insertelement {text.kind} {results[place]}, double {value}, i32 {lane}")
+    return results
 
 
 def _lanes_function(name: str, operand_count: int, width: int, attributes: str) -> str:
     """``@<name>_lanes``: a function of the C library for each lane."""
-    kind, parameters = float_type(width), [f"x{operand}" for operand in range(operand_count)]
-    lines, (result,) = _library_calls((name,), parameters, width)
-    given = ", ".join(f"{kind} %{name}" for name in parameters)
-    head = f"define internal {kind} @{name}_lanes({given}) noinline {attributes} {{"
-    return "\n".join([head, *lines, f"  ret {kind} {result}", "}", ""])
+    text, parameters = FunctionText(width), [f"%operand{operand}" for operand in range(operand_count)]
+    (result,) = _library_calls(text, (name,), parameters, width)
+    given = ", ".join(f"{text.kind} {name}" for name in parameters)
+    head = f"internal {text.kind} @{name}_lanes({given}) noinline {attributes}"
+    return function(head, text.lines, f"ret {text.kind} {result}")
 
 
-def _return_pair(kind: str, sines: str, cosines: str) -> list[str]:
-    return [
-        f"  %pair = insertvalue {{{kind}, {kind}}} poison, {kind} {sines}, 0",
-        f"  %result = insertvalue {{{kind}, {kind}}} %pair, {kind} {cosines}, 1",
-        f"  ret {{{kind}, {kind}}} %result",
-        "}",
-        "",
-    ]
+def _return_pair(text: FunctionText, first: str, second: str) -> str:
+    """The instruction that returns two vectors."""
+    pair = f"{{{text.kind}, {text.kind}}}"
+    half = text.let(f"insertvalue {pair} poison, {text.kind} {first}, 0")
+    return f"ret {pair} {text.let(f'insertvalue {pair} {half}, {text.kind} {second}, 1')}"
 
 
 def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> str:
@@ -181,262 +158,193 @@ def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> s
         inlined: ``alwaysinline`` or ``noinline``.
         attributes: LLVM's other function attributes.
     """
-    kind = float_type(width)
-    calls, called = _library_calls(("sin", "cos"), ["x"], width)
-    library = [  # out of the way of the rest
-        f"define internal {{{kind}, {kind}}} @sincos_library{width}({kind} %x) noinline cold {attributes} {{",
-        *calls,
-        *_return_pair(kind, *called),
-        f"define internal {{{kind}, {kind}}} @sincos{width}({kind} %x) {inlined} {attributes} {{",
-    ]
-    call_library = [
-        f"  %called = call {{{kind}, {kind}}} @sincos_library{width}({kind} %x)",
-        f"  ret {{{kind}, {kind}}} %called",
-    ]
-    if not fused:
-        return "\n".join([*library, *call_library, "}", ""])
-    lanes = "" if width == 1 else f"<{width} x "
-    close = "" if width == 1 else ">"
-    integer, truth = f"{lanes}i64{close}", f"{lanes}i1{close}"
-    suffix = mangled(width)
-
-    def integer_literal(value: int) -> str:
-        return str(value) if width == 1 else f"splat (i64 {value})"
-
-    def fma(name: str, a: str, b: str, c: str) -> str:
-        return f"  %{name} = call {kind} @llvm.fma.{suffix}({kind} {a}, {kind} {b}, {kind} {c})"
-
-    def horner(name: str, coefficients: tuple[float, ...]) -> list[str]:
-        lines, value = [], literal(coefficients[-1], width)
-        for power in range(len(coefficients) - 2, -1, -1):
-            lines.append(fma(f"{name}{power}", value, "%t", literal(coefficients[power], width)))
-            value = f"%{name}{power}"
-        return lines
-
-    any_far = (
-        "  %any = or i1 %far, false"
-        if width == 1
-        else f"  %any = call i1 @llvm.vector.reduce.or.v{width}i1({truth} %far)"
+    library, text = FunctionText(width), FunctionText(width)
+    kind, suffix = text.kind, mangled(width)
+    integer = "i64" if width == 1 else f"<{width} x i64>"
+    sine, cosine = _library_calls(library, ("sin", "cos"), ["%x"], width)
+    head, end = f"internal {{{kind}, {kind}}} @sincos", _return_pair(library, sine, cosine)
+    library_text = function(  # out of the way of the rest
+        f"{head}_library{width}({kind} %x) noinline cold {attributes}", library.lines, end
     )
-    first, second, third = (literal(-part, width) for part in HALF_PI_PARTS)
-    one, half, shift = literal(1.0, width), literal(0.5, width), literal(_ROUND, width)
-    lines = [
-        *library,
-        f"  %size = call {kind} @llvm.fabs.{suffix}({kind} %x)",
-        f"  %far = fcmp ogt {kind} %size, {literal(LARGEST_ANGLE, width)}",
-        any_far,
-        "  br i1 %any, label %library, label %near, !prof !0",
-        "library:",
-        *call_library,
-        "near:",
-        fma("shifted", "%x", literal(TWO_OVER_PI, width), shift),
-        f"  %bits = bitcast {kind} %shifted to {integer}",
-        f"  %k = fsub {kind} %shifted, {shift}",
-        fma("r1", "%k", first, "%x"),
-        fma("r2", "%k", second, "%r1"),
-        fma("r", "%k", third, "%r2"),
-        f"  %t = fmul {kind} %r, %r",
-        *horner("p", SINE),
-        f"  %cube = fmul {kind} %t, %r",
-        fma("s", "%p0", "%cube", "%r"),
-        # sin(-0.0) is -0.0, which the sums above lose
-        f"  %sine = call {kind} @llvm.copysign.{suffix}({kind} %s, {kind} %r2)",
-        *horner("q", COSINE),
-        f"  %h = fmul {kind} %t, {half}",
-        f"  %w = fsub {kind} {one}, %h",
-        f"  %lost = fsub {kind} {one}, %w",
-        f"  %rest = fsub {kind} %lost, %h",
-        f"  %square = fmul {kind} %t, %t",
-        fma("tail", "%q0", "%square", "%rest"),
-        f"  %cosine = fadd {kind} %w, %tail",
-        f"  %odd = and {integer} %bits, {integer_literal(1)}",
-        f"  %swap = icmp ne {integer} %odd, {integer_literal(0)}",
-        f"  %ss = select {truth} %swap, {kind} %cosine, {kind} %sine",
-        f"  %cc = select {truth} %swap, {kind} %sine, {kind} %cosine",
-        f"  %next = add {integer} %bits, {integer_literal(1)}",
+    head += f"{width}({kind} %x) {inlined} {attributes}"
+
+    def call_library() -> str:
+        called = text.let(f"call {{{kind}, {kind}}} @sincos_library{width}({kind} %x)")
+        return f"ret {{{kind}, {kind}}} {called}"
+
+    def number(value: float) -> str:
+        return literal(value, width)
+
+    def do(instruction: str, a: str, b: str) -> str:
+        return text.let(f"{instruction} {kind} {a}, {b}")
+
+    def do_bits(instruction: str, a: str, value: int) -> str:
+        return text.let(f"{instruction} {integer} {a}, {value if width == 1 else f'splat (i64 {value})'}")
+
+    def fma(a: str, b: str, c: str) -> str:
+        return text.let(f"call {kind} @llvm.fma.{suffix}({kind} {a}, {kind} {b}, {kind} {c})")
+
+    def horner(coefficients: tuple[float, ...], x: str) -> str:
+        value = number(coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            value = fma(value, x, number(coefficient))
+        return value
+
+    if not fused:
+        return library_text + function(head, text.lines, call_library())
+    size = text.let(f"call {kind} @llvm.fabs.{suffix}({kind} %x)")
+    far = text.let(f"fcmp ogt {kind} {size}, {number(LARGEST_ANGLE)}")
+    text.branch(text.any(far), "library", "near", ", !prof !0")
+    text.label("library")
+    text.line(call_library())
+    text.label("near")
+    shifted = fma("%x", number(TWO_OVER_PI), number(_ROUND))
+    bits = text.let(f"bitcast {kind} {shifted} to {integer}")
+    k = do("fsub", shifted, number(_ROUND))
+    first = fma(k, number(-HALF_PI_PARTS[0]), "%x")
+    second = fma(k, number(-HALF_PI_PARTS[1]), first)
+    r = fma(k, number(-HALF_PI_PARTS[2]), second)
+    square = do("fmul", r, r)
+    polynomial = horner(SINE, square)
+    sine = fma(polynomial, do("fmul", square, r), r)
+    # sin(-0.0) is -0.0, which the sums above lose
+    sine = text.let(f"call {kind} @llvm.copysign.{suffix}({kind} {sine}, {kind} {second})")
+    polynomial = horner(COSINE, square)
+    half = do("fmul", square, number(0.5))
+    rough = do("fsub", number(1.0), half)
+    lost = do("fsub", do("fsub", number(1.0), rough), half)
+    cosine = do("fadd", rough, fma(polynomial, do("fmul", square, square), lost))
+    swap = text.let(f"icmp ne {integer} {do_bits('and', bits, 1)}, {0 if width == 1 else 'splat (i64 0)'}")
+    values = [
+        text.let(f"select {text.truth} {swap}, {kind} {odd}, {kind} {even}")
+        for odd, even in ((cosine, sine), (sine, cosine))
     ]
-    for name, quadrant, value in (("sin", "%bits", "%ss"), ("cos", "%next", "%cc")):
-        lines += [
-            f"  %{name}_two = and {integer} {quadrant}, {integer_literal(2)}",
-            f"  %{name}_sign = shl {integer} %{name}_two, {integer_literal(62)}",
-            f"  %{name}_raw = bitcast {kind} {value} to {integer}",
-            f"  %{name}_flipped = xor {integer} %{name}_raw, %{name}_sign",
-            f"  %{name} = bitcast {integer} %{name}_flipped to {kind}",
-        ]
-    return "\n".join([*lines, *_return_pair(kind, "%sin", "%cos")])
+    results = []
+    for quadrant, value in zip((bits, do_bits("add", bits, 1)), values, strict=True):
+        sign = do_bits("shl", do_bits("and", quadrant, 2), 62)
+        raw = text.let(f"bitcast {kind} {value} to {integer}")
+        results.append(text.let(f"bitcast {integer} {text.let(f'xor {integer} {raw}, {sign}')} to {kind}"))
+    return library_text + function(head, text.lines, _return_pair(text, results[0], results[1]))
+
+
+_ROWS = "ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors"
+"""Parameters of ``pack`` and ``unpack``, see `Runtime.mover`."""
 
 
 def _stream(width: int, attributes: str) -> str:
     """``@stream``, for rows that follow each other from a whole vector's address; other rows are unpacked as usual."""
-    kind = float_type(width)
-    parameters = "ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors"
-    return f"""define internal void @stream({parameters}, ptr %aside, i64 %streamed) noinline {attributes} {{
-start:
-  %wanted = icmp ne i64 %streamed, 0
-  br i1 %wanted, label %check, label %plain
-check:
-  %complete = icmp eq i64 %count, {width}
-  %followed = icmp eq ptr %table, null
-  %length = mul i64 %columns, 8
-  %adjacent = icmp eq i64 %distance, %length
-  %address = ptrtoint ptr %rows to i64
-  %beyond = and i64 %address, {8 * width - 1}
-  %aligned = icmp eq i64 %beyond, 0
-  %some = icmp sgt i64 %columns, 0
-  %streams1 = and i1 %complete, %followed
-  %streams2 = and i1 %adjacent, %aligned
-  %streams3 = and i1 %streams1, %streams2
-  %streams = and i1 %streams3, %some
-  br i1 %streams, label %together, label %plain
-plain:
-  call void @unpack(ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors)
-  ret void
-together:
-  call void @unpack(ptr %aside, i64 %distance, ptr null, i64 {width}, i64 %columns, ptr %vectors)
-  br label %line
-line:
-  %l = phi i64 [0, %together], [%l_next, %line]
-  %source = getelementptr {kind}, ptr %aside, i64 %l
-  %target = getelementptr {kind}, ptr %rows, i64 %l
-  %value = load {kind}, ptr %source, align {8 * width}
-  store {kind} %value, ptr %target, align {8 * width}, !nontemporal !2
-  %l_next = add i64 %l, 1
-  %more = icmp slt i64 %l_next, %columns
-  br i1 %more, label %line, label %done
-done:
-  ret void
-}}
-"""
+    text = FunctionText(width)
+    let = text.let
+
+    def unpack(rows: str, table: str, count: str | int) -> None:
+        given = f"ptr {rows}, i64 %distance, ptr {table}, i64 {count}, i64 %columns, ptr %vectors"
+        text.line(f"call void @unpack({given})")
+
+    def both(a: str, b: str) -> str:
+        return let(f"and i1 {a}, {b}")
+
+    def copy(column: str) -> None:
+        source, target = text.at("%aside", column, text.kind), text.at("%rows", column, text.kind)
+        value = text.load(source, align=8 * width)
+        text.line(f"store {text.kind} {value}, ptr {target}, align {8 * width}, !nontemporal !2")
+
+    text.branch(let("icmp ne i64 %streamed, 0"), "check", "plain")
+    text.label("check")
+    complete, followed = let(f"icmp eq i64 %count, {width}"), let("icmp eq ptr %table, null")
+    adjacent = let(f"icmp eq i64 %distance, {let('mul i64 %columns, 8')}")
+    beyond = let(f"and i64 {let('ptrtoint ptr %rows to i64')}, {8 * width - 1}")
+    aligned, some = let(f"icmp eq i64 {beyond}, 0"), let("icmp sgt i64 %columns, 0")
+    streams = both(both(both(complete, followed), both(adjacent, aligned)), some)
+    text.branch(streams, "together", "plain")
+    text.label("plain")
+    unpack("%rows", "%table", "%count")
+    text.line("ret void")
+    text.label("together")
+    unpack("%aside", "null", width)
+    text.loop("0", "%columns", 1, copy, at_least_once=True)
+    return function(f"internal void @stream({_ROWS}, ptr %aside, i64 %streamed) noinline {attributes}", text.lines)
 
 
 def _merge(width: int, attributes: str) -> str:
     """``@merge``, see `Runtime.mover`."""
-    kind, truth, align = float_type(width), f"<{width} x i1>", 8 * width
-    return f"""define internal void @merge(ptr %now, ptr %before, i64 %count, {truth} %active) noinline {attributes} {{
-start:
-  %some = icmp sgt i64 %count, 0
-  br i1 %some, label %loop, label %done
-loop:
-  %k = phi i64 [0, %start], [%next, %loop]
-  %to = getelementptr {kind}, ptr %now, i64 %k
-  %from = getelementptr {kind}, ptr %before, i64 %k
-  %new = load {kind}, ptr %to, align {align}
-  %old = load {kind}, ptr %from, align {align}
-  %chosen = select {truth} %active, {kind} %new, {kind} %old
-  store {kind} %chosen, ptr %to, align {align}
-  %next = add i64 %k, 1
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
+    text, align = FunctionText(width), 8 * width
+
+    def restore(number: str) -> None:
+        to, from_ = text.at("%now", number, text.kind), text.at("%before", number, text.kind)
+        new, old = text.load(to, align=align), text.load(from_, align=align)
+        text.store(text.let(f"select {text.truth} %active, {text.kind} {new}, {text.kind} {old}"), to, align)
+
+    some = text.let("icmp sgt i64 %count, 0")
+    text.when(some, lambda: text.loop("0", "%count", 1, restore, at_least_once=True))
+    parameters = f"ptr %now, ptr %before, i64 %count, {text.truth} %active"
+    return function(f"internal void @merge({parameters}) noinline {attributes}", text.lines)
 
 
 def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
-    kind = float_type(width)
-    packs = name == "pack"
-    parameters = "ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors"
-    # The lanes beyond an incomplete block's last row repeat it when read, and are not written.
-    last_row = "call i64 @llvm.umin.i64(i64 %lane, i64 %last)" if packs else "add i64 %lane, 0"
-    return f"""define internal void @{name}({parameters}) noinline {attributes} {{
-start:
-  %last = sub i64 %count, 1
-  %complete = icmp eq i64 %count, {width}
-  %followed = icmp eq ptr %table, null
-  %by_squares = and i1 %complete, %followed
-  %adjacent = icmp eq i64 %distance, 8
-  %by_columns = and i1 %complete, %adjacent
-  %some = icmp sgt i64 %columns, 0
-  br i1 %some, label %choose, label %done
-choose:
-  br i1 %by_columns, label %column, label %not_columns
-not_columns:
-  br i1 %by_squares, label %square, label %number
+    """``@pack`` or ``@unpack``, see `Runtime.mover`."""
+    text, packs = FunctionText(width), name == "pack"
 
-column:
-  %c = phi i64 [0, %choose], [%c_next, %column]
-  %c_skip = call i64 @skip(ptr %table, i64 %c)
-  %c_row = getelementptr i8, ptr %rows, i64 %c_skip
-  %c_vector = getelementptr {kind}, ptr %vectors, i64 %c
-{_move(kind, "c", packs, 8, 8 * width)}
-  %c_next = add i64 %c, 1
-  %c_more = icmp slt i64 %c_next, %columns
-  br i1 %c_more, label %column, label %done
+    def move(kind: str, row: str, vector: str, vector_align: int) -> None:
+        """Copy from a row to a vector, or back."""
+        places = [f"ptr {row}, align 8", f"ptr {vector}, align {vector_align}"]
+        source, target = places if packs else places[::-1]
+        value = text.let(f"load {kind}, {source}")
+        text.line(f"store {kind} {value}, {target}")
 
-square:
-  %s = phi i64 [0, %not_columns], [%s_next, %square]
-  %corner = getelementptr double, ptr %rows, i64 %s
-  %target = getelementptr {kind}, ptr %vectors, i64 %s
-{_square(width, packs)}
-  %s_next = add i64 %s, {width}
-  %s_more = icmp slt i64 %s_next, %columns
-  br i1 %s_more, label %square, label %done
+    def element(column: str) -> tuple[str, str]:
+        """Pointers to an element of the first row and to its vector."""
+        row = text.at("%rows", text.let(f"call i64 @skip(ptr %table, i64 {column})"), "i8")
+        return row, text.at("%vectors", column, text.kind)
 
-number:
-  %n = phi i64 [0, %not_columns], [%n_next, %after]
-  %n_skip = call i64 @skip(ptr %table, i64 %n)
-  %element = getelementptr i8, ptr %rows, i64 %n_skip
-  %vector = getelementptr {kind}, ptr %vectors, i64 %n
-  br label %one
-one:
-  %lane = phi i64 [0, %number], [%lane_next, %one]
-  %row = {last_row}
-  %l_skip = mul i64 %row, %distance
-  %l_row = getelementptr i8, ptr %element, i64 %l_skip
-  %l_vector = getelementptr double, ptr %vector, i64 %lane
-{_move("double", "l", packs, 8, 8)}
-  %lane_next = add i64 %lane, 1
-  %lane_more = icmp slt i64 %lane_next, {width if packs else "%count"}
-  br i1 %lane_more, label %one, label %after
-after:
-  %n_next = add i64 %n, 1
-  %n_more = icmp slt i64 %n_next, %columns
-  br i1 %n_more, label %number, label %done
-done:
-  ret void
-}}
-"""
+    def square(column: str) -> None:
+        _square(text, width, packs, column)
+
+    def number(column: str) -> None:
+        first, vector = element(column)
+
+        def one(lane: str) -> None:
+            # The lanes beyond an incomplete block's last row repeat it when read, and are not written.
+            row = text.let(f"call i64 @llvm.umin.i64(i64 {lane}, i64 {last})") if packs else lane
+            skip = text.let(f"mul i64 {row}, %distance")
+            move("double", text.at(first, skip, "i8"), text.at(vector, lane), 8)
+
+        text.loop("0", width if packs else "%count", 1, one, at_least_once=True)
+
+    last = text.let("sub i64 %count, 1")
+    complete, followed = text.let(f"icmp eq i64 %count, {width}"), text.let("icmp eq ptr %table, null")
+    by_squares = text.let(f"and i1 {complete}, {followed}")
+    by_columns = text.let(f"and i1 {complete}, {text.let('icmp eq i64 %distance, 8')}")
+
+    def each(step: int, body: Callable[[str], None]) -> Callable[[], object]:
+        return lambda: text.loop("0", "%columns", step, body, at_least_once=True)
+
+    by_column = each(1, lambda column: move(text.kind, *element(column), 8 * width))
+
+    def others() -> None:
+        text.when(by_squares, each(width, square), each(1, number))
+
+    text.when(text.let("icmp sgt i64 %columns, 0"), lambda: text.when(by_columns, by_column, others))
+    return function(f"internal void @{name}({_ROWS}) noinline {attributes}", text.lines)
 
 
-def _move(kind: str, name: str, packs: bool, row_align: int, vector_align: int) -> str:
-    """Copy from ``%<name>_row`` to ``%<name>_vector``, or back."""
-    row, vector = f"ptr %{name}_row, align {row_align}", f"ptr %{name}_vector, align {vector_align}"
-    source, target = (row, vector) if packs else (vector, row)
-    return f"  %{name}_value = load {kind}, {source}\n  store {kind} %{name}_value, {target}"
-
-
-def _square(width: int, packs: bool) -> str:
-    """Transpose a square between rows at ``%corner`` and vectors at ``%target``; what is beyond the columns stays."""
-    kind, mask_kind, suffix = float_type(width), f"<{width} x i1>", f"v{width}f64"
+def _square(text: FunctionText, width: int, packs: bool, column: str) -> None:
+    """Transpose a square between rows and vectors, from a column on; what is beyond the columns stays."""
+    corner, target = text.at("%rows", column), text.at("%vectors", column, text.kind)
     words, numbers = f"<{width} x i64>", ", ".join(f"i64 {lane}" for lane in range(width))
-    lines = [
-        "  %left = sub i64 %columns, %s",
-        f"  %left0 = insertelement {words} poison, i64 %left, i32 0",
-        f"  %lefts = shufflevector {words} %left0, {words} poison, <{width} x i32> zeroinitializer",
-        f"  %mask = icmp slt {words} <{numbers}>, %lefts",
-    ]
+    first = text.let(f"insertelement {words} poison, i64 {text.let(f'sub i64 %columns, {column}')}, i32 0")
+    left = text.let(f"shufflevector {words} {first}, {words} poison, <{width} x i32> zeroinitializer")
+    mask = text.let(f"icmp slt {words} <{numbers}>, {left}")
+    rows, vectors = [], []
     for lane in range(width):
-        lines += [
-            f"  %away{lane} = mul i64 %distance, {lane}",
-            f"  %row{lane} = getelementptr i8, ptr %corner, i64 %away{lane}",
-            f"  %vector{lane} = getelementptr {kind}, ptr %target, i64 {lane}",
-        ]
-    for lane in range(width):
-        if packs:
-            given = f"ptr align 8 %row{lane}, {mask_kind} %mask, {kind} zeroinitializer"
-            lines.append(f"  %x{lane} = call {kind} @llvm.masked.load.{suffix}.p0({given})")
-        else:
-            lines.append(f"  %x{lane} = load {kind}, ptr %vector{lane}, align {8 * width}")
-    instructions, transposed = _transpose([f"%x{lane}" for lane in range(width)])
-    lines += instructions
-    for lane, name in enumerate(transposed):
-        if packs:
-            lines.append(f"  store {kind} {name}, ptr %vector{lane}, align {8 * width}")
-        else:
-            given = f"{kind} {name}, ptr align 8 %row{lane}, {mask_kind} %mask"
-            lines.append(f"  call void @llvm.masked.store.{suffix}.p0({given})")
-    return "\n".join(lines)
+        rows.append(text.at(corner, text.let(f"mul i64 %distance, {lane}"), "i8"))
+        vectors.append(text.at(target, lane, text.kind))
+    if packs:
+        for value, vector in zip(_transpose(text, [text.masked_load(row, mask) for row in rows]), vectors, strict=True):
+            text.store(value, vector, 8 * width)
+    else:
+        values = [text.load(vector, align=8 * width) for vector in vectors]
+        for value, row in zip(_transpose(text, values), rows, strict=True):
+            text.masked_store(value, row, mask)
 
 
 def _skip(attributes: str) -> str:
@@ -455,16 +363,11 @@ look:
 """
 
 
-def _transpose(names: list[str]) -> tuple[list[str], list[str]]:
-    """Transpose a square of row vectors: its quarters exchanged, then theirs, down to single numbers.
-
-    Returns:
-        The instructions, and the names of the columns.
-    """
-    width = len(names)
-    kind, lines, distance = float_type(width), [], 1
+def _transpose(text: FunctionText, rows: list[str]) -> list[str]:
+    """Transpose a square of row vectors: its quarters exchanged, then theirs, down to single numbers."""
+    width, distance = len(rows), 1
     while distance < width:
-        after = list(names)
+        after = list(rows)
         for row in range(width):
             if row & distance:
                 continue
@@ -472,10 +375,9 @@ def _transpose(names: list[str]) -> tuple[list[str], list[str]]:
             first = [width + lane - distance if lane & distance else lane for lane in range(width)]
             second = [width + lane if lane & distance else lane + distance for lane in range(width)]
             for target, order in ((row, first), (partner, second)):
-                after[target] = f"%y{distance}_{target}"
                 lanes = ", ".join(f"i32 {lane}" for lane in order)
-                pair = f"{kind} {names[row]}, {kind} {names[partner]}"
-                lines.append(f"  {after[target]} = shufflevector {pair}, <{width} x i32> <{lanes}>")
-        names = after
+                pair = f"{text.kind} {rows[row]}, {text.kind} {rows[partner]}"
+                after[target] = text.let(f"shufflevector {pair}, <{width} x i32> <{lanes}>")
+        rows = after
         distance *= 2
-    return lines, names
+    return rows

@@ -11,14 +11,15 @@ Columns of B are computed side by side in vectors, and the sums stay in register
 """
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.compile.llvm_text import FunctionText, function, table
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.runtime import Runtime, float_type
+from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.errors import InputError
 
 SIZE = 6
@@ -106,42 +107,35 @@ def _module(chains: list[_Chain], shape: tuple[int, int], lanes: int, vectors: i
 
     ``sums`` holds p and then a at the end of each chain, behind a first one for the base.
     """
-    (size, columns), text = shape, _Text(lanes)
+    (size, columns), text = shape, FunctionText(lanes)
     starts = np.cumsum([0, *(len(chain.joints) for chain in chains)]).tolist()
     tables = [
-        f"@{name} = internal constant [{len(words)} x i64] [{', '.join(f'i64 {word}' for word in words)}]"
-        for name, words in (
-            ("joints", [joint for chain in chains for joint in chain.joints]),
-            ("starts", starts),
-            ("parents", [chain.parent for chain in chains]),
-        )
+        table("joints", "i64", [joint for chain in chains for joint in chain.joints]),
+        table("starts", "i64", starts),
+        table("parents", "i64", [chain.parent for chain in chains]),
     ]
     in_blocks = columns - columns % (lanes * vectors)
 
-    def sample(number: str, _: Sequence[str]) -> list[str]:
-        factors = text.row("%factors", number, str(size * FACTORS))
+    def sample(number: str) -> None:
+        factors = text.row("%factors", number, size * FACTORS)
         first = text.let(f"mul i64 {number}, %count")
-        text.loop("0", "%count", 1, lambda place, _: one_right_side(factors, first, place))
-        return []
+        text.loop("0", "%count", 1, lambda place: one_right_side(factors, first, place))
 
-    def one_right_side(factors: str, first: str, number: str) -> list[str]:
-        right = text.row("%right", text.let(f"add i64 {first}, {number}"), str(size * columns))
-        scale = text.spread(text.load(text.at("%scales", number)))
-        text.loop(
-            "0", str(in_blocks), lanes * vectors,
-            lambda column, _: substitute(factors, right, scale, column, lanes * vectors),
-        )
+    def one_right_side(factors: str, first: str, number: str) -> None:
+        right = text.row("%right", text.let(f"add i64 {first}, {number}"), size * columns)
+        scale = text.spread(text.load(text.at("%scales", number), "double"))
+        width = lanes * vectors
+        text.loop("0", in_blocks, width, lambda column: substitute(factors, right, scale, column, width))
         if in_blocks < columns:
             substitute(factors, right, scale, str(in_blocks), columns - in_blocks)
-        return []
 
-    def substitute(factors: str, right: str, scale: str, first: str, width: int) -> list[str]:
+    def substitute(factors: str, right: str, scale: str, first: str, width: int) -> None:
         places = [text.let(f"add i64 {first}, {start}") for start in range(0, width, lanes)]
         rest = text.mask(width % lanes) if width % lanes else ""  # of the last vector
 
         def values(row: str) -> list[str]:
             pointers = [text.at(row, place) for place in places]
-            found = [text.load(pointer, text.kind) for pointer in pointers[: len(pointers) - bool(rest)]]
+            found = [text.load(pointer) for pointer in pointers[: len(pointers) - bool(rest)]]
             return [*found, text.masked_load(pointers[-1], rest)] if rest else found
 
         def keep(row: str, results: Sequence[str]) -> None:
@@ -156,13 +150,14 @@ def _module(chains: list[_Chain], shape: tuple[int, int], lanes: int, vectors: i
 
         def sums_of(chain: str) -> list[str]:
             """Pointers to the six sums of a chain, for each vector of columns."""
-            row = text.row("%sums", chain, str(SIZE * lanes * vectors))
-            return [text.at(row, str(lanes * place)) for place in range(SIZE * len(places))]
+            row = text.row("%sums", chain, SIZE * lanes * vectors)
+            return [text.at(row, lanes * place) for place in range(SIZE * len(places))]
 
         def less(total: Sequence[str], joint: str, start: int, sums: Sequence[str]) -> list[str]:
             """The results less the scalar products of six numbers of a joint and the sums."""
             for k in range(SIZE):
-                factor = text.spread(text.let(f"fneg double {text.load(text.at(joint, str(start + k)))}"))
+                number = text.load(text.at(joint, start + k), "double")
+                factor = text.spread(text.let(f"fneg double {number}"))
                 now = sums[k * len(places) : (k + 1) * len(places)]
                 total = [text.fused(factor, known, value) for known, value in zip(now, total, strict=True)]
             return list(total)
@@ -171,164 +166,55 @@ def _module(chains: list[_Chain], shape: tuple[int, int], lanes: int, vectors: i
             """The sums with a joint's six numbers times its results added."""
             found: list[str] = []
             for k in range(SIZE):
-                factor = text.spread(text.load(text.at(joint, str(start + k))))
+                factor = text.spread(text.load(text.at(joint, start + k), "double"))
                 now = sums[k * len(places) : (k + 1) * len(places)]
                 found += [text.fused(factor, value, total) for value, total in zip(solved, now, strict=True)]
             return found
 
         def joint_at(position: str) -> tuple[str, str]:
             """Pointers to a joint's factors and to its row of B."""
-            number = text.load_word("joints", position)
-            return text.row(factors, number, str(FACTORS)), text.row(right, number, str(columns))
+            number = text.read("@joints", position, "i64")
+            return text.row(factors, number, FACTORS), text.row(right, number, columns)
 
-        def to_base(backward: str, _: Sequence[str]) -> list[str]:
+        def to_base(backward: str) -> None:
             chain = text.let(f"sub i64 {len(chains) - 1}, {backward}")
-            end, start = text.load_word("starts", text.let(f"add i64 {chain}, 1")), text.load_word("starts", chain)
+            following = text.let(f"add i64 {chain}, 1")
+            end, start = text.read("@starts", following, "i64"), text.read("@starts", chain, "i64")
             last = text.let(f"sub i64 {end}, 1")
 
-            def joint(step: str, sums: Sequence[str]) -> list[str]:
+            def joint(step: str, *sums: str) -> list[str]:
                 own, row = joint_at(text.let(f"sub i64 {last}, {step}"))
                 solved = less(scaled(scale, values(row)), own, 0, sums)
                 keep(row, solved)
                 return more(sums, own, SIZE, solved)
 
-            begin = [text.load(place, text.kind) for place in sums_of(text.let(f"add i64 {chain}, 1"))]
+            begin = [text.load(place) for place in sums_of(following)]
             sums = text.loop("0", text.let(f"sub i64 {end}, {start}"), 1, joint, begin)
-            for value, place in zip(sums, sums_of(text.load_word("parents", chain)), strict=True):
-                total = text.let(f"fadd {text.kind} {value}, {text.load(place, text.kind)}")
-                text.store(total, place)
-            return []
+            for value, place in zip(sums, sums_of(text.read("@parents", chain, "i64")), strict=True):
+                text.store(text.let(f"fadd {text.kind} {value}, {text.load(place)}"), place)
 
-        def from_base(chain: str, _: Sequence[str]) -> list[str]:
+        def from_base(chain: str) -> None:
             following = text.let(f"add i64 {chain}, 1")
 
-            def joint(position: str, sums: Sequence[str]) -> list[str]:
+            def joint(position: str, *sums: str) -> list[str]:
                 own, row = joint_at(position)
-                inverse = text.spread(text.load(text.at(own, str(2 * SIZE))))
+                inverse = text.spread(text.load(text.at(own, 2 * SIZE), "double"))
                 solved = less(scaled(inverse, values(row)), own, SIZE, sums)
                 keep(row, solved)
                 return more(sums, own, 0, solved)
 
-            begin = [text.load(place, text.kind) for place in sums_of(text.load_word("parents", chain))]
-            start, end = text.load_word("starts", chain), text.load_word("starts", following)
+            begin = [text.load(place) for place in sums_of(text.read("@parents", chain, "i64"))]
+            start, end = text.read("@starts", chain, "i64"), text.read("@starts", following, "i64")
             for value, place in zip(text.loop(start, end, 1, joint, begin), sums_of(following), strict=True):
                 text.store(value, place)
-            return []
 
         bytes_ = 8 * SIZE * lanes * vectors
         text.clear("%sums", bytes_ * (len(chains) + 1))
-        text.loop("0", str(len(chains)), 1, to_base)
+        text.loop("0", len(chains), 1, to_base)
         text.clear("%sums", bytes_)
-        text.loop("0", str(len(chains)), 1, from_base)
-        return []
+        text.loop("0", len(chains), 1, from_base)
 
     text.loop("0", "%samples", 1, sample)
-    return "\n".join(
-        [
-            *tables,
-            "define void @solve(ptr noalias %factors, ptr noalias %sums, ptr noalias %right, ptr noalias %scales, "
-            f"i64 %count, i64 %samples) {Runtime(1, lanes, host().fused).attributes} {{",
-            *text.lines,
-            "  ret void",
-            "}",
-            "",
-        ]
-    )
-
-
-class _Text:
-    """Lines of a function made of nested loops.
-
-    Args:
-        lanes: Numbers in a vector.
-
-    Attributes:
-        kind: LLVM type of a vector.
-        lines: The lines so far.
-    """
-
-    def __init__(self, lanes: int) -> None:
-        self.kind, self._lanes, self._fresh = float_type(lanes), lanes, 0
-        self.lines: list[str] = []
-
-    def line(self, text: str) -> None:
-        """Add an instruction without a value."""
-        self.lines.append(f"  {text}")
-
-    def let(self, text: str) -> str:
-        """Add an instruction and name its value."""
-        self._fresh += 1
-        self.lines.append(f"  %x{self._fresh} = {text}")
-        return f"%x{self._fresh}"
-
-    def at(self, pointer: str, position: str) -> str:
-        """The pointer to a number."""
-        return self.let(f"getelementptr double, ptr {pointer}, i64 {position}")
-
-    def row(self, pointer: str, number: str, length: str) -> str:
-        """The pointer to a row."""
-        return self.at(pointer, self.let(f"mul i64 {number}, {length}"))
-
-    def load(self, pointer: str, kind: str = "double") -> str:
-        """A number, or a vector of neighbours."""
-        return self.let(f"load {kind}, ptr {pointer}, align 8")
-
-    def load_word(self, table: str, position: str) -> str:
-        """A number of a table."""
-        return self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr @{table}, i64 {position}')}")
-
-    def store(self, value: str, pointer: str) -> None:
-        """Store a vector."""
-        self.line(f"store {self.kind} {value}, ptr {pointer}, align 8")
-
-    def clear(self, pointer: str, size: int) -> None:
-        """Set memory to zeros [bytes]."""
-        self.line(f"call void @llvm.memset.p0.i64(ptr align 8 {pointer}, i8 0, i64 {size}, i1 false)")
-
-    def spread(self, number: str) -> str:
-        """A vector of the same number everywhere."""
-        first = self.let(f"insertelement {self.kind} poison, double {number}, i32 0")
-        order = f"<{self._lanes} x i32> zeroinitializer"
-        return self.let(f"shufflevector {self.kind} {first}, {self.kind} poison, {order}")
-
-    def fused(self, a: str, b: str, c: str) -> str:
-        """a b + c."""
-        given = f"{self.kind} {a}, {self.kind} {b}, {self.kind} {c}"
-        return self.let(f"call {self.kind} @llvm.fmuladd.v{self._lanes}f64({given})")
-
-    def mask(self, count: int) -> str:
-        """The first lanes of a vector."""
-        return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(self._lanes))}>"
-
-    def masked_load(self, pointer: str, mask: str) -> str:
-        """A vector, 0 beyond the mask."""
-        given = f"ptr align 8 {pointer}, <{self._lanes} x i1> {mask}, {self.kind} zeroinitializer"
-        return self.let(f"call {self.kind} @llvm.masked.load.v{self._lanes}f64.p0({given})")
-
-    def masked_store(self, value: str, pointer: str, mask: str) -> None:
-        """Store the lanes of the mask."""
-        given = f"{self.kind} {value}, ptr align 8 {pointer}, <{self._lanes} x i1> {mask}"
-        self.line(f"call void @llvm.masked.store.v{self._lanes}f64.p0({given})")
-
-    def loop(
-        self, first: str, end: str, step: int, body: Callable[[str, Sequence[str]], Sequence[str]],
-        sums: Sequence[str] = (),
-    ) -> list[str]:
-        """A loop over i64; ``body`` takes the index and the vectors that it hands on, and returns these anew."""
-        self._fresh += 1
-        k = self._fresh
-        self.lines += [f"  br label %enter{k}", f"enter{k}:", f"  br label %head{k}", f"head{k}:"]
-        self.line(f"%i{k} = phi i64 [{first}, %enter{k}], [%next{k}, %end{k}]")
-        carried = [f"%sum{k}_{number}" for number in range(len(sums))]
-        position = len(self.lines)
-        self.line(f"%more{k} = icmp slt i64 %i{k}, {end}")
-        self.lines += [f"  br i1 %more{k}, label %body{k}, label %done{k}", f"body{k}:"]
-        results = body(f"%i{k}", carried)
-        self.lines[position:position] = [
-            f"  {name} = phi {self.kind} [{begin}, %enter{k}], [{result}, %end{k}]"
-            for name, begin, result in zip(carried, sums, results, strict=True)
-        ]
-        self.lines += [f"  br label %end{k}", f"end{k}:"]
-        self.line(f"%next{k} = add i64 %i{k}, {step}")
-        self.lines += [f"  br label %head{k}", f"done{k}:"]
-        return carried
+    given = ", ".join(f"ptr noalias %{name}" for name in ("factors", "sums", "right", "scales"))
+    head = f"void @solve({given}, i64 %count, i64 %samples) {Runtime(1, lanes, host().fused).attributes}"
+    return "".join(tables) + function(head, text.lines)
