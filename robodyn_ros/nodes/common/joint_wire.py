@@ -32,7 +32,7 @@ without it (it was paused, or the computer was busy). A controller begins anew f
 
 _STAMP = struct.Struct("=iI")
 _STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes of the encoding
-_NUMBER = 8
+_NUMBER, _LENGTH = 8, 4  # sizes [bytes]
 
 
 class JointWire:
@@ -64,18 +64,20 @@ class JointWire:
         self.in_place = bool(self._begins)
         if not self.in_place:
             return
-        self._size = len(data)
         first, last = self._begins[0], self._begins[-1] + _NUMBER * self._n
+        # rclpy adds surplus bytes after the lengths of the empty fields at the end; strict readers refuse them.
+        end = last + _LENGTH * (len(FIELDS) - 1 - FIELDS.index(self._fields[-1]))
+        self._sizes = end, len(data)
         self._region = (last - first) // _NUMBER, first
         self._slices = [slice(place, place + self._n)
                         for place in ((begin - first) // _NUMBER for begin in self._begins)]
         ends = [begin + _NUMBER * self._n for begin in self._begins]
-        # All bytes but stamp and numbers: encoding, names and lengths, lengths between the numbers, trailing bytes.
+        # All bytes but stamp and numbers: encoding, names and lengths, lengths between the numbers and after them.
         self._fixed = [slice(0, _STAMP_BEGIN), slice(_STAMP_END, first),
                        *(slice(end, begin) for end, begin in zip(ends, self._begins[1:], strict=False)),
-                       slice(last, self._size)]
+                       slice(last, end)]
         self._seen = [data[part] for part in self._fixed]
-        self._buffer = bytearray(data)
+        self._buffer = bytearray(data[:end])
         self._targets = [np.frombuffer(self._buffer, np.float64, self._n, begin) for begin in self._begins]
 
     def encode(self, stamp: int, *values: Array) -> bytes:
@@ -101,7 +103,7 @@ class JointWire:
         """
         if not self.in_place:
             return None
-        if len(data) != self._size:
+        if len(data) not in self._sizes:
             if not self._recognize(data):
                 return None
         else:
@@ -145,13 +147,13 @@ class JointWire:
             if self._fits(message):
                 if message.header.frame_id != self._frame:
                     self._lay_out(message.header.frame_id)
-                if self.in_place and len(data) == self._size:
+                if self.in_place and len(data) in self._sizes:
                     # Padding between strings may hold any bytes, usually the same in all messages of one publisher.
                     self._seen = [data[part] for part in self._fixed]
                     return True
         except (MessageError, UnicodeError):  # malformed, or a frame that cannot be written
             pass
-        self._unfit_size = -1 if len(data) == self._size else len(data)
+        self._unfit_size = -1 if len(data) in self._sizes else len(data)
         return False
 
     def _fits(self, message: JointState) -> bool:

@@ -41,6 +41,18 @@ def test_written_and_read_as_the_middleware_does(names, fields, stamp, random):
     np.testing.assert_array_equal(read[1], values)
 
 
+@pytest.mark.parametrize("fields", [("effort",), ("position",), ("position", "effort"), FIELDS])
+def test_written_messages_end_with_their_last_field(fields):
+    wire, values = JointWire(NAMES, fields), np.ones((len(fields), 4))
+    written = wire.encode(STAMP, *values)
+    own = bytes(serialize_message(message(NAMES, fields, STAMP, values.tolist())))
+    last = own.rindex(np.ones(4).tobytes()) + 32
+    assert written == own[:last] + bytes(4 * (2 - FIELDS.index(fields[-1])))
+    for data in (written, own, written):
+        assert wire.decode(data)[0] == STAMP, "with surplus bytes and without, read in place"
+    assert wire._seen[-1] == written[last:]
+
+
 def test_what_is_read_is_a_copy_that_kernels_take_as_it_is():
     wire = JointWire(NAMES)
     first = wire.encode(STAMP, *np.ones((3, 4)))
