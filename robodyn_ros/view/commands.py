@@ -34,5 +34,8 @@ class Commands(Protocol):
     def step(self) -> None:
         """Advance a paused simulation."""
 
+    def record(self, wanted: bool) -> None:
+        """Start or end a recording on the view's machine."""
+
     def reset(self) -> None:
         """Reset the simulated robot to its initial state."""

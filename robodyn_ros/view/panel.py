@@ -14,6 +14,7 @@ from robodyn_ros.view.sliders import Gain, GainSliders, JointSliders
 from robodyn_ros.view.text import plain
 from robodyn_ros.view.tip_handle import MODES, TipHandle
 
+RECORD, END_RECORDING = "record", "end recording"
 PAUSE, RESUME, STEP, RESET = "pause", "resume", "step", "reset"
 GOOD, BAD = "#2a7d3f", "#c03030"
 
@@ -39,6 +40,8 @@ class Panel:
             self._controllers = gui.add_folder("Controller")
             with gui.add_folder("Simulation"):
                 self._add_simulation(gui)
+            with gui.add_folder("Recording"):
+                self._add_recording(gui)
             with gui.add_folder("Drag at the tip"):
                 mode = gui.add_button_group("Dragging", MODES)
                 mode.on_click(lambda event: self.handle.set_mode(event.target.value)
@@ -96,6 +99,16 @@ class Panel:
             self._speed.max = max(self._speed.max, factor)
             self._speed.value = factor
 
+    def show_recording(self, folder: str, running: bool) -> None:
+        """Show the folder of the newest recording, and whether it is under way."""
+        self._recording = running
+        label = END_RECORDING if running else RECORD
+        if self._record.label != label:
+            self._record.label = label
+        content = plain(f"{'recording to' if running else 'recorded:'} {folder}") if folder else ""
+        if self._recorded.content != content:
+            self._recorded.content, self._recorded.visible = content, bool(folder)
+
     def follow(self, desired_q: Array, tip: Array, desired_tip: Array) -> None:
         """Let sliders and handle follow the robot; arguments as for :meth:`JointSliders.follow` and `TipHandle`."""
         self.joints.follow(desired_q)
@@ -112,6 +125,12 @@ class Panel:
         def changed(event: viser.GuiEvent[Any]) -> None:
             if event.client is not None and 0.05 <= event.target.value <= self._speed.max:
                 self._commands.set_speed(event.target.value)
+
+    def _add_recording(self, gui: viser.GuiApi) -> None:
+        self._recording = False
+        self._record = gui.add_button(RECORD)
+        self._record.on_click(lambda _: self._commands.record(not self._recording))
+        self._recorded = gui.add_html("", visible=False)
 
     def _add_shown(self, gui: viser.GuiApi) -> None:
         scene = self._scene

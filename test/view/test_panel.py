@@ -85,3 +85,13 @@ def test_values_that_the_graph_shows_ask_for_nothing(rig):
     assert send(panel.joints._handles[0], 0.1) == []
     assert panel.joints._handles[1].value == pytest.approx(0.2)  # no longer NaN
     assert panel.gains._handles["pd.gains.joint1.p"].max >= 5000.0
+
+
+def test_the_record_button_starts_and_ends_and_shows_the_folder(rig):
+    panel, send = rig
+    assert send(panel._record, True) == [("record", True)]
+    panel.show_recording("/home/<me>/run_1", True)
+    assert "recording to /home/&lt;me&gt;/run_1" in panel._recorded.content and panel._record.label == "end recording"
+    assert send(panel._record, True) == [("record", False)]
+    panel.show_recording("/home/<me>/run_1", False)
+    assert panel._record.label == "record" and "recorded:" in panel._recorded.content

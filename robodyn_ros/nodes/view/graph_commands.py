@@ -19,6 +19,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import to_pose, to_wrench
 from robodyn_ros.nodes.view.graph_state import GraphState
+from robodyn_ros.nodes.view.recording import Recording
 from robodyn_ros.nodes.view.remote_parameters import RemoteParameters
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import to_nanoseconds
@@ -37,10 +38,13 @@ class GraphCommands:
         robot: The robot.
         graph: State of the graph.
         report: Called with a message and whether it is a success; an empty message clears the last one.
+        recording: The recorder that a page starts.
     """
 
-    def __init__(self, node: Node, robot: Robot, graph: GraphState, report: Callable[[str, bool], None]) -> None:
+    def __init__(self, node: Node, robot: Robot, graph: GraphState, report: Callable[[str, bool], None],
+                 recording: Recording) -> None:
         self._node, self._robot, self._graph, self._report = node, robot, graph, report
+        self._recording = recording
         self._lock, self._pending = threading.Lock(), dict[str, Callable[[], None]]()
         self._next_motion = 0.0
         self.controller, self.hardware = RemoteParameters(node, "controller"), RemoteParameters(node, "hardware")
@@ -114,6 +118,10 @@ class GraphCommands:
     def reset(self) -> None:
         """Reset the simulated robot to its initial state."""
         self._later("reset", lambda: self._call("reset", Trigger.Request()))
+
+    def record(self, wanted: bool) -> None:
+        """Start or end a recording on the view's machine."""
+        self._later("record", self._recording.start if wanted else self._recording.stop)
 
     # On the executor's thread.
 

@@ -13,6 +13,7 @@ from robodyn_ros.control.registry import prefix
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.view.graph_commands import GraphCommands
 from robodyn_ros.nodes.view.graph_state import GraphState
+from robodyn_ros.nodes.view.recording import Recording
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import to_seconds
 from robodyn_ros.view.live_plots import LivePlots
@@ -34,12 +35,15 @@ class GraphView:
         server: The page's server.
         robot: The robot.
         folder: Folder of its URDF file; None if unknown.
+        recordings: Folder in which recordings are made.
     """
 
-    def __init__(self, node: RobodynNode, server: viser.ViserServer, robot: Robot, folder: Path | None) -> None:
+    def __init__(self, node: RobodynNode, server: viser.ViserServer, robot: Robot, folder: Path | None,
+                 recordings: Path) -> None:
         self._node, self._server, self._robot, self._folder = node, server, robot, folder
         self._graph = GraphState(node, robot.model)
-        self._commands = GraphCommands(node, robot, self._graph, self._report)
+        self._recording = Recording(recordings, node.get_namespace())
+        self._commands = GraphCommands(node, robot, self._graph, self._report, self._recording)
         self._events = node.listen(ParameterEvent, "/parameter_events", self._on_parameter_event,
                                    qos_profile_parameter_events)
         self._scene: RobotScene | None = None
@@ -70,12 +74,14 @@ class GraphView:
             self._show_slowly()
 
     def close(self) -> None:
-        """End a push of the tip."""
+        """End a push of the tip and a recording."""
         self._commands.close()
+        self._recording.close()
 
     def destroy(self) -> None:
         """Remove the robot from the page and destroy all clients."""
         self._commands.destroy()
+        self._recording.close()
         self._graph.destroy()
         self._node.destroy_subscription(self._events)
         self._server.scene.reset()
@@ -96,6 +102,9 @@ class GraphView:
         self._plots.draw()
         self._panel.joints.follow(graph.q if graph.follow.q is None else graph.follow.q)
         self._panel.show_status(*self._status())
+        if ended := self._recording.ended():
+            self._report(*ended)
+        self._panel.show_recording(str(self._recording.folder or ""), self._recording.running)
         if not graph.alive:
             return
         if self._commands.controller.ready and graph.follow.controller:

@@ -27,6 +27,8 @@ PARAMETERS = (
     Parameter("port", 8080, "TCP port of the page; 0: any that is free.", read_only=True, minimum=0, maximum=65535),
     Parameter("robot_file", "", "Path of the robot's URDF file, to which mesh paths are relative; empty: unknown.",
               read_only=True),
+    Parameter("recordings", "", "Folder in which the page's recordings are made; empty: the working directory.",
+              read_only=True),
     Parameter("frame_rate", 25.0, "Pictures per second [Hz].", read_only=True, minimum=1.0, maximum=60.0),
 )
 
@@ -57,7 +59,7 @@ class ViewNode(RobodynNode):
         print(f"robodyn view: open {address(self._server)} in a browser", flush=True)
 
     def stop(self) -> None:
-        """End a push of the tip and close the page."""
+        """End a push of the tip and a recording, and close the page."""
         super().stop()
         if self._view is not None:
             self._view.close()
@@ -74,7 +76,7 @@ class ViewNode(RobodynNode):
             return
         if self._view is not None:
             self._view.destroy()
-        self._view = GraphView(self, self._server, robot, self._folder)
+        self._view = GraphView(self, self._server, robot, self._folder, Path(self.parameters["recordings"]))
 
     def _show(self) -> None:
         if self._view is not None:

@@ -1,0 +1,77 @@
+"""The recorder that a page starts and stops: ``robodyn record`` in a process of its own, on the view's machine."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+END_SECONDS = 20.0
+"""Longest wait for a recorder to write the rest when the view ends [s]."""
+
+
+class Recording:
+    """At most one recorder at a time. The page chooses nothing about it: the folder's name is the time.
+
+    Args:
+        parent: Folder in which recordings are made.
+        namespace: Namespace of the graph.
+
+    Attributes:
+        folder: Folder of the newest recording; None before the first one.
+    """
+
+    def __init__(self, parent: Path, namespace: str) -> None:
+        self.folder: Path | None = None
+        self._parent, self._namespace = parent, namespace.strip("/")
+        self._process: subprocess.Popen[str] | None = None
+        self._output: IO[str] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a recorder runs, or ended and :meth:`ended` was not asked since."""
+        return self._process is not None
+
+    def start(self) -> None:
+        """Start to record, unless a recorder runs."""
+        if self._process is not None:
+            return
+        self.folder = self._parent.resolve() / time.strftime("run_%Y-%m-%d_%H-%M-%S")
+        self._output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by ended
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "robodyn_ros", "record", f"--output={self.folder}",
+             f"--namespace={self._namespace}"],
+            stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT, text=True)
+
+    def stop(self) -> None:
+        """Ask the recorder to end; :meth:`ended` tells when it has."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGINT)
+
+    def ended(self) -> tuple[str, bool] | None:
+        """Return the last line that a recorder printed and whether it is a success, once it has ended; else None."""
+        if self._process is None or self._output is None or (code := self._process.poll()) is None:
+            return None
+        self._output.seek(0)
+        lines = self._output.read().strip().splitlines()
+        self._output.close()
+        self._process = self._output = None
+        return (lines[-1] if lines else f"the recorder ended with exit code {code}"), code == 0
+
+    def close(self) -> None:
+        """End the recorder and wait until it has written the rest."""
+        if self._process is None:
+            return
+        self.stop()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.ended()
