@@ -14,12 +14,21 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import python_entry
 from robodyn_ros.compile.batch_abi import ROW_WORDS, row_words, share_samples
-from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.llvm_text import FunctionText, function, literal
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
-from robodyn_ros.compile.program import Arrays, Compute, Read, Record, Repeat, RepeatWhile, Statement, walk
+from robodyn_ros.compile.program import (
+    Arrays,
+    Compute,
+    Read,
+    Record,
+    Repeat,
+    RepeatWhile,
+    Statement,
+    TracedProgram,
+    walk,
+)
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.tape import Tape
 

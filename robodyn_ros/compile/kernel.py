@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile.batch_abi import checked_threads, empty_result, ordered_arguments, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
-from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.products import trace_products
-from robodyn_ros.compile.program import Arrays, Compute, Program
+from robodyn_ros.compile.program import Arrays, Compute, Program, TracedProgram
 from robodyn_ros.compile.python_entry import Fallback, documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.compile.batch_abi import checked_threads, empty_result, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
-from robodyn_ros.compile.fusion import TracedProgram
 from robodyn_ros.compile.machine import host
-from robodyn_ros.compile.program import Arrays, Program, Rows, Statement, interpret
+from robodyn_ros.compile.program import Arrays, Program, Rows, Statement, TracedProgram, interpret
 from robodyn_ros.compile.python_entry import documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError

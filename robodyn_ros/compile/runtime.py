@@ -296,9 +296,6 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
         row = text.at("%rows", text.let(f"call i64 @skip(ptr %table, i64 {column})"), "i8")
         return row, text.at("%vectors", column, text.kind)
 
-    def square(column: str) -> None:
-        _square(text, width, packs, column)
-
     def number(column: str) -> None:
         first, vector = element(column)
 
@@ -321,7 +318,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
     by_column = each(1, lambda column: move(text.kind, *element(column), 8 * width))
 
     def others() -> None:
-        text.when(by_squares, each(width, square), each(1, number))
+        text.when(by_squares, each(width, lambda column: _square(text, width, packs, column)), each(1, number))
 
     text.when(text.let("icmp sgt i64 %columns, 0"), lambda: text.when(by_columns, by_column, others))
     return function(f"internal void @{name}({_ROWS}) noinline {attributes}", text.lines)
@@ -349,18 +346,14 @@ def _square(text: FunctionText, width: int, packs: bool, column: str) -> None:
 
 def _skip(attributes: str) -> str:
     """``i64 @skip(table, element)``: the element's distance from its row's first."""
-    return f"""define internal i64 @skip(ptr %table, i64 %element) alwaysinline {attributes} {{
-  %followed = icmp eq ptr %table, null
-  br i1 %followed, label %follow, label %look
-follow:
-  %bytes = mul i64 %element, 8
-  ret i64 %bytes
-look:
-  %at = getelementptr i64, ptr %table, i64 %element
-  %found = load i64, ptr %at
-  ret i64 %found
-}}
-"""
+    text = FunctionText(1)
+    text.branch(text.let("icmp eq ptr %table, null"), "adjacent", "listed")
+    text.label("adjacent")
+    text.line(f"ret i64 {text.let('mul i64 %element, 8')}")
+    text.label("listed")
+    found = text.read("%table", "%element", "i64")
+    head = f"internal i64 @skip(ptr %table, i64 %element) alwaysinline {attributes}"
+    return function(head, text.lines, f"ret i64 {found}")
 
 
 def _transpose(text: FunctionText, rows: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from robodyn_ros.errors import CompileError, InputError
 Shape = tuple[int, ...]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Tape:
     """The operations of a function on its inputs, each after its operands; `trace` makes tapes.
 
@@ -26,23 +28,12 @@ class Tape:
         outputs: Entry of each element of the result, flattened in C order.
     """
 
-    __slots__ = ("codes", "constants", "inputs", "operands", "output_shape", "outputs")
-
-    def __init__(
-        self,
-        inputs: Mapping[str, Shape],
-        output_shape: Shape,
-        codes: np.ndarray,
-        operands: np.ndarray,
-        constants: np.ndarray,
-        outputs: np.ndarray,
-    ) -> None:
-        self.inputs = dict(inputs)
-        self.output_shape = output_shape
-        self.codes = codes
-        self.operands = operands
-        self.constants = constants
-        self.outputs = outputs
+    inputs: dict[str, Shape]
+    output_shape: Shape
+    codes: np.ndarray
+    operands: np.ndarray
+    constants: np.ndarray
+    outputs: np.ndarray
 
     def __len__(self) -> int:
         """Number of entries, inputs and constants included."""

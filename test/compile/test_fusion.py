@@ -1,8 +1,7 @@
 import numpy as np
 
 from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, operations
-from robodyn_ros.compile.fusion import TracedProgram
-from robodyn_ros.compile.program import Program
+from robodyn_ros.compile.program import Program, TracedProgram
 
 
 def sine(x):
