@@ -10,12 +10,14 @@ import atexit
 import difflib
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, TimerAction
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
+from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -23,6 +25,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import Action, LaunchContext, LaunchDescription
 from robodyn_ros.commands.rviz_configuration import rviz_configuration
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, set_up
+from robodyn_ros.commands.supervision import RESTARTS, Restarts
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
@@ -37,6 +40,7 @@ ARGUMENTS = {
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
     "rviz": ("false", "Whether to open RViz, set up for the robot: true or false."),
+    "restarts": (str(RESTARTS), "Greatest number of restarts of each node after failures."),
     "view": ("false", "Whether to show the graph in a browser, at http://127.0.0.1:8080: true or false."),
 }
 """Launch arguments: default and description."""
@@ -61,21 +65,43 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     """
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     namespace, prefix = given.pop("namespace"), given.pop("frame_prefix")
+    restarts = whole_number("restarts", given.pop("restarts"))
     rviz, view = (boolean(name, given.pop(name)) for name in ("rviz", "view"))
     setup = set_up(**given)
     parameters = [*map(str, setup.files), {name: typed(value) for name, value in setup.values.items()},
                   {"frame_prefix": typed(prefix)}]
-    nodes = [
-        Node(package="robodyn_ros", executable=name, namespace=namespace, parameters=parameters, output="screen")
-        for name in NODES if name != STATE_PUBLISHER
-    ]
-    nodes.append(state_publisher(setup, namespace, parameters))
+    makers = [lambda name=name: Node(package="robodyn_ros", executable=name, namespace=namespace, parameters=parameters,
+                                     output="screen") for name in NODES if name != STATE_PUBLISHER]
+    makers.append(lambda: state_publisher(setup, namespace, parameters))
     if rviz:
-        nodes.append(rviz_node(setup, namespace, prefix))
+        makers.append(lambda: rviz_node(setup, namespace, prefix))
     if view:
-        nodes.append(Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
-                          parameters=[{"robot_file": typed(str(setup.robot_file))}]))
-    return [RegisterEventHandler(OnProcessExit(on_exit=tell_who_ended)), *misspelt_arguments(context), *nodes]
+        makers.append(lambda: Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
+                                   parameters=[{"robot_file": typed(str(setup.robot_file))}]))
+    nodes = [action for make in makers for action in supervised(make, Restarts(restarts))]
+    return [*misspelt_arguments(context), *nodes]
+
+
+def supervised(make: Callable[[], Node], restarts: Restarts) -> list[Action]:
+    """Return actions that start a node, and start it again after each failure while restarts are left.
+
+    Args:
+        make: Makes the action of the node; launch executes an action only once.
+        restarts: Decides on the restarts.
+    """
+    def on_exit(event: ProcessExited, context: LaunchContext) -> list[Action]:
+        if context.is_shutdown:
+            return []
+        delay = restarts.after(event.returncode)
+        text = f"{event.process_name} {restarts.outcome(event.returncode, delay)}; the other nodes go on"
+        if delay is None:
+            get_logger("robodyn_ros").error(f"{text}. To restart it:\n  {' '.join(event.cmd)}")
+            return []
+        get_logger("robodyn_ros").error(text)
+        return [TimerAction(period=delay, actions=supervised(make, restarts))]
+
+    node = make()
+    return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=on_exit)), node]
 
 
 def misspelt_arguments(context: LaunchContext) -> list[LogInfo]:
@@ -132,6 +158,17 @@ def boolean(argument: str, text: str) -> bool:
     return text.lower() == "true"
 
 
+def whole_number(argument: str, text: str) -> int:
+    """Return the value of a launch argument that is 0 or a positive whole number.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not text.isdecimal():
+        raise InputError(f"launch argument '{argument}': expected a whole number, 0 or more, received '{text}'")
+    return int(text)
+
+
 def typed(value: str | float) -> ParameterValue:
     """Return a parameter that keeps its type, even if YAML would read its text as another type."""
     return ParameterValue(value, value_type=type(value))
@@ -144,11 +181,3 @@ def is_installed(package: str) -> bool:
     except PackageNotFoundError:
         return False
     return True
-
-
-def tell_who_ended(event: ProcessExited, context: LaunchContext) -> list[Action]:
-    """Log which process ended while the others go on, and the command that restarts it."""
-    if context.is_shutdown:
-        return []
-    return [LogInfo(msg=f"{event.process_name} ended with exit code {event.returncode}; the other nodes go on. "
-                        f"To restart it:\n  {' '.join(event.cmd)}")]

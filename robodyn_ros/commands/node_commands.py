@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 from argparse import SUPPRESS, Namespace
 from contextlib import ExitStack
 
@@ -11,8 +13,10 @@ from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, check_mcap, new_folder
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, set_up
+from robodyn_ros.commands.supervision import RESTARTS, end_with_supervisor, supervise
 from robodyn_ros.commands.view import check_viser
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.given_parameters import namespace_rule
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
 HELP = {
@@ -47,6 +51,9 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
     simulate.add_argument("--view-port", type=int, default=8080, help="port of the page (default: %(default)s)")
     simulate.add_argument("--record", default="", metavar="RUN", help="folder for a recording, as of robodyn record")
+    simulate.add_argument("--restarts", type=int, default=RESTARTS, metavar="N",
+                          help="greatest number of restarts after failures of the nodes (default: %(default)s)")
+    simulate.add_argument("--supervised", action="store_true", help=SUPPRESS)  # the nodes alone, as given
     simulate.set_defaults(run=run_simulate, takes_ros_arguments=True)
 
 
@@ -66,18 +73,25 @@ def run_node(options: Namespace) -> int:
 
 
 def run_simulate(options: Namespace) -> int:
-    """Run all nodes until SIGINT or SIGTERM.
+    """Run all nodes, in a process that is started again after a failure, until SIGINT or SIGTERM.
 
     Raises:
         InputError: An option has a value that cannot be used.
         RobodynError: ROS 2 cannot be imported.
     """
+    hold_stop_signals()
+    if options.supervised:
+        end_with_supervisor()
+        with ros_required():
+            from robodyn_ros.nodes import all_nodes
+        return all_nodes.main(options.ros_arguments, options.namespace)
+    if options.restarts < 0:
+        raise InputError(f"restarts: expected 0 or more, received {options.restarts}")
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file,
                    options.actuators)
-    hold_stop_signals()
     with ros_required():
-        from robodyn_ros.nodes import all_nodes
-        from robodyn_ros.nodes.common.given_parameters import namespace_rule
+        if importlib.util.find_spec("rclpy") is None:
+            raise ModuleNotFoundError("No module named 'rclpy'", name="rclpy")
     given_by_rule = namespace_rule(options.ros_arguments)
     namespace = f"/{(options.namespace or given_by_rule).strip('/')}"
     if given_by_rule and namespace != given_by_rule:
@@ -94,4 +108,5 @@ def run_simulate(options: Namespace) -> int:
             check_mcap()
             recording = {"output": new_folder(options.record), "namespace": namespace}
             beside.enter_context(command_beside("record", recording, END_SECONDS))
-        return all_nodes.main(given, namespace)
+        return supervise([sys.executable, "-m", "robodyn_ros", "simulate", "--supervised", f"--namespace={namespace}",
+                          *given], "the nodes", options.restarts)

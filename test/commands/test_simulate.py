@@ -1,6 +1,8 @@
 """The whole graph in one process, as `robodyn simulate` starts it."""
 
+import os
 import signal
+from pathlib import Path
 
 import pytest
 import yaml
@@ -46,6 +48,32 @@ def test_all_nodes_work_in_one_process():
         answer = ros.call(Gravity, "dynamics/gravity", position=[0.0, 0.0])
         assert answer.success, answer.message
         process.stop()
+
+
+def children(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_killed_nodes_are_restarted_and_the_arm_stands_still_until_the_bound():
+    options = ("--robot", "arm6", "--controller", "computed_torque", "--restarts", "1", "--namespace", "again")
+    with simulate(*options) as process, RosTest(namespace="again") as ros:
+        states = ros.record(JointState, "joint_states")
+        control = ros.record(ControllerState, "controller/controller_state")
+        ros.wait_for(lambda: control, "control")
+        rest = states[0].position
+        [nodes] = children(process.pid)
+        os.kill(nodes, signal.SIGKILL)
+        process.wait_for_output("robodyn: error: the nodes ended by SIGKILL; restart 1 of 1 in 1 s")
+        states.clear(), control.clear()
+        ros.wait_for(lambda: len(states) > 100 and control, "joint states and control after the restart")
+        assert control[-1].controller == "computed_torque"
+        for state in states:
+            assert max(map(abs, state.velocity)) < 1e-3
+            assert state.position == pytest.approx(rest, abs=1e-4)
+        [nodes] = children(process.pid)
+        os.kill(nodes, signal.SIGKILL)
+        assert process.wait() == 128 + signal.SIGKILL
+        assert "the nodes ended by SIGKILL; given up after 1 restarts" in process.output()
 
 
 def test_dc_motors_are_driven_by_voltage_as_docs_hardware_shows():

@@ -82,8 +82,8 @@ def alive(pid):
     return True
 
 
-def test_all_nodes_run_one_may_die_and_ctrl_c_leaves_no_orphan():
-    with Launch("robot:=arm6", "controller:=computed_torque", "rviz:=false") as launched, RosTest() as ros:
+def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan():
+    with Launch("robot:=arm6", "controller:=computed_torque", "restarts:=1") as launched, RosTest() as ros:
         states = ros.record(JointState, "joint_states")
         control = ros.record(ControllerState, "controller/controller_state")
         ros.wait_for(lambda: states and control, "joint states and control", timeout=3 * DEADLINE)  # four at once
@@ -92,8 +92,16 @@ def test_all_nodes_run_one_may_die_and_ctrl_c_leaves_no_orphan():
         assert set(pids) == set(NODES)
 
         os.kill(pids["hardware"], signal.SIGKILL)
-        ros.wait_for(lambda: "hardware-1 ended with exit code -9" in launched.output(), "word of the hardware's end")
+        ros.wait_for(lambda: "hardware-1 ended by SIGKILL; restart 1 of 1 in 1 s; the other nodes go on"
+                     in launched.output(), "word of the hardware's end")
         assert ros.call(Gravity, "/dynamics/gravity", position=[0.0] * 6).success
+        states.clear()
+        again = ros.wait_for(lambda: launched.pids()["hardware"] != pids["hardware"] and launched.pids(), "a restart")
+        ros.wait_for(lambda: len(states) > 100, "joint states of the new hardware")
+        assert max(abs(velocity) for state in states for velocity in state.velocity) < 1e-3
+
+        os.kill(again["hardware"], signal.SIGKILL)
+        ros.wait_for(lambda: "ended by SIGKILL; given up after 1 restarts" in launched.output(), "the last end")
 
         os.killpg(launched.process.pid, signal.SIGINT)  # as a terminal does: to every process of the group
         assert launched.process.wait(DEADLINE) == 0, launched.output()
@@ -109,6 +117,7 @@ def test_all_nodes_run_one_may_die_and_ctrl_c_leaves_no_orphan():
     ("params_file:=nowhere.yaml", ("nowhere.yaml",)),
     ("actuators:=nowhere.yaml", ("actuators", "nowhere.yaml")),
     ("rviz:=perhaps", ("rviz", "perhaps")),
+    ("restarts:=often", ("restarts", "often")),
     ("view:=perhaps", ("view", "perhaps")),
 ])
 def test_a_wrong_argument_is_told_and_nothing_is_left_running(argument, words):

@@ -1,0 +1,106 @@
+"""Starts a process again after a failure: a bounded number of times, after growing delays, and says so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robodyn_ros.nodes.common.signals import STOP_SIGNALS, StopSignals
+
+RESTARTS = 5
+FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
+"""Wait before the first restart, which doubles for each further one, and the longest wait [s]."""
+
+_USAGE_ERROR = 2
+_NO_FAILURE = (0, _USAGE_ERROR, *(-number for number in STOP_SIGNALS), *(128 + number for number in STOP_SIGNALS))
+
+
+@dataclass
+class Restarts:
+    """Decides on the restarts of one process.
+
+    Attributes:
+        limit: Greatest number of restarts.
+        made: Number so far.
+    """
+
+    limit: int = RESTARTS
+    made: int = 0
+
+    def after(self, code: int) -> float | None:
+        """Count a restart and return the wait before it [s]; None if the process stays ended.
+
+        Args:
+            code: Exit code; minus the number of a signal that killed the process. A process that was asked to stop,
+                or that refused its arguments, stays ended.
+        """
+        if code in _NO_FAILURE or self.made >= self.limit:
+            return None
+        self.made += 1
+        return min(FIRST_DELAY * 2.0 ** (self.made - 1), LONGEST_DELAY)
+
+    def outcome(self, code: int, delay: float | None) -> str:
+        """Return what ended the process, and what follows, for the log."""
+        end = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        if delay is not None:
+            return f"{end}; restart {self.made} of {self.limit} in {delay:g} s"
+        return end if code in _NO_FAILURE else f"{end}; given up after {self.made} restarts"
+
+
+def supervise(command: Sequence[str], what: str, limit: int) -> int:
+    """Run a command until SIGINT or SIGTERM, and again after each failure.
+
+    The two signals are passed on to the command. Its standard input is a pipe that closes if this process is killed;
+    the command ends then if it calls :func:`end_with_supervisor`.
+
+    Args:
+        command: Program and arguments.
+        what: Subject of the messages on stderr, such as ``the nodes``.
+        limit: Greatest number of restarts.
+
+    Returns:
+        Exit code of the last run; 128 plus the number of the signal that killed it; 0 if the stop came between runs.
+    """
+    restarts, stop = Restarts(limit), threading.Event()
+    running: list[subprocess.Popen[bytes]] = []
+
+    def stop_all() -> None:
+        stop.set()
+        for process in running:
+            process.send_signal(signal.SIGTERM)  # does nothing if it has ended
+
+    with StopSignals(stop_all):
+        while True:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE)
+            running[:] = [process]
+            if stop.is_set():  # it came before the process was known to stop_all
+                process.send_signal(signal.SIGTERM)
+            code = process.wait()
+            if stop.is_set():
+                return 0 if code in _NO_FAILURE else _exit_code(code)  # a signal kills it while it still imports
+            delay = restarts.after(code)
+            if code not in _NO_FAILURE:
+                print(f"robodyn: error: {what} {restarts.outcome(code, delay)}", file=sys.stderr, flush=True)
+            if delay is None:
+                return _exit_code(code)
+            if stop.wait(delay):
+                return 0
+
+
+def end_with_supervisor() -> None:
+    """Send SIGTERM to this process when its supervisor has ended, which closes standard input."""
+    def wait() -> None:
+        while os.read(0, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="end with supervisor", daemon=True).start()
+
+
+def _exit_code(code: int) -> int:
+    return code if code >= 0 else 128 - code
