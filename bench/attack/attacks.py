@@ -18,7 +18,7 @@ from bench.attack.absurd import bytes_of, fill
 from bench.attack.graph import NAMESPACE, NODES, AttackedGraph
 from bench.attack.report import Report
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
 
 BURST = 50
 """Messages that are sent before the nodes are looked at."""
@@ -34,7 +34,7 @@ def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> No
               graph.node.get_subscriber_names_and_types_by_node(name, f"/{NAMESPACE}")}
     for topic in sorted(topics):
         message_type = _interface(topics[topic])
-        publisher = graph.node.create_publisher(message_type, topic, CONTROL_QOS)
+        publisher = graph.node.create_publisher(message_type, topic, LATCHED_QOS)  # serves any subscription
         graph.wait(publisher.get_subscription_count, 2.0)
         for _ in range(BURST):
             publisher.publish(bytes_of(message_type, chance))

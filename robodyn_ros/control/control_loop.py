@@ -102,6 +102,8 @@ class ControlLoop:
         runaway_factor: Speed at which a joint ran away, relative to its limit; 0: any speed will do. Any thread may
             replace it.
         wrench_tip: `State.wrench_tip` of the next states; any thread may replace it.
+        suspended: Why there are no ticks now, so that no motion can begin; empty while there are. The caller of `tick`
+            sets it.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class ControlLoop:
         self.active = active
         self.last: Tick | None = None
         self.wrench_tip = UNMEASURED
+        self.suspended = ""
         self.longest_gap = longest_gap
         self.runaway_factor = RUNAWAY_FACTOR
         limit = robot.model.velocity_limit
@@ -373,6 +376,8 @@ class ControlLoop:
         """The last state, if trajectories of a kind can be followed from it."""
         if self.last is None:
             raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
+        if self.suspended:
+            raise InputError(f"trajectory: this controller commands nothing now: {self.suspended}")
         follows = self.active.controller.follows
         if follows is None or self._source.accepts is not kind:
             followed = "none" if follows is None else f"a {follows.__name__}, not a {kind.__name__}"

@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import Gravity, InverseDynamics
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, LATCHED_QOS
 
 NODES = ("hardware", "controller", "dynamics", "state_publisher")
 NAMESPACE = "hostile"
@@ -90,7 +90,7 @@ def send_until_counted(peer, send, wanted):
 @contextmanager
 def publishers(peer, kinds):
     """Publishers by topic."""
-    made = {topic: peer.publisher(kind, topic, CONTROL_QOS) for topic, kind in kinds.items()}
+    made = {topic: peer.publisher(kind, topic, LATCHED_QOS) for topic, kind in kinds.items()}
     yield made
     for publisher in made.values():
         peer.node.destroy_publisher(publisher)

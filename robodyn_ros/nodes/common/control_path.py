@@ -40,13 +40,6 @@ class _Further(NamedTuple):
     topic: str
     handler: Callable[[Any], None]
 
-    def handle_all(self, diagnostics: Diagnostics) -> None:
-        """Pass all waiting messages to the handler; malformed ones go to the diagnostics."""
-        while (taken := self.subscription.handle.take_message(self.message_type, True)) is not None:
-            message = diagnostics.deserialize(taken[0], self.message_type, self.topic)
-            if message is not None:
-                self.handler(message)
-
 
 class ControlPath:
     """A subscription and the thread that waits for it: the control path of a node.
@@ -67,7 +60,8 @@ class ControlPath:
 
     Attributes:
         active: Whether the loop is to go on.
-        info: Sequence number, times and publisher of the message taken last; for the thread of the path only.
+        info: Sequence number, times and publisher of the message taken last, also of a further topic; for the thread
+            of the path only.
     """
 
     def __init__(self, node: Node, diagnostics: Diagnostics, message_type: type[Any], topic: str,
@@ -114,7 +108,7 @@ class ControlPath:
         self._wait(timeout, for_message=True)
         for place, further in enumerate(self._further, start=1):
             if self._wait_set.is_ready("subscription", place):
-                further.handle_all(self._diagnostics)
+                self._handle_all(further)
         return self.take()
 
     def sleep(self, timeout: float | None = None) -> None:
@@ -144,7 +138,23 @@ class ControlPath:
     def handle_further(self) -> None:
         """Pass the waiting messages of further topics to their handlers; for the thread of the path only."""
         for further in self._further:
-            further.handle_all(self._diagnostics)
+            self._handle_all(further)
+
+    def discard(self) -> None:
+        """Drop the waiting messages of all topics; for the thread of the path only."""
+        while self._handle.take_message(self._message_type, True) is not None:
+            pass
+        for further in self._further:
+            while further.subscription.handle.take_message(further.message_type, True) is not None:
+                pass
+
+    def _handle_all(self, further: _Further) -> None:
+        """Pass all waiting messages to the handler; malformed ones go to the diagnostics."""
+        while (taken := further.subscription.handle.take_message(further.message_type, True)) is not None:
+            data, self.info = taken
+            message = self._diagnostics.deserialize(data, further.message_type, further.topic)
+            if message is not None:
+                further.handler(message)
 
     def wake(self) -> None:
         """Make a :meth:`wait` return early; from any thread."""

@@ -25,9 +25,12 @@ COMMAND_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
 other within a control period.
 """
 
+REFUSED_COMMANDS = "refused_commands"
+"""Topic on which the hardware tells commanders that their commands are refused, and why; by their participants."""
+
 LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
-"""For robot_description: late subscribers get the last value."""
+"""For robot_description and refused_commands: late subscribers get the last value."""
 
 LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
 """For subscriptions that need the newest message only and must not slow down the publisher."""

@@ -22,9 +22,11 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
+from robodyn_ros.nodes.controller.conflicts import Refused, StateSource
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
@@ -125,6 +127,8 @@ class ControllerNode(RobodynNode):
                                                 None if self._voltages is None else self._voltages.voltage)
         self._path = self.add_control_path(ControlPath(
             self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True))
+        self._refused = Refused(self)
+        self._source = StateSource(self, self._timeout, self._refused.lift)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
@@ -146,7 +150,7 @@ class ControllerNode(RobodynNode):
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
             self._last_arrival, self._silent = now, False
-            self._on_joint_state(data, now, path.info.get("publication_sequence_number") or 0)
+            self._on_joint_state(data, now, path.info)
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
             text = (f"no joint states for {self._timeout:g} s or more: is the hardware node running, or held up by the "
@@ -154,13 +158,13 @@ class ControllerNode(RobodynNode):
             self.diagnostics.raise_condition("silence", text)
             self._trajectories.abort(text)
 
-    def _on_joint_state(self, data: bytes, now: float, sequence: int) -> None:
+    def _on_joint_state(self, data: bytes, now: float, info: Mapping[str, Any]) -> None:
         """Answer a serialized joint state.
 
         Args:
             data: The message.
             now: Steady time of its arrival [s].
-            sequence: Its number in the sequence of its publisher; 0: unknown.
+            info: Its publisher, and its number in the sequence of its publisher.
         """
         known = self._states_in.decode_within(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
         if known is not None:
@@ -178,10 +182,17 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
                 return
             frame = message.header.frame_id
-        self._monitor.begin(now, stamp, sequence)
+        if not self._source.accepts(sender(info), now):
+            return
+        self._monitor.begin(now, stamp, info.get("publication_sequence_number") or 0)
+        why = NOT_FOLLOWED if frame == NEW_START else ""
+        if self._loop.suspended or self._refused.why:
+            if self._suspend():
+                return
+            why = "the hardware followed another controller until now"
         if self._monitor.delay is not None:
             self._on_delay(self._monitor.delay)
-        tick = self._loop.tick(stamp, q, v, NOT_FOLLOWED if frame == NEW_START else "")
+        tick = self._loop.tick(stamp, q, v, why)
         self._monitor.end(time.monotonic())
         if self._voltages is None:
             self._commands.publish(self._commands_out.encode(stamp, tick.effort))
@@ -192,6 +203,15 @@ class ControllerNode(RobodynNode):
         self._states.publish(stamp, self._loop.active, tick)
         if self._trajectories.goal is not None:
             self._trajectories.watch(stamp, tick)
+
+    def _suspend(self) -> bool:
+        """Command nothing while the hardware refuses commands; return whether it still does."""
+        why = self._refused.why
+        if why and not self._loop.suspended:
+            self._trajectories.abort(why)
+        self._loop.suspended = why
+        self._monitor.end(time.monotonic())
+        return bool(why)
 
     def _on_delay(self, delay: Delay) -> None:
         """Tell why joint states stayed unanswered; drop a law that is too slow."""

@@ -18,6 +18,7 @@ from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import EFFORT, VOLTAGE, JointOrder, MessageError, read_stamp
 from robodyn_ros.nodes.common.poses import read_wrench
+from robodyn_ros.nodes.hardware.joint_owners import JointOwners
 from robodyn_ros.simulation.commands import JointCommands
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.timing import to_seconds
@@ -35,42 +36,63 @@ class CommandInputs:
     Attributes:
         first_stamp: Stamp of the state at the last new start [ns]. Commands that answer an earlier state are refused;
             stamp 0 is none and always accepted.
+        owners: Who commands which joint. A command for a joint of another commander is refused as a whole.
     """
 
     def __init__(self, joints: JointOrder, commands: JointCommands, has_motor: NDArray[np.bool_],
                  diagnostics: Diagnostics) -> None:
         self._joints, self._commands, self._diagnostics = joints, commands, diagnostics
         self.first_stamp = 0
+        self.owners = JointOwners(len(joints), commands.stale)
         self._wire = JointWire(joints.names, ["effort"])
         self._without_motor = {name for name, motor in zip(joints.names, has_motor, strict=True) if not motor}
 
-    def serialized_efforts(self, data: bytes) -> int | None:
+    def serialized_efforts(self, data: bytes, sender: bytes = b"") -> int | None:
         """Take a serialized message of ``joint_commands``.
 
+        Args:
+            data: The message.
+            sender: GID of its publisher; empty: unknown.
+
         Returns:
-            Its stamp [ns]; None: it has none, because it is malformed or the stamp is no time.
+            Its stamp [ns]; None: it has none, because it is malformed or the stamp is no time; or another commander has
+            the joints.
         """
         known = self._wire.decode_within(data, EFFORT.maximum)
         if known is not None:
             if not self._is_outdated(known[0], "joint_commands"):
+                if not self._is_admitted(sender):
+                    return None
                 self._commands.accept(known[1][0])
             return known[0]
         message = self._diagnostics.deserialize(data, JointState, "joint_commands")
-        return None if message is None else self.efforts(message)
+        return None if message is None else self.efforts(message, sender)
 
-    def efforts(self, message: JointState) -> int | None:
+    def efforts(self, message: JointState, sender: bytes = b"") -> int | None:
         """Take ``joint_commands``, without positions and velocities; see :meth:`serialized_efforts`."""
-        return self._take(message.header, message.name, message.effort, "joint_commands: effort", EFFORT,
+        return self._take(sender, message.header, message.name, message.effort, "joint_commands: effort", EFFORT,
                           self._commands.effort, self._commands.accept)
 
-    def voltages(self, message: VoltageCommands) -> int | None:
+    def voltages(self, message: VoltageCommands, sender: bytes = b"") -> int | None:
         """Take ``voltage_commands``; return their stamp as :meth:`serialized_efforts` does."""
-        return self._take(message.header, message.name, message.voltage, "voltage_commands: voltage", VOLTAGE,
+        return self._take(sender, message.header, message.name, message.voltage, "voltage_commands: voltage", VOLTAGE,
                           self._commands.voltage, self._commands.accept_voltage, self._without_motor)
 
-    def array(self, message: Float64MultiArray) -> None:
-        """Take ``~/commands``: the efforts of all joints in the robot's order."""
-        self._take(Header(), (), message.data, "commands: data", EFFORT, self._commands.effort, self._commands.accept)
+    def array(self, message: Float64MultiArray, sender: bytes = b"") -> bool:
+        """Take ``~/commands``: the efforts of all joints in the robot's order.
+
+        Returns:
+            False if another commander has the joints.
+        """
+        return self._take(sender, Header(), (), message.data, "commands: data", EFFORT, self._commands.effort,
+                          self._commands.accept) is not None
+
+    def _is_admitted(self, sender: bytes, columns: Sequence[int] | None = None) -> bool:
+        """Return whether the joints of a command are its sender's, and count it otherwise."""
+        if self.owners.admit(sender, columns):
+            return True
+        self._diagnostics.count("refused commands")
+        return False
 
     def _is_outdated(self, stamp: int, topic: str) -> bool:
         """Return whether a command answers a state from before the last new start, and report it then."""
@@ -81,12 +103,13 @@ class CommandInputs:
                                   "answer the newest state, or give stamp 0")
         return True
 
-    def _take(self, header: Header, names: Sequence[str], values: Sequence[float], what: str, allowed: Range,
-              last: Array, accept: Callable[..., None], refused: set[str] | frozenset[str] = frozenset()
-              ) -> int | None:
+    def _take(self, sender: bytes, header: Header, names: Sequence[str], values: Sequence[float], what: str,
+              allowed: Range, last: Array, accept: Callable[..., None],
+              refused: set[str] | frozenset[str] = frozenset()) -> int | None:
         """Take a command; if it is bad, report it and keep the last good one.
 
         Args:
+            sender: GID of its publisher.
             header: Header of the command.
             names: Joint of each value; empty: all, in the robot's order.
             values: The values.
@@ -97,7 +120,8 @@ class CommandInputs:
             refused: Joints that take no such commands.
 
         Returns:
-            The stamp of the command, bad or not [ns]; None: the stamp is no time.
+            The stamp of the command, bad or not [ns]; None: the stamp is no time, or another commander has the
+            joints.
         """
         joints, stamp = self._joints, None
         try:
@@ -109,10 +133,13 @@ class CommandInputs:
                 raise MessageError("no motor", f"{what}: expected joints with motors, received "
                                    f"{', '.join(sorted(map(repr, wrong)))}: see the parameter 'actuators'")
             if names == joints.names:
-                accept(joints.read((), values, what, allowed))  # already in order
+                columns, numbers = None, joints.read((), values, what, allowed)  # already in order
             else:
-                columns = joints.columns(names, topic)
-                accept(joints.read(names, values, what, allowed, fill=last), columns)
+                columns = joints.columns(names, topic) if names else None
+                numbers = joints.read(names, values, what, allowed, fill=last)
+            if not self._is_admitted(sender, columns):
+                return None
+            accept(numbers, columns)
         except MessageError as error:
             self._diagnostics.problem(f"rejected commands: {error.reason}", f"command rejected: {error}; "
                                       "the last good one stays")

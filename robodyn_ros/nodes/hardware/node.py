@@ -16,14 +16,16 @@ from std_srvs.srv import SetBool, Trigger
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.common.parameters import Parameter, robot_source
+from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.throttled_log import printable
 from robodyn_ros.nodes.common.topics import COMMAND_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
+from robodyn_ros.nodes.hardware.conflicts import Conflicts
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.parameters import (
     PARAMETERS,
@@ -36,6 +38,7 @@ from robodyn_ros.nodes.hardware.parameters import (
 )
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.nodes.hardware.plant_values import PlantValues
+from robodyn_ros.nodes.hardware.refused_commands import RefusedCommands
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
@@ -69,10 +72,14 @@ class HardwareNode(RobodynNode):
         self.diagnostics.values = PlantValues(self._loop)
         self._path = ControlPath(self, self.diagnostics, JointState, "joint_commands", self._loop.cycle, COMMAND_QOS,
                                  serialized=True)
-        self._path.listen(Float64MultiArray, "~/commands", self._loop.on_array, COMMAND_QOS)
+        self._path.listen(Float64MultiArray, "~/commands",
+                          lambda message: self._loop.on_array(message, sender(self._path.info)), COMMAND_QOS)
         if plant.model.actuators.is_motor.any():
-            self._path.listen(VoltageCommands, "voltage_commands", self._loop.on_voltages, COMMAND_QOS)
+            self._path.listen(VoltageCommands, "voltage_commands",
+                              lambda message: self._loop.on_voltages(message, sender(self._path.info)), COMMAND_QOS)
         self.add_control_path(self._path)
+        self._refusals = RefusedCommands(self, self._loop, self._path)
+        self._conflicts = Conflicts(self, self._loop, self._path, outputs)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
         self.create_service(Trigger, "~/reset", self._on_reset)
@@ -144,6 +151,7 @@ class HardwareNode(RobodynNode):
                 self.executor.wake()
 
         try:
+            self._check_not_held()
             self._path.call(lambda: self._loop.step(request.steps, on_end))
             if reason := await ended:
                 raise RobodynError(reason)
@@ -154,8 +162,10 @@ class HardwareNode(RobodynNode):
         return response
 
     def start(self) -> None:
-        """Publish the first state and start the control path."""
-        self._loop.begin()
+        """Publish the first state, unless another node may publish it, and start the control path."""
+        self._conflicts.begin()
+        if not self._loop.held:
+            self._loop.begin()
         super().start()
 
     def stop(self) -> None:
@@ -168,11 +178,16 @@ class HardwareNode(RobodynNode):
     def _answer(self, response: Any, action: Callable[[], Any], success: str) -> Any:
         """Run an action, and write its success and message into a response."""
         try:
+            self._check_not_held()
             action()
             response.success, response.message = True, success
         except RobodynError as error:
             self._refuse(response, error)
         return response
+
+    def _check_not_held(self) -> None:
+        if self._loop.held:
+            raise SimulationError(f"this node stands still: {self._loop.held}")
 
     def _refuse(self, response: Any, error: RobodynError) -> None:
         response.success, response.message = False, printable(str(error))

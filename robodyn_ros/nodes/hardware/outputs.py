@@ -33,6 +33,7 @@ class StateOutputs:
 
     Attributes:
         plant: The simulated robot; can be replaced by another one with the same joints.
+        clock_held: Whether /clock is left to another node; any thread may replace it.
     """
 
     def __init__(self, node: Node, plant: Plant, period_ns: int, clock_rate: float,
@@ -43,12 +44,18 @@ class StateOutputs:
         self._clock = node.create_publisher(Clock, "/clock", CONTROL_QOS) if clock_rate else None
         self._clock_periods = max(1, round(NANOSECONDS_PER_SECOND / period_ns / clock_rate)) if clock_rate else 0
         self._next_clock = 0
+        self.clock_held = False
         self._actuator_periods, self._next_actuators = inf, inf
         self._repeat_at = 0.0
         names = list(plant.joint_names)
         self._wire, self._new_start_wire = JointWire(names, frame=frame), JointWire(names, frame=NEW_START)
         self._actuators, self._now = ActuatorStates(name=names), Clock()
         self._state = b""  # the last one published
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether the node has a publisher of /clock."""
+        return self._clock is not None
 
     def set_actuator_state_rate(self, rate: float) -> None:
         """Set the rate of actuator states, per simulated second [Hz]; 0: none."""
@@ -69,7 +76,7 @@ class StateOutputs:
         wire = self._new_start_wire if new_start else self._wire
         self._state = wire.encode(stamp, position, velocity, self.plant.effort)
         self._joint_states.publish(self._state)
-        if self._clock is not None and tick >= self._next_clock:
+        if self._clock is not None and tick >= self._next_clock and not self.clock_held:
             self._next_clock = tick + self._clock_periods
             self._clock.publish(self._now)
         if tick >= self._next_actuators:
@@ -89,7 +96,7 @@ class StateOutputs:
             return False
         self._repeat_at = now + REPEAT_SECONDS
         self._joint_states.publish(self._state)
-        if self._clock is not None:
+        if self._clock is not None and not self.clock_held:
             self._clock.publish(self._now)
         if self._next_actuators < inf:
             self._publish_actuators()

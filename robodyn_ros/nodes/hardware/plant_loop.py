@@ -17,6 +17,7 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
@@ -49,6 +50,8 @@ class PlantLoop:
         timing: Beginnings of periods, and stamps of their ends.
         wrenches: External wrenches on the links.
         commands: Commands of the joints.
+        owners: Who commands which joint.
+        held: Why the plant stands still and nothing is published; empty if it does not. See :meth:`hold`.
     """
 
     def __init__(self, plant: Plant, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
@@ -67,6 +70,8 @@ class PlantLoop:
         self._joints = JointOrder(plant.joint_names)
         self.commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
         self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
+        self.owners = self._inputs.owners
+        self.held = ""
         self._sensors: Sensors | None = None
         self._configure(settings)
         self._requests = StepRequests()
@@ -87,7 +92,10 @@ class PlantLoop:
             self._configure(self.settings)
         if self._requests and self._requests.stalled(to_seconds(self.timing.pace.interval)):
             self.pause(f"none for {STALL_SECONDS} s; in lockstep a controller has to answer each")
-        if self.time_mode is TimeMode.LOCKSTEP:
+        if self.held:
+            path.sleep(REPEAT_SECONDS)
+            path.discard()
+        elif self.time_mode is TimeMode.LOCKSTEP:
             self._lockstep_cycle(path)
         else:
             self._paced_cycle(path)
@@ -141,6 +149,16 @@ class PlantLoop:
         """Whether a request for periods is under way."""
         return bool(self._requests)
 
+    def hold(self, why: str) -> None:
+        """Stop, take no commands and publish nothing, because another node simulates the robot."""
+        self.held = why
+
+    def release(self) -> None:
+        """Begin anew after :meth:`hold`, in the state that the plant is in."""
+        self.held = ""
+        self.timing.restart()
+        self._begin_anew()
+
     def reset(self) -> None:
         """Return to the initial state; time continues. Requests for periods end."""
         if self._requests:
@@ -185,13 +203,13 @@ class PlantLoop:
     def _take_commands(self, path: ControlPath) -> None:
         path.handle_further()
         while (message := path.take()) is not None:
-            self._inputs.serialized_efforts(message)
+            self._inputs.serialized_efforts(message, sender(path.info))
 
     def _lockstep_cycle(self, path: ControlPath) -> None:
         if not self._answered or self.budget == 0:  # an answered state only waits for its time
             message = path.wait(REPEAT_SECONDS)
             if message is not None:
-                self._note_answer(self._inputs.serialized_efforts(message), "joint_commands")
+                self._note_answer(self._inputs.serialized_efforts(message, sender(path.info)), "joint_commands")
         if not self._answered or self.budget == 0:
             self._repeat_state()
             return
@@ -209,14 +227,14 @@ class PlantLoop:
 
     # Commands on further topics; the path calls these methods.
 
-    def on_voltages(self, message: VoltageCommands) -> None:
-        """Take a message of ``voltage_commands``."""
-        self._note_answer(self._inputs.voltages(message), "voltage_commands")
+    def on_voltages(self, message: VoltageCommands, gid: bytes) -> None:
+        """Take a message of ``voltage_commands`` from a publisher."""
+        self._note_answer(self._inputs.voltages(message, gid), "voltage_commands")
 
-    def on_array(self, message: Float64MultiArray) -> None:
-        """Take a message of ``~/commands``; it has no stamp and answers the last state."""
-        self._inputs.array(message)
-        self._answered = True
+    def on_array(self, message: Float64MultiArray, gid: bytes) -> None:
+        """Take a message of ``~/commands`` from a publisher; it has no stamp and answers the last state."""
+        if self._inputs.array(message, gid):
+            self._answered = True
 
     def _note_answer(self, stamp: int | None, topic: str) -> None:
         """In lockstep, check which state a command with this stamp answers; a rejected command is an answer too."""

@@ -1,0 +1,92 @@
+"""What the controller does about others on the robot: refused commands, and joint states from two nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from robodyn_ros.nodes.common.participants import describe, own_participant, participant, publishers
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topics import LATCHED_QOS, REFUSED_COMMANDS
+
+_TOLD_FOR = 1.0  # after the last joint state of another node [s]
+
+
+class Refused:
+    """Whether the hardware refuses the commands of this node, because the joints follow another node.
+
+    Args:
+        node: The controller node; the executor serves the topic.
+
+    Attributes:
+        why: Why the commands are refused; empty if they are not. Any thread may read or replace it.
+    """
+
+    def __init__(self, node: RobodynNode) -> None:
+        self.why = ""
+        self._diagnostics = node.diagnostics
+        self._own = own_participant(node).hex()
+        node.listen(DiagnosticStatus, REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
+
+    def _on_refusals(self, message: DiagnosticStatus) -> None:
+        self.why = next((pair.value for pair in message.values if pair.key == self._own and self._own), "")
+        if self.why:
+            self._diagnostics.raise_condition("refused", f"the hardware refuses the commands of this node: {self.why}; "
+                                              "this node commands nothing until these joints are free", error=True)
+        else:
+            self.lift()
+
+    def lift(self) -> None:
+        """Command again, because the hardware takes commands again or another hardware node is there."""
+        self.why = ""
+        self._diagnostics.clear_condition("refused", "the hardware takes the commands of this node")
+
+
+class StateSource:
+    """The hardware node whose joint states the controller answers: the first, until it is silent for a while.
+
+    Args:
+        node: The controller node.
+        timeout: Time without a joint state after which the source has left [s].
+        on_change: Called when another hardware node takes the place of the first, on the thread of the control path.
+    """
+
+    def __init__(self, node: RobodynNode, timeout: float, on_change: Callable[[], None]) -> None:
+        self._node, self._timeout, self._on_change = node, timeout, on_change
+        self._topic = node.resolve_topic_name("joint_states")
+        self._gid, self._heard = b"", 0.0
+        self._other, self._other_heard = b"", 0.0
+        node.diagnostics.checks.append(self._report)
+
+    def accepts(self, gid: bytes, now: float) -> bool:
+        """Return whether the controller answers a joint state; for the thread of the control path.
+
+        Args:
+            gid: Publisher of the joint state, which has all joints.
+            now: Steady time of its arrival [s].
+        """
+        if gid != self._gid:
+            if (participant(gid) != participant(self._gid) and self._gid and now - self._heard < self._timeout):
+                self._other, self._other_heard = gid, now
+                self._node.diagnostics.count("joint states of another node")
+                return False
+            if self._gid:
+                self._on_change()
+            self._gid = gid
+        self._heard = now
+        return True
+
+    def _report(self) -> None:
+        if not self._other:
+            return
+        diagnostics = self._node.diagnostics
+        if time.monotonic() - self._other_heard < _TOLD_FOR:
+            names = publishers(self._node, [self._topic])
+            diagnostics.raise_condition(
+                "two sources", f"two nodes publish {self._topic}: this node answers {describe(names, self._gid)} and "
+                f"not {describe(names, self._other)}; end one of them, or give it another namespace")
+        else:
+            self._other = b""
+            diagnostics.clear_condition("two sources", f"one node publishes {self._topic}")

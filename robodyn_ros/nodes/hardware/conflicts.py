@@ -1,0 +1,101 @@
+"""What the hardware node does about another one: two nodes that simulate one robot, and two that publish /clock."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.clock import Clock as RosClock
+from rclpy.clock import ClockType
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.participants import own_participant
+from robodyn_ros.nodes.common.rival_publishers import RivalPublishers
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.hardware.outputs import StateOutputs
+from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
+
+PERIOD = 0.2
+"""Time between two looks for other nodes [s]."""
+
+STATES_SILENT_AFTER = 1.0
+"""Time without a joint state after which another hardware node has left; it repeats states every 0.1 s [s]."""
+
+CLOCK_SILENT_AFTER = 3.0
+"""Time without a message on /clock after which its publisher has left [s]."""
+
+_TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
+
+
+class Conflicts:
+    """Holds the plant while another node publishes its joint states, and /clock while another node publishes it.
+
+    Args:
+        node: The hardware node; its executor looks for others.
+        loop: Its loop.
+        path: The path of the loop.
+        outputs: Its publishers.
+    """
+
+    def __init__(self, node: RobodynNode, loop: PlantLoop, path: ControlPath, outputs: StateOutputs) -> None:
+        self._diagnostics, self._loop, self._path, self._outputs = node.diagnostics, loop, path, outputs
+        own, joints = own_participant(node), set(loop.plant.joint_names)
+        self._states = RivalPublishers(node, own, JointState, "joint_states", STATES_SILENT_AFTER,
+                                       lambda state: not joints.isdisjoint(state.name))
+        self._clocks = RivalPublishers(node, own, Clock, "/clock", CLOCK_SILENT_AFTER) if outputs.has_clock else None
+        self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
+        node.create_timer(PERIOD, self._look, clock=RosClock(clock_type=ClockType.STEADY_TIME))
+
+    def begin(self) -> None:
+        """Hold at the start what another node, shown by the graph, may publish already; it is listened to then."""
+        now = time.monotonic()
+        if self._states.are_shown():
+            self._loop.hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
+            self._states_until = now + STATES_SILENT_AFTER
+        if self._clocks is not None and self._clocks.are_shown():
+            self._outputs.clock_held = True
+            self._clock_until = now + CLOCK_SILENT_AFTER
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self._look_at_states(now)
+        if self._clocks is not None:
+            self._look_at_clocks(self._clocks, now)
+
+    def _look_at_states(self, now: float) -> None:
+        rival = self._states.look(publishing=not self._loop.held)
+        topic, joints = self._states.topic, "of the same joints"
+        if rival is None:
+            if self._loop.held and now >= self._states_until:
+                self._path.call(self._loop.release)
+            if not self._loop.held:
+                self._diagnostics.clear_condition(_TWO_NODES, f"no other node publishes {topic} {joints}")
+        elif rival.first or self._loop.held:
+            self._states_until = now
+            why = f"{rival.name} publishes {topic} {joints} already"
+            if self._loop.held != why:
+                self._path.call(lambda: self._loop.hold(why))
+            self._diagnostics.raise_condition(
+                _TWO_NODES, f"{why}: this node stands still until that one ends; end one of them, or give this one "
+                "another namespace (--ros-args -r __ns:=/another)", error=True)
+        else:
+            self._diagnostics.raise_condition(
+                _TWO_NODES, f"{rival.name} publishes {topic} {joints} too: end it, or give it another namespace; this "
+                "node was first and goes on")
+
+    def _look_at_clocks(self, clocks: RivalPublishers, now: float) -> None:
+        rival = clocks.look(publishing=not (self._outputs.clock_held or self._loop.held))
+        if rival is None:
+            if now >= self._clock_until:
+                self._outputs.clock_held = False
+                self._diagnostics.clear_condition(_TWO_CLOCKS, "no other node publishes /clock")
+        elif rival.first or self._outputs.clock_held:
+            self._clock_until, self._outputs.clock_held = now, True
+            self._diagnostics.raise_condition(
+                _TWO_CLOCKS, f"{rival.name} publishes /clock already: this node does not until that one ends; set "
+                "clock_rate to 0 for all nodes but one")
+        else:
+            self._diagnostics.raise_condition(
+                _TWO_CLOCKS, f"{rival.name} publishes /clock too: time jumps for nodes with use_sim_time; this node "
+                "was first and goes on; set clock_rate to 0 for all nodes but one")

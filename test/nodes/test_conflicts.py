@@ -1,0 +1,127 @@
+"""Two controllers on one robot, two hardware nodes on one topic, two publishers of /clock.
+
+The first goes on undisturbed, the second tells whose the robot is, and takes over when the first has left.
+"""
+
+import time
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from hardware_peer import NAMES, Peer, hardware, stamp
+from ros_process import RosProcess
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.common.participants import participant
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
+
+NAMESPACE = "conflict"
+
+
+def controller(law):
+    """A controller node of the namespace with a law."""
+    return RosProcess("controller", {"robot": "planar_2r", "controller": law}, NAMESPACE)
+
+
+def told(peer, node, text, level):
+    """Wait for a status of a node of this name with this text, published from now on."""
+    def find():
+        return any(status.name == f"/{NAMESPACE}/{node}" and text in status.message and status.level == level
+                   for message in peer.statuses.published_since(now) for status in message.status)
+
+    now = time.time_ns()
+    peer.wait_for(find, f"'{text}' in the diagnostics of {node}")
+
+
+def senders(peer, topic, count=50):
+    """Participants of the next messages of a topic."""
+    seen = []
+    subscription = peer.node.create_subscription(
+        JointState, topic, lambda _, info: seen.append(participant(info["publisher_gid"]["data"])), CONTROL_QOS)
+    peer.wait_for(lambda: len(seen) >= count, f"{count} messages on {topic}")
+    peer.node.destroy_subscription(subscription)
+    return set(seen)
+
+
+@pytest.fixture(scope="module")
+def peer():
+    with hardware(NAMESPACE) as process, Peer(NAMESPACE) as peer:
+        peer.hardware = process
+        yield peer
+
+
+def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_has_left(peer):
+    with controller("computed_torque") as first:
+        peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
+        before = senders(peer, "joint_commands")
+        effort = np.array(peer.next_state().effort)
+        with controller("damping") as second:
+            second.wait_for_output("the hardware refuses the commands of this node: joint1, joint2 follow the commands "
+                                   f"of '/{NAMESPACE}/controller' (participant ")
+            told(peer, "controller", "refuses the commands of this node", DiagnosticStatus.ERROR)
+            told(peer, "hardware", f"commands of '/{NAMESPACE}/controller'", DiagnosticStatus.WARN)
+            assert senders(peer, "joint_commands") == before, "the second one is silent"
+            peer.states.clear()
+            peer.wait_for(lambda: len(peer.states) > 100, "joint states")
+            assert np.abs([state.effort for state in peer.states] - effort).max() < 0.01
+            assert all(state.header.frame_id != "new_start" for state in peer.states)
+            first.kill()
+            second.wait_for_output("the hardware takes the commands of this node")
+            peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
+            assert not before & senders(peer, "joint_commands")
+            peer.hardware.wait_for_output("no commands are refused any more")
+            assert "jumped" not in second.output()
+            second.stop()
+
+
+def test_a_refused_commander_that_goes_on_is_told_and_counted_and_changes_nothing(peer):
+    with controller("computed_torque"), Peer(NAMESPACE) as stranger:
+        peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
+        effort = np.array(peer.next_state().effort)
+        peer.states.clear()
+        for _ in range(100):
+            stranger.command(NAMES, [30.0, 30.0])
+            stranger.spin(0.005)
+        peer.wait_for(lambda: int(peer.counter("refused commands") or 0) > 50, "refused commands")
+        assert np.abs([state.effort for state in peer.states] - effort).max() < 0.01
+        told(peer, "hardware", f"are refused: joint1, joint2 follow the commands of '/{NAMESPACE}/controller'",
+             DiagnosticStatus.WARN)
+        assert peer.hardware.output().count("are refused: ") < 10
+
+
+def test_the_second_hardware_node_stands_still_until_the_first_has_left(peer):
+    with controller("computed_torque") as law, hardware(NAMESPACE, **{"initial_position.joint1": 1.0}) as second:
+        second.wait_for_output(f"'/{NAMESPACE}/hardware' (participant ")
+        second.wait_for_output("publishes /conflict/joint_states of the same joints already: this node stands still")
+        told(peer, "hardware", "stands still until that one ends", DiagnosticStatus.ERROR)
+        assert len(senders(peer, "joint_states")) == 1
+        stamps = [stamp(state) for state in peer.states]
+        assert stamps == sorted(stamps)
+        peer.call(Trigger, f"/{NAMESPACE}/hardware/reset")
+        second.wait_for_output("request rejected: this node stands still: '/conflict/hardware'")
+        peer.hardware.kill()
+        second.wait_for_output("no other node publishes /conflict/joint_states of the same joints")
+        peer.next_state(lambda state: abs(state.position[0] - 1.0) < 0.2 and state.header.frame_id != "new_start",
+                        "a state of the second one that follows commands")
+        assert "Traceback" not in law.output() + second.output()
+        second.stop()
+
+
+def test_one_of_two_simulations_publishes_the_clock():
+    settings = {"time_mode": "scaled", "update_rate": 200}
+    with hardware("clock_a", **settings) as first, Peer("clock_a") as peer:
+        clock = peer.record(Clock, "/clock", CONTROL_QOS)
+        peer.wait_for(lambda: len(clock) > 100, "/clock")
+        with hardware("clock_b", **settings) as second, Peer("clock_b") as other:
+            second.wait_for_output("'/clock_a/hardware' publishes /clock already: this node does not until that one")
+            other.next_state()
+            times = [read_stamp(message.clock) for message in clock]
+            assert times == sorted(times)
+            first.stop()
+            second.wait_for_output("no other node publishes /clock")
+            clock.clear()
+            peer.wait_for(lambda: clock, "/clock of the second one")
+            second.stop()
