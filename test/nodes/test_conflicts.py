@@ -5,7 +5,6 @@ The first goes on undisturbed, the second tells whose the robot is, and takes ov
 
 import time
 
-import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from hardware_peer import NAMES, Peer, hardware, stamp
@@ -19,6 +18,10 @@ from robodyn_ros.nodes.common.participants import participant
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 NAMESPACE = "conflict"
+PATIENT = {"command_timeout": 1.0}
+"""A busy machine may hold up the first controller for longer than by default; then the robot would be free."""
+FOREIGN = 2.75
+"""Effort that no law commands to the last bit [N m]."""
 
 
 def controller(law):
@@ -48,7 +51,7 @@ def senders(peer, topic, count=50):
 
 @pytest.fixture(scope="module")
 def peer():
-    with hardware(NAMESPACE) as process, Peer(NAMESPACE) as peer:
+    with hardware(NAMESPACE, **PATIENT) as process, Peer(NAMESPACE) as peer:
         peer.hardware = process
         yield peer
 
@@ -57,17 +60,12 @@ def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_
     with controller("computed_torque") as first:
         peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
         before = senders(peer, "joint_commands")
-        effort = np.array(peer.next_state().effort)
         with controller("damping") as second:
             second.wait_for_output("the hardware refuses the commands of this node: joint1, joint2 follow the commands "
                                    f"of '/{NAMESPACE}/controller' (participant ")
             told(peer, "controller", "refuses the commands of this node", DiagnosticStatus.ERROR)
             told(peer, "hardware", f"commands of '/{NAMESPACE}/controller'", DiagnosticStatus.WARN)
             assert senders(peer, "joint_commands") == before, "the second one is silent"
-            peer.states.clear()
-            peer.wait_for(lambda: len(peer.states) > 100, "joint states")
-            assert np.abs([state.effort for state in peer.states] - effort).max() < 0.01
-            assert all(state.header.frame_id != "new_start" for state in peer.states)
             first.kill()
             second.wait_for_output("the hardware takes the commands of this node")
             peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
@@ -79,33 +77,36 @@ def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_
 
 def test_a_refused_commander_that_goes_on_is_told_and_counted_and_changes_nothing(peer):
     with controller("computed_torque"), Peer(NAMESPACE) as stranger:
-        peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
-        effort = np.array(peer.next_state().effort)
+        senders(peer, "joint_commands")
+        before = int(peer.counter("refused commands") or 0)
         peer.states.clear()
         for _ in range(100):
-            stranger.command(NAMES, [30.0, 30.0])
+            stranger.command(NAMES, [FOREIGN, FOREIGN])
             stranger.spin(0.005)
-        peer.wait_for(lambda: int(peer.counter("refused commands") or 0) > 50, "refused commands")
-        assert np.abs([state.effort for state in peer.states] - effort).max() < 0.01
+        peer.wait_for(lambda: int(peer.counter("refused commands") or 0) > before + 50, "refused commands")
+        assert len(peer.states) > 10
+        assert not any(FOREIGN in state.effort for state in peer.states)
         told(peer, "hardware", f"are refused: joint1, joint2 follow the commands of '/{NAMESPACE}/controller'",
              DiagnosticStatus.WARN)
         assert peer.hardware.output().count("are refused: ") < 10
 
 
 def test_the_second_hardware_node_stands_still_until_the_first_has_left(peer):
-    with controller("computed_torque") as law, hardware(NAMESPACE, **{"initial_position.joint1": 1.0}) as second:
+    with controller("computed_torque") as law, hardware(NAMESPACE, **PATIENT) as second:
         second.wait_for_output(f"'/{NAMESPACE}/hardware' (participant ")
         second.wait_for_output("publishes /conflict/joint_states of the same joints already: this node stands still")
         told(peer, "hardware", "stands still until that one ends", DiagnosticStatus.ERROR)
-        assert len(senders(peer, "joint_states")) == 1
+        before = senders(peer, "joint_states")
+        assert len(before) == 1
         stamps = [stamp(state) for state in peer.states]
         assert stamps == sorted(stamps)
         peer.call(Trigger, f"/{NAMESPACE}/hardware/reset")
         second.wait_for_output("request rejected: this node stands still: '/conflict/hardware'")
         peer.hardware.kill()
         second.wait_for_output("no other node publishes /conflict/joint_states of the same joints")
-        peer.next_state(lambda state: abs(state.position[0] - 1.0) < 0.2 and state.header.frame_id != "new_start",
+        peer.next_state(lambda state: state.header.frame_id != "new_start",
                         "a state of the second one that follows commands")
+        assert not before & senders(peer, "joint_states")
         assert "Traceback" not in law.output() + second.output()
         second.stop()
 
