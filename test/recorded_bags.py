@@ -68,11 +68,12 @@ class Recorder:
                             positions=np.array(positions), velocities=np.array(velocities),
                             accelerations=np.array(accelerations))
 
-    def controller_state(self, stamp, controller, names, reference, position, effort, topic="controller"):
+    def controller_state(self, stamp, controller, names, reference, position, effort, topic="controller",
+                         velocity=(), acceleration=()):
         error = np.subtract(reference, position) if len(reference) else []
         self.add(f"/{topic}/controller_state", "robodyn_interfaces/msg/ControllerState", stamp, self.message(
             "robodyn_interfaces/msg/ControllerState", header=self.header(stamp), controller=controller,
-            uncompiled_reason="", joint_names=list(names), reference=self.point(reference),
+            uncompiled_reason="", joint_names=list(names), reference=self.point(reference, velocity, acceleration),
             feedback=self.point(position), error=self.point(error), cartesian=[], output=np.array(effort),
             voltage=np.array([]), memory_names=[], memory=np.array([])))
 

@@ -53,6 +53,7 @@ TESTED_BY = {
     "nodes/client/graph_parameters.py": "commands/test_graph_commands.py",
     "nodes/client/motion_requests.py": "commands/test_graph_commands.py",
     "nodes/client/simulation_requests.py": "commands/test_graph_commands.py",
+    "nodes/client/replay.py": "commands/test_replay.py",
     "nodes/client/topic_echo.py": "commands/test_graph_commands.py",
     "nodes/all_nodes.py": "commands/test_simulate.py",
     "nodes/recorder/definitions.py": "nodes/recorder/test_node.py",

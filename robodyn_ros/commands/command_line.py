@@ -20,6 +20,7 @@ from robodyn_ros.commands import (
     node_commands,
     plot,
     record,
+    replay,
     robot_commands,
     rollout_commands,
     swap,
@@ -28,7 +29,7 @@ from robodyn_ros.commands import (
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
-GROUPS = (node_commands, view, record, swap, graph_commands, new_controller, demo_command, plot, robot_commands,
+GROUPS = (node_commands, view, record, replay, swap, graph_commands, new_controller, demo_command, plot, robot_commands,
           rollout_commands, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 

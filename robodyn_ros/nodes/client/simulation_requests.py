@@ -69,7 +69,7 @@ class SimulationRequests:
         Raises:
             RobodynError: No joint state comes.
         """
-        message = self._next_state()
+        message = self.next_state()
         return dict(zip(message.name, message.position, strict=True))
 
     def push(self, link: str, wrench: Array, duration: float) -> None:
@@ -123,7 +123,12 @@ class SimulationRequests:
         finally:
             node.destroy_subscription(subscription)
 
-    def _next_state(self) -> JointState:
+    def next_state(self) -> JointState:
+        """Return the next joint state that comes.
+
+        Raises:
+            RobodynError: None comes.
+        """
         states: list[JointState] = []
         subscription = self._client.node.create_subscription(JointState, "joint_states", states.append, 1)
         try:

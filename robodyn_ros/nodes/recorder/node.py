@@ -97,9 +97,10 @@ class RecorderNode(RobodynNode):
         """Subscribe to topics that have appeared, and ask nodes that have."""
         for name, types in self.get_topic_names_and_types():
             if name not in self._topics and self._is_wanted(name):
-                publishers = self.get_publishers_info_by_topic(name)
-                if publishers:  # until then its quality of service is not known
-                    self._topics[name] = self._subscribe(name, types, publishers)
+                # A program may publish once and leave: inputs of nodes are heard before, as the nodes hear them.
+                ends = self.get_publishers_info_by_topic(name) or self.get_subscriptions_info_by_topic(name)
+                if ends:
+                    self._topics[name] = self._subscribe(name, types, ends)
         self._snapshots.look()
 
     def _is_wanted(self, name: str) -> bool:
@@ -107,7 +108,7 @@ class RecorderNode(RobodynNode):
             return False
         return name in GRAPH_WIDE or name.startswith(f"{self.get_namespace().rstrip('/')}/")
 
-    def _subscribe(self, name: str, types: Sequence[str], publishers: Sequence[Any]) -> RecordedTopic | None:
+    def _subscribe(self, name: str, types: Sequence[str], ends: Sequence[Any]) -> RecordedTopic | None:
         """Subscribe to a topic; None: it cannot be recorded, and the reason was logged."""
         type_name = types[0]
         if len(types) > 1:
@@ -117,9 +118,9 @@ class RecorderNode(RobodynNode):
         except RecordingError as error:
             self.log.warning(f"type of {name}", f"topic {name} is not recorded: {error}")
             return None
-        offered = [publisher.qos_profile for publisher in publishers if publisher.topic_type == type_name]
+        offered = [end.qos_profile for end in ends if end.topic_type == type_name]
         channel = self._bag.add_topic(name, type_name, text, [as_rosbag2(qos) for qos in offered],
-                                      str(publishers[0].topic_type_hash))
+                                      str(ends[0].topic_type_hash))
         subscription = unserved_subscription(self, message_type, name, qos_that_hears(offered))
         return RecordedTopic(channel, subscription, message_type)
 

@@ -1,0 +1,80 @@
+"""`robodyn replay`: a recorded simulation once more, and what is refused. Requests: recording/test_replay_plan.py."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="the nodes need ROS 2")
+pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")
+
+from ros_process import RosProcess, RosTest  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+
+from robodyn_interfaces.msg import ControllerState  # noqa: E402
+from robodyn_ros.commands.command_line import USAGE_ERROR, main  # noqa: E402
+from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, SetState, parameters_of_nodes  # noqa: E402
+from robodyn_ros.recording.run import Run  # noqa: E402
+
+CLOSE = 1e-5
+"""Greatest distance of a replayed position from the recorded one [rad]."""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A recording of planar_2r: a motion, and a swap in its midst."""
+    folder = tmp_path_factory.mktemp("runs") / "a"
+    command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--controller", "computed_torque",
+               "--time-mode", "lockstep", f"--record={folder}", "--ros-args", "-p", "lockstep_speed_limit:=1.0")
+    with RosProcess("simulate", command=command) as process, RosTest() as ros:
+        process.wait_for_output("recording to")
+        ros.wait_for(lambda: any(info.node_name == "recorder" for info in ros.node.get_subscriptions_info_by_topic(
+            "/controller/controller_state")), "recorder")
+        states = ros.record(ControllerState, "controller/controller_state")
+        ros.wait_for(lambda: len(states) > 20, "controller states")
+        message = JointTrajectory(joint_names=["joint1", "joint2"])
+        message.points = [JointTrajectoryPoint(positions=[0.6, -0.4])]
+        message.points[0].time_from_start.sec = 1
+        ros.publisher(JointTrajectory, "controller/joint_trajectory").publish(message)
+        ros.wait_for(lambda: states[-1].reference.positions[0] > 0.3, "half of the motion")
+        assert ros.set_parameters("controller", {"controller": "pd_gravity"}).successful
+        ros.wait_for(lambda: states[-1].reference.positions[0] == 0.6, "the end of the motion")
+        count = len(states)
+        ros.wait_for(lambda: len(states) > count + 30, "the rest")
+        process.stop()
+    return folder
+
+
+def test_the_replayed_motion_is_the_recorded_one(recording, tmp_path, capfd):
+    assert main(["replay", str(recording), "--record", str(tmp_path / "b"), "--namespace", "again"]) == 0
+    told = capfd.readouterr().out
+    distance = float(re.search(r"greatest distance from the recorded positions: (\S+)", told)[1])
+    assert distance < CLOSE
+    a, b = Run(recording), Run(tmp_path / "b")
+    assert b.namespace == "/again"
+    assert [span.controller for span in b.controllers] == ["computed_torque", "pd_gravity"]
+    swaps = [run.controllers[1].start - run.control.time[np.flatnonzero(run.control.desired_velocity[:, 0])[0]]
+             for run in (a, b)]
+    assert swaps[0] == pytest.approx(swaps[1], abs=0.011)
+    assert b.states.position[-1] == pytest.approx(a.states.position[-1], abs=CLOSE)
+
+
+def test_another_law_is_in_force_all_the_time_with_the_recorded_parameters(recording):
+    run = Run(recording)
+    plan = ReplayPlan(run, swaps=False)
+    assert [type(request) for request in plan.requests] == [SetState, ReferenceMotion]
+    parameters = parameters_of_nodes(run, plan, "pd")
+    assert parameters["controller"]["controller"] == "pd" and "pd.gains.joint1.p" in parameters["controller"]
+    assert parameters["hardware"]["time_mode"] == "lockstep" and parameters["hardware"]["update_rate"] == 500
+    assert not {"robot", "robot_description"} & parameters["hardware"].keys()
+
+
+def test_another_robot_and_a_recording_without_a_motion_are_told_in_one_line(recording, tmp_path, capfd):
+    assert main(["replay", str(recording), "--robot", "arm6"]) == USAGE_ERROR
+    [line] = capfd.readouterr().err.splitlines()
+    assert line.startswith("robodyn: error: --robot: expected a robot with the recorded joints joint1, joint2, "
+                           "received 'arm6' with shoulder_pan_joint")
+    assert main(["replay", str(tmp_path / "nothing")]) == USAGE_ERROR
+    assert "no recording at" in capfd.readouterr().err
+    assert main(["replay", str(recording), "--record", str(recording)]) == USAGE_ERROR
+    assert "is there already" in capfd.readouterr().err

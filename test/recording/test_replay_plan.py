@@ -1,0 +1,111 @@
+"""Requests that repeat a recording: motions through the recorded references, swaps, jumps of the state."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")
+
+from recorded_bags import SECOND, Recorder  # noqa: E402
+
+from robodyn_ros.control.controller import JointReference  # noqa: E402
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory  # noqa: E402
+from robodyn_ros.errors import RecordingError  # noqa: E402
+from robodyn_ros.recording import replay_plan  # noqa: E402
+from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, SetState, Swap  # noqa: E402
+from robodyn_ros.recording.run import Run  # noqa: E402
+
+PERIOD = 0.002
+JOINTS = ("joint1", "joint2")
+START = 7 * SECOND
+
+
+def swing(time):
+    """Reference of two joints at a time: position, velocity, acceleration."""
+    return (np.array([np.sin(time), np.cos(2.0 * time)]), np.array([np.cos(time), -2.0 * np.sin(2.0 * time)]),
+            np.array([-np.sin(time), -4.0 * np.cos(2.0 * time)]))
+
+
+def record(path, seconds, reference, controller=lambda time: "pd", stamp=lambda time: START + round(time * SECOND),
+           state=lambda time: [0.0, 0.0], period=PERIOD, samples=5):
+    """Record a robot; every few joint states, a sample of its controller."""
+    with Recorder(path) as recorder:
+        for i in range(round(seconds / period) + 1):
+            time = i * period
+            recorder.joint_state("/joint_states", stamp(time), JOINTS, state(time), [0.0, 0.0])
+            if i % samples == 0:
+                q, v, a = reference(time)
+                recorder.controller_state(stamp(time), controller(time), JOINTS, q, state(time), [0.0, 0.0],
+                                          velocity=v, acceleration=a)
+    return ReplayPlan(Run(path))
+
+
+def sampled(motion, start):
+    """The reference that a node follows, from another one at the start, as a function of the tick."""
+    trajectory = JointTrajectory(start, 0.0, motion.points)
+    return lambda tick: trajectory.sample((tick - motion.tick) * PERIOD).q
+
+
+def test_the_motion_passes_the_recorded_references_from_the_first_tick_on(tmp_path):
+    plan = record(tmp_path / "run", 1.0, swing)
+    first, motion = plan.requests
+    assert isinstance(first, SetState) and first.tick == -1 and plan.period == pytest.approx(PERIOD)
+    assert motion.tick == 0 and plan.end == 500 and plan.controller == "pd"
+    rest = np.zeros(2)
+    follow = sampled(motion, JointReference(np.array([0.05, 0.95]), rest, rest))
+    for tick in range(1, 501):
+        assert follow(tick) == pytest.approx(swing(tick * PERIOD)[0], abs=1e-8)
+
+
+def test_a_swap_in_motion_leaves_the_motion_alone_and_one_at_rest_divides_it(tmp_path):
+    def controller(time):
+        return "pd" if time < 0.5 else "computed_torque"
+
+    plan = record(tmp_path / "moving", 1.0, swing, controller)
+    assert [type(request) for request in plan.requests] == [SetState, ReferenceMotion, Swap]
+    assert plan.requests[-1] == Swap(249, "computed_torque")
+    rest = np.zeros(2)
+    plan = record(tmp_path / "resting", 1.0, lambda time: (np.full(2, 0.1 if time < 0.5 else 0.3), rest, rest),
+                  controller)
+    assert [(type(request), request.tick) for request in plan.requests] == [
+        (SetState, -1), (ReferenceMotion, 0), (Swap, 249), (ReferenceMotion, 249)]
+    last = plan.requests[-1].points
+    assert last.times[0] == pytest.approx(PERIOD) and np.all(last.q == 0.3)
+
+
+def test_a_jump_of_the_state_and_a_pause_set_the_state_anew(tmp_path):
+    rest = np.zeros(2)
+    plan = record(tmp_path / "run", 1.0, lambda time: (np.full(2, float(time >= 0.3)), rest, rest),
+                  state=lambda time: [float(time >= 0.3), 0.0],
+                  stamp=lambda time: START + round(time * SECOND) + 5 * SECOND * (time >= 0.6))
+    kinds = [(type(request), request.tick) for request in plan.requests]
+    assert kinds == [(SetState, -1), (ReferenceMotion, 0), (SetState, 149), (ReferenceMotion, 150), (SetState, 299),
+                     (ReferenceMotion, 300)]
+    assert plan.requests[2].position.tolist() == [1.0, 0.0] and plan.end == 500
+    assert plan.requests[3].points.times[0] == pytest.approx(PERIOD)
+
+
+def test_long_motions_come_in_parts_that_end_at_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr(replay_plan, "MOST_POINTS", 51)
+    plan = record(tmp_path / "run", 0.6, swing, period=0.01, samples=1)
+    parts = plan.requests[1:]
+    assert [len(part.points.times) for part in parts] == [51, 11]
+    for part in parts:
+        assert not part.points.v[-1].any()
+    assert parts[1].tick == 50 and parts[1].points.times[0] == pytest.approx(0.01)
+    assert parts[1].points.q[0] == pytest.approx(swing(0.51)[0])
+
+
+def test_what_cannot_be_replayed_is_told_in_one_line(tmp_path):
+    with Recorder(tmp_path / "states") as recorder:
+        recorder.joint_state("/joint_states", START, JOINTS, [0.0, 0.0], [0.0, 0.0])
+    with pytest.raises(RecordingError, match="nothing to replay: expected the references"):
+        ReplayPlan(Run(tmp_path / "states"))
+    kind, zeros = "sensor_msgs/msg/JointState", np.zeros(2)
+    with Recorder(tmp_path / "twice") as recorder:
+        for second, stamp in enumerate((5, 6, 5)):
+            recorder.add("/joint_states", kind, second * SECOND, recorder.message(
+                kind, header=recorder.header(stamp * SECOND), name=list(JOINTS), position=zeros, velocity=zeros,
+                effort=zeros))
+        recorder.controller_state(5 * SECOND, "pd", JOINTS, zeros, zeros, zeros)
+    with pytest.raises(RecordingError, match="goes back: the simulation was started anew"):
+        ReplayPlan(Run(tmp_path / "twice"))
