@@ -16,7 +16,7 @@ from robodyn_ros.commands.command_line import USAGE_ERROR, main  # noqa: E402
 from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, SetState, parameters_of_nodes  # noqa: E402
 from robodyn_ros.recording.run import Run  # noqa: E402
 
-CLOSE = 1e-5
+CLOSE = 1e-3
 """Greatest distance of a replayed position from the recorded one [rad]."""
 
 

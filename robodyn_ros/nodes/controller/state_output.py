@@ -24,9 +24,7 @@ RELATIVE_SLACK = 1e-6  # part of a period by which a tick may be early, because 
 
 
 class ControllerStatePublisher:
-    """Publishes ticks at a rate in the time of the joint states, and the first tick of each controller.
-
-    Without subscribers it publishes nothing.
+    """Publishes ticks at a rate in the time of the joint states; without subscribers it publishes nothing.
 
     Args:
         node: The node that publishes.
@@ -41,7 +39,6 @@ class ControllerStatePublisher:
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._voltage = voltage
         self._last = 0
-        self._plugin: Plugin | None = None
         self.set_rate(rate)
 
     def set_rate(self, rate: float) -> None:
@@ -56,9 +53,9 @@ class ControllerStatePublisher:
             plugin: The controller in force.
             tick: State, reference and effort of the tick.
         """
-        if (self._last <= stamp < self._last + self._period and plugin is self._plugin) or self._period == inf:
+        if self._last <= stamp < self._last + self._period or self._period == inf:
             return
-        self._last, self._plugin = stamp, plugin
+        self._last = stamp
         if not self._publisher.get_subscription_count():
             return
         state, reference = tick.state, tick.reference
