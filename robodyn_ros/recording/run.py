@@ -148,9 +148,13 @@ class Run:
 
     @cached_property
     def parameter_changes(self) -> tuple[ParameterChange, ...]:
-        """Parameters that were set during the recording, among them the swaps of controllers."""
+        """Parameters that were set during the recording, among them the swaps of controllers.
+
+        Events before the first joint state are left out: with them, nodes that start declare their parameters.
+        """
         return tuple(change for topic in self._bag.of_type("rcl_interfaces/msg/ParameterEvent")
-                     for received, event in topic.decode() for change in self._changes(received, event))
+                     for received, event in topic.decode() if received >= self._receipt[0]
+                     for change in self._changes(received, event))
 
     @cached_property
     def robot_description(self) -> str:

@@ -84,7 +84,7 @@ def test_a_refused_commander_that_goes_on_is_told_and_counted_and_changes_nothin
             stranger.command(NAMES, [FOREIGN, FOREIGN])
             stranger.spin(0.005)
         peer.wait_for(lambda: int(peer.counter("refused commands") or 0) > before + 50, "refused commands")
-        assert len(peer.states) > 10
+        peer.wait_for(lambda: len(peer.states) > 10, "joint states")
         assert not any(FOREIGN in state.effort for state in peer.states)
         told(peer, "hardware", f"are refused: joint1, joint2 follow the commands of '/{NAMESPACE}/controller'",
              DiagnosticStatus.WARN)
