@@ -24,7 +24,10 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.timing import DEFAULT_PERIOD
 
 LONGEST_GAP = 0.1
-"""A longer time between two joint states was a pause, and is left out [s]."""
+"""A longer time between two joint states in time mode real_time was a pause, and is left out [s].
+
+Simulated time stands still in a pause: a gap there is one of the recording.
+"""
 REPEATED_TOPICS = ("controller/pose", "controller/cartesian_trajectory", "controller/wrench",
                    "hardware/external_wrench")
 """Topics whose messages are sent again; references of joints come from the controller state."""
@@ -114,7 +117,10 @@ class ReplayPlan:
         if (np.diff(run.states.time) < 0.0).any():
             raise RecordingError(f"{run.path}: the time of the joint states goes back: the simulation was started anew "
                                  "while it was recorded, and one simulation can be replayed")
-        rate = run.parameters.get(f"{run.namespace}/hardware", {}).get("update_rate")
+        hardware = run.parameters.get(f"{run.namespace}/hardware", {})
+        rate, longest = hardware.get("update_rate"), LONGEST_GAP
+        if hardware.get("time_mode", "real_time") != "real_time":
+            longest = np.inf
         start = max(int(np.searchsorted(times, control.time[0], "right")) - 1, 0)
         self._times, rows = times[start:], first[start:]
         steps = np.diff(self._times)
@@ -122,7 +128,7 @@ class ReplayPlan:
         self.position, velocity = run.states.position[rows], np.nan_to_num(run.states.velocity[rows])
         speed = np.abs(velocity[1:]) + np.abs(velocity[:-1])
         excess = np.abs(np.diff(self.position, axis=0)) - steps[:, None] * speed
-        jumps = (steps > LONGEST_GAP) | (excess > JUMP).any(axis=1)
+        jumps = (steps > longest) | (excess > JUMP).any(axis=1)
         self.ticks = np.concatenate([[0], np.cumsum(np.where(jumps, 1, np.maximum(np.rint(steps / self.period), 1)))])
         self.ticks = self.ticks.astype(int)
         self._states = [SetState(-1, self.position[0], velocity[0]), *(

@@ -139,22 +139,32 @@ class Run:
 
     @cached_property
     def parameters(self) -> dict[str, dict[str, Any]]:
-        """Parameters by full name of the node, as they were when the recording began or the node appeared."""
+        """Parameters by full name of the node, as they were when the recording began or the node appeared.
+
+        A node that had not declared all of them by then did so before its first joint state, by events.
+        """
         found: dict[str, dict[str, Any]] = {}
         for name, entries in self._bag.metadata:
             if name == PARAMETERS:
                 found.setdefault(entries["node"], yaml.safe_load(entries["values"]))
+        for received, event in self._parameter_events:
+            if received < self._receipt[0] and event.node in found:
+                for change in self._changes(received, event):
+                    found[event.node].setdefault(change.name, change.value)
         return found
 
     @cached_property
     def parameter_changes(self) -> tuple[ParameterChange, ...]:
         """Parameters that were set during the recording, among them the swaps of controllers.
 
-        Events before the first joint state are left out: with them, nodes that start declare their parameters.
+        Events before the first joint state belong to `parameters`: with them, nodes that start declare theirs.
         """
-        return tuple(change for topic in self._bag.of_type("rcl_interfaces/msg/ParameterEvent")
-                     for received, event in topic.decode() if received >= self._receipt[0]
+        return tuple(change for received, event in self._parameter_events if received >= self._receipt[0]
                      for change in self._changes(received, event))
+
+    @cached_property
+    def _parameter_events(self) -> list[tuple[int, Any]]:
+        return [pair for topic in self._bag.of_type("rcl_interfaces/msg/ParameterEvent") for pair in topic.decode()]
 
     @cached_property
     def robot_description(self) -> str:

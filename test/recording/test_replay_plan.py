@@ -84,6 +84,15 @@ def test_a_jump_of_the_state_and_a_pause_set_the_state_anew(tmp_path):
     assert plan.requests[3].points.times[0] == pytest.approx(PERIOD)
 
 
+@pytest.mark.parametrize(("mode", "states"), [("lockstep", 1), ("real_time", 2)])
+def test_a_gap_is_a_pause_only_where_time_goes_on_in_pauses(tmp_path, monkeypatch, mode, states):
+    monkeypatch.setattr(Run, "parameters", {"/hardware": {"time_mode": mode}})
+    plan = record(tmp_path / "run", 1.0, swing,
+                  stamp=lambda time: START + round(time * SECOND) + SECOND * (time >= 0.6))
+    assert [type(request) for request in plan.requests].count(SetState) == states
+    assert plan.end == (1000 if mode == "lockstep" else 500)
+
+
 def test_long_motions_come_in_parts_that_end_at_rest(tmp_path, monkeypatch):
     monkeypatch.setattr(replay_plan, "MOST_POINTS", 51)
     plan = record(tmp_path / "run", 0.6, swing, period=0.01, samples=1)
