@@ -75,11 +75,15 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _version() -> str:
-    try:
-        return version("robodyn_ros")
-    except PackageNotFoundError:
-        return "that is not installed, in a source tree"
+class _Version(argparse.Action):
+    """Looks for the installed version only if it is asked for: that takes longer than to parse a command line."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        try:
+            print(f"robodyn_ros {version('robodyn_ros')}")
+        except PackageNotFoundError:
+            print("robodyn_ros that is not installed, in a source tree")
+        parser.exit()
 
 
 def make_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -92,7 +96,7 @@ def make_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentP
     parser = argparse.ArgumentParser(
         prog="robodyn", description="Robot dynamics from a URDF, a simulated robot and its controllers, on ROS 2."
     )
-    parser.add_argument("--version", action="version", version=f"robodyn_ros {_version()}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(takes_ros_arguments=False, error_code=USAGE_ERROR)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for group in GROUPS:

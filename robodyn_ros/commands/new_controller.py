@@ -11,7 +11,6 @@ from string import Template
 
 from robodyn_ros.bounded_files import expand
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.control.registry import controller_names
 from robodyn_ros.errors import InputError
 
 LAW = '''"""Controller plugin $name: PD control with gravity compensation, to begin with."""
@@ -141,6 +140,8 @@ def run_new_controller(options: Namespace) -> int:
     Raises:
         InputError: The name cannot be that of a package, or is taken; or the folder exists.
     """
+    from robodyn_ros.control.registry import controller_names
+
     name = options.name
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name) or keyword.iskeyword(name):
         raise InputError(f"new-controller: expected a name of lower-case letters, digits and underscores, such as "

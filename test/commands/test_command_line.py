@@ -73,6 +73,12 @@ def test_cache_is_counted_and_cleared(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_command_line_imports_nothing_that_only_some_commands_need():
+    names = "import sys, robodyn_ros.commands.command_line; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"rclpy", "scipy", "llvmlite", "matplotlib", "robodyn_ros.control.registry"}.intersection(loaded)
+
+
 def test_version_is_that_of_the_package(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
