@@ -56,9 +56,14 @@ def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:
     if len(text) > longest:
         end = min(_KEPT_END, longest // 4)
         text = f"{text[:longest - end]} … ({len(text) - longest} characters left out) … {text[-end:]}"
-    if text.replace("\n", "").isprintable():
-        return text
-    return "".join(letter if letter == "\n" or letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return "\n".join(map(escaped, text.split("\n")))
+
+
+def escaped(line: str) -> str:
+    """Return a line with escapes for the characters that do not print, newlines among them."""
+    if line.isprintable():
+        return line
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in line)
 
 
 def shown(value: object) -> str:

@@ -51,13 +51,18 @@ def command_beside(name: str, options: Mapping[str, object], patience: float = S
     try:
         yield
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _end(process, patience)
+
+
+def _end(process: subprocess.Popen[bytes], patience: float) -> int:
+    """Interrupt a process, kill it if it does not end in time [s], and return its exit code."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 class NodeProcess:
@@ -108,14 +113,7 @@ class NodeProcess:
 
     def end(self) -> int:
         """Interrupt the node and return its exit code; kill it if it does not end within ``STOP_SECONDS``."""
-        if self.running():
-            self._process.send_signal(signal.SIGINT)
-            try:
-                self._process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        return self._process.returncode
+        return _end(self._process, STOP_SECONDS)
 
     def kill(self) -> None:
         """Kill the process; it does not clean up."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
 import rclpy
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.exceptions import NameValidationException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import InputError, RobodynError
@@ -83,6 +86,54 @@ class GraphClient:
                                    f"ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?")
             self._executor.spin_once(timeout_sec=POLL_SECONDS)
         return result
+
+    def first_message(self, kind: type, topic: str, qos: Any, what: str, seconds: float) -> Any:
+        """Subscribe to a topic, and return the first message that comes.
+
+        Args:
+            kind: Type of the message.
+            topic: Name of the topic.
+            qos: Quality of service, or the depth of the queue.
+            what: Noun phrase for the error message.
+            seconds: Longest wait [s].
+
+        Raises:
+            RobodynError: None comes.
+        """
+        heard: list[Any] = []
+        subscription = self.node.create_subscription(kind, topic, heard.append, qos)
+        try:
+            return self.wait_for(lambda: heard, what, seconds)[0]
+        finally:
+            self.node.destroy_subscription(subscription)
+
+    def wait_until_served(self, node: str, seconds: float) -> None:
+        """Wait until the executor of a node has served the messages that it has received so far.
+
+        Args:
+            node: Name of the node.
+            seconds: Longest wait [s].
+
+        Raises:
+            RobodynError: The node does not answer.
+        """
+        # An executor takes messages before it answers a request that came later.
+        self.call(GetParameters, node, "get_parameters", GetParameters.Request(), seconds)
+
+    def set_parameters(self, node: str, values: Mapping[str, Any], seconds: float) -> SetParametersResult:
+        """Set parameters of a node at once, and return whether it took them, and if not, why.
+
+        Args:
+            node: Name of the node.
+            values: Value of each parameter.
+            seconds: Longest wait for the node, and again for its answer [s].
+
+        Raises:
+            RobodynError: The node does not answer.
+        """
+        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        return self.call(SetParametersAtomically, node, "set_parameters_atomically",
+                         SetParametersAtomically.Request(parameters=parameters), seconds).result
 
     def call(self, kind: type, node: str, service: str, request: Any, seconds: float) -> Any:
         """Call a service of a node.

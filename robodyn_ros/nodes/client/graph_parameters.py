@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
-from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 
 from robodyn_ros.description.model import suggest
@@ -106,10 +106,9 @@ class GraphParameters:
         for node in dict.fromkeys(owners.values()):
             names = [name for name, owner in owners.items() if owner == node]
             descriptors = self._call(DescribeParameters, node, "describe_parameters", names=names).descriptors
-            parameters = [Parameter(name, value=to_value(values[name], descriptor)).to_parameter_msg()
-                          for name, descriptor in zip(names, descriptors, strict=True)]
-            result = self._call(SetParametersAtomically, node, "set_parameters_atomically",
-                                parameters=parameters).result
+            result = self._client.set_parameters(node, {
+                name: to_value(values[name], descriptor)
+                for name, descriptor in zip(names, descriptors, strict=True)}, self._seconds)
             self._listed.pop(node, None)  # another controller has other parameters
             if not result.successful:
                 raise RobodynError(f"node '{node}' refused, nothing has changed there: {result.reason}")

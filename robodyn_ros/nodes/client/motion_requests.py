@@ -47,7 +47,7 @@ class MotionRequests:
 
     def __init__(self, client: GraphClient) -> None:
         self._client = client
-        [description] = self._first(String, "robot_description", LATCHED_QOS)
+        description = self._first(String, "robot_description", LATCHED_QOS)
         self.robot = Robot.from_urdf(description.data)
 
     def move_joints(self, targets: Mapping[str, float], duration: float | None) -> str:
@@ -167,16 +167,10 @@ class MotionRequests:
         return answer.result.error_string or "the joints are there"
 
     def _controller_state(self) -> ControllerState:
-        [state] = self._first(ControllerState, "controller/controller_state", 10)
-        return state
+        return self._first(ControllerState, "controller/controller_state", 10)
 
-    def _first(self, kind: Any, topic: str, qos: Any) -> list[Any]:
-        heard: list[Any] = []
-        subscription = self._client.node.create_subscription(kind, topic, heard.append, qos)
-        try:
-            return self._client.wait_for(lambda: heard, f"message on {topic}", ANSWER)[:1]
-        finally:
-            self._client.node.destroy_subscription(subscription)
+    def _first(self, kind: Any, topic: str, qos: Any) -> Any:
+        return self._client.first_message(kind, topic, qos, f"message on {topic}", ANSWER)
 
     def _in_robot_order(self, names: list[str], values: Any) -> Array:
         by_name = dict(zip(names, values, strict=True))

@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.action import ActionClient
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState, VoltageCommands
-from robodyn_interfaces.srv import SetState as SetStateService
-from robodyn_interfaces.srv import Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
@@ -51,6 +47,7 @@ class Replay:
 
     def __init__(self, client: GraphClient, plan: ReplayPlan, joints: tuple[str, ...], voltage: bool = False) -> None:
         self._client, self._plan, self._joints = client, plan, joints
+        self._simulation = SimulationRequests(client)
         self.refusals: list[str] = []
         self.samples: list[tuple[int, list[float]]] = []
         self._period_ns = to_nanoseconds(plan.period)
@@ -68,13 +65,12 @@ class Replay:
         Raises:
             RobodynError: A node does not answer or refuses.
         """
-        simulation = SimulationRequests(self._client)
         self._client.wait_for(self._action.server_is_ready, "node 'controller' with its action", START)
-        simulation.pause(True)
+        self._simulation.pause(True)
         for request in self._plan.requests[:1]:
             assert isinstance(request, SetState)
             self._set_state(request)
-        state = simulation.next_state()
+        state = self._simulation.next_state()
         self._tick, self._origin = 0, read_stamp(state.header.stamp)
         topics = {request.topic: request.type for request in self._plan.requests
                   if isinstance(request, RepeatedMessage)}
@@ -115,9 +111,7 @@ class Replay:
         """Step to a tick, and wait until the controller has answered its state."""
         while self._tick < tick:
             periods = min(STEPS, tick - self._tick)
-            answer = self._client.call(Step, "hardware", "step", Step.Request(steps=periods), ANSWER)
-            if not answer.success:
-                raise RobodynError(f"node 'hardware' refused step: {answer.message}")
+            self._simulation.step(periods, ANSWER)
             self._tick += periods
             show(self._tick)
         stamp = self._origin + self._tick * self._period_ns
@@ -132,16 +126,13 @@ class Replay:
         return self._newest
 
     def _set_state(self, request: SetState) -> None:
-        message = SetStateService.Request(joint_names=list(self._joints), position=request.position.tolist(),
-                                          velocity=request.velocity.tolist())
-        answer = self._client.call(SetStateService, "hardware", "set_state", message, ANSWER)
-        if not answer.success:
-            raise RobodynError(f"node 'hardware' refused set_state: {answer.message}")
+        positions, velocities = (dict(zip(self._joints, values.tolist(), strict=True))
+                                 for values in (request.position, request.velocity))
+        self._simulation.set_state(positions, velocities, ANSWER)
 
     def _set_parameter(self, node: str, name: str, value: Any) -> None:
         plain = list(value) if not isinstance(value, bool | int | float | str) else value
-        request = SetParametersAtomically.Request(parameters=[Parameter(name, value=plain).to_parameter_msg()])
-        result = self._client.call(SetParametersAtomically, node, "set_parameters_atomically", request, ANSWER).result
+        result = self._client.set_parameters(node, {name: plain}, ANSWER)
         if not result.successful:
             raise RobodynError(f"node '{node}' refused {name} = {value}: {result.reason}")
 
@@ -158,8 +149,7 @@ class Replay:
         sent = self._action.send_goal_async(goal)
         self._client.wait_for(sent.done, "answer of node 'controller'", ANSWER)
         ended = sent.result().get_result_async()
-        # The node begins with the goal before it answers the next request.
-        self._client.call(GetParameters, "controller", "get_parameters", GetParameters.Request(), ANSWER)
+        self._client.wait_until_served("controller", ANSWER)
         if ended.done() and ended.result().result.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
             raise RobodynError(f"node 'controller' refused the references from {motion.tick * self._plan.period:.3f} s "
                                f"on: {ended.result().result.error_string}")
@@ -170,9 +160,7 @@ class Replay:
         publisher = self._publishers[request.topic]
         publisher.publish(message)
         publisher.wait_for_all_acked()
-        node = request.topic.partition("/")[0]
-        # The node takes the message before it answers the next request.
-        self._client.call(GetParameters, node, "get_parameters", GetParameters.Request(), ANSWER)
+        self._client.wait_until_served(request.topic.partition("/")[0], ANSWER)
 
     def _on_state(self, message: ControllerState) -> None:
         since = read_stamp(message.header.stamp) - self._origin

@@ -108,12 +108,7 @@ class RobotClient(GraphClient):
         Raises:
             RobodynError: Nobody does.
         """
-        heard: list[TFMessage] = []
-        subscription = self.node.create_subscription(TFMessage, "/tf", heard.append, 10)
-        try:
-            self.wait_for(lambda: heard, "message on /tf", seconds)
-        finally:
-            self.node.destroy_subscription(subscription)
+        self.first_message(TFMessage, "/tf", 10, "message on /tf", seconds)
 
     def gravity_effort(self, joint_names: Sequence[str], q: Array, seconds: float = 10.0) -> Array:
         """Ask the dynamics node for the efforts that hold the robot against gravity, shape (n,) [N m or N].

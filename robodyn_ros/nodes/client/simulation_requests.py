@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -51,17 +50,24 @@ class SimulationRequests:
         """
         return self._ask(Step, "step", Step.Request(steps=periods), seconds)
 
-    def set_state(self, positions: Mapping[str, float], velocities: Mapping[str, float]) -> str:
-        """Set positions [rad or m] and velocities [rad/s or m/s] of some joints, and return the answer.
+    def set_state(self, positions: Mapping[str, float], velocities: Mapping[str, float], seconds: float = ANSWER
+                  ) -> str:
+        """Set positions and velocities of some joints; the other joints keep their positions, and stand still.
 
-        The other joints keep their positions, and stand still.
+        Args:
+            positions: Positions by joint [rad or m].
+            velocities: Velocities by joint [rad/s or m/s].
+            seconds: Longest wait for the answer [s].
+
+        Returns:
+            The answer.
         """
         names = list(dict.fromkeys([*positions, *velocities]))
         present = self.joint_positions() if set(names) - set(positions) else {}
         request = SetState.Request(
             joint_names=names, position=[positions.get(name, present.get(name, 0.0)) for name in names],
             velocity=[velocities.get(name, 0.0) for name in names])
-        return self._ask(SetState, "set_state", request)
+        return self._ask(SetState, "set_state", request, seconds)
 
     def joint_positions(self) -> dict[str, float]:
         """Measured position of each joint [rad or m].
@@ -87,9 +93,9 @@ class SimulationRequests:
         publisher = node.create_publisher(WrenchStamped, topic, 10)
         try:
             self._client.wait_for(publisher.get_subscription_count, f"subscriber of {topic}", ANSWER)
-            # The node compiles a function at the first wrench on a link, and answers requests afterwards.
+            # The node compiles a function at the first wrench on a link.
             self._send(publisher, link, np.zeros(6))
-            self._client.call(GetParameters, HARDWARE, "get_parameters", GetParameters.Request(), COMPILATION)
+            self._client.wait_until_served(HARDWARE, COMPILATION)
             self._send(publisher, link, wrench)
             if duration > 0.0:
                 try:
@@ -129,12 +135,7 @@ class SimulationRequests:
         Raises:
             RobodynError: None comes.
         """
-        states: list[JointState] = []
-        subscription = self._client.node.create_subscription(JointState, "joint_states", states.append, 1)
-        try:
-            return self._client.wait_for(lambda: states, "joint states", ANSWER)[0]
-        finally:
-            self._client.node.destroy_subscription(subscription)
+        return self._client.first_message(JointState, "joint_states", 1, "joint states", ANSWER)
 
     def _ask(self, kind: Any, service: str, request: Any, seconds: float = ANSWER) -> str:
         answer = self._client.call(kind, HARDWARE, service, request, seconds)

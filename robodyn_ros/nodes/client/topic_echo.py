@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +11,9 @@ import yaml
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, RecordingError, RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.recorder.definitions import message_class
 
 APPEARANCE = 3.0
 """Longest wait for the topic to appear [s]."""
@@ -42,10 +42,9 @@ def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> A
         raise InputError(f"nobody publishes {name}: {suggest(name, known)}") from None
     publishers = node.get_publishers_info_by_topic(name)
     type_name = publishers[0].topic_type
-    package, _, kind = type_name.partition("/msg/")
     try:
-        message_type = getattr(importlib.import_module(f"{package}.msg"), kind)
-    except (ImportError, AttributeError):
+        message_type = message_class(type_name)
+    except RecordingError:
         raise InputError(f"{name} has messages of the type {type_name}, which is not installed here") from None
     qos = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
     if all(publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE for publisher in publishers):

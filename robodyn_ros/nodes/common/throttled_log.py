@@ -16,6 +16,8 @@ from typing import Any
 
 from rclpy.logging import LoggingSeverity
 
+from robodyn_ros.errors import escaped
+
 LOG_EVERY = 2.0
 """Time after which a further line of the same kind is logged [s]."""
 LONGEST = 1000
@@ -27,8 +29,7 @@ def printable(text: str, longest: int = LONGEST) -> str:
     if len(text) > longest:
         head, tail = longest * 3 // 4, longest // 4
         text = f"{text[:head]} ... {len(text) - head - tail} characters left out ... {text[-tail:]}"
-    return text if text.isprintable() else "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return escaped(text)
 
 
 def printable_lines(text: str, longest: int = 4 * LONGEST) -> str:
