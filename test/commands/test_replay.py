@@ -35,7 +35,8 @@ def recording(tmp_path_factory):
         message = JointTrajectory(joint_names=["joint1", "joint2"])
         message.points = [JointTrajectoryPoint(positions=[0.6, -0.4])]
         message.points[0].time_from_start.sec = 1
-        ros.publisher(JointTrajectory, "controller/joint_trajectory").publish(message)
+        listeners = 2  # recorder and controller
+        ros.publisher(JointTrajectory, "controller/joint_trajectory", matched=listeners).publish(message)
         ros.wait_for(lambda: states[-1].reference.positions[0] > 0.3, "half of the motion")
         assert ros.set_parameters("controller", {"controller": "pd_gravity"}).successful
         ros.wait_for(lambda: states[-1].reference.positions[0] == 0.6, "the end of the motion")

@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 DISCOVERY_SECONDS = 0.3
 """Time after a node was found until another one of its name would have been found, too [s]."""
+MATCHING_SECONDS = 1.0
+"""Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
 POLL_SECONDS = 0.05
 """Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
 
@@ -106,6 +108,42 @@ class GraphClient:
             return self.wait_for(lambda: heard, what, seconds)[0]
         finally:
             self.node.destroy_subscription(subscription)
+
+    def publisher_to(self, node: str, kind: type, topic: str, depth: int, seconds: float) -> Any:
+        """Create a publisher that reaches a node; a recorder or another listener of the topic does not suffice.
+
+        Args:
+            node: Name of the node.
+            kind: Type of the messages.
+            topic: Name of the topic below the node's name.
+            depth: Depth of the queue.
+            seconds: Longest wait for the node [s].
+
+        Returns:
+            The publisher; the caller destroys it.
+
+        Raises:
+            RobodynError: The node does not subscribe in time.
+        """
+        publisher = self.node.create_publisher(kind, f"{node}/{topic}", depth)
+        owner, shown_since = publisher.topic_name.removesuffix(f"/{topic}"), 0.0
+
+        def is_reached() -> bool:
+            nonlocal shown_since
+            listeners = self.node.get_subscriptions_info_by_topic(publisher.topic_name)
+            if not any(f"{each.node_namespace.rstrip('/')}/{each.node_name}" == owner for each in listeners):
+                return False
+            shown_since = shown_since or time.monotonic()
+            # All that the graph shows are matched, but those whose quality of service does not fit.
+            count: int = publisher.get_subscription_count()
+            return count >= len(listeners) or (count > 0 and time.monotonic() - shown_since > MATCHING_SECONDS)
+
+        try:
+            self.wait_for(is_reached, f"subscriber of {node}/{topic}", seconds)
+        except BaseException:
+            self.node.destroy_publisher(publisher)
+            raise
+        return publisher
 
     def wait_until_served(self, node: str, seconds: float) -> None:
         """Wait until the executor of a node has served the messages that it has received so far.

@@ -116,12 +116,11 @@ class MotionRequests:
         set_stamp(segment.duration, to_nanoseconds(duration or 0.0))
         message = CartesianTrajectory(segments=[segment])
         message.header.frame_id = self.robot.model.base_link
-        node, topic = self._client.node, "controller/cartesian_trajectory"
+        node = self._client.node
         states: list[ControllerState] = []
-        publisher = node.create_publisher(CartesianTrajectory, topic, 10)
+        publisher = self._client.publisher_to("controller", CartesianTrajectory, "cartesian_trajectory", 10, ANSWER)
         subscription = node.create_subscription(ControllerState, "controller/controller_state", states.append, 10)
         try:
-            self._client.wait_for(publisher.get_subscription_count, f"subscriber of {topic}", ANSWER)
             publisher.publish(message)
             publisher.wait_for_all_acked()
 

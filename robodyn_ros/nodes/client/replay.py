@@ -75,9 +75,8 @@ class Replay:
         topics = {request.topic: request.type for request in self._plan.requests
                   if isinstance(request, RepeatedMessage)}
         for topic, type_name in topics.items():
-            publisher = self._client.node.create_publisher(message_class(type_name), topic, 10)
-            self._publishers[topic] = publisher
-            self._client.wait_for(publisher.get_subscription_count, f"subscriber of {topic}", ANSWER)
+            node, _, name = topic.partition("/")
+            self._publishers[topic] = self._client.publisher_to(node, message_class(type_name), name, 10, ANSWER)
 
     def run(self, show: Callable[[int], None]) -> None:
         """Make all further requests in their ticks, and step to the end.

@@ -74,10 +74,8 @@ class RobotClient(GraphClient):
             point = JointTrajectoryPoint(positions=np.asarray(row).tolist())
             set_stamp(point.time_from_start, to_nanoseconds(when))
             message.points.append(point)
-        topic = f"{self._controller}/joint_trajectory"
-        publisher = self.node.create_publisher(JointTrajectory, topic, 1)
+        publisher = self.publisher_to(self._controller, JointTrajectory, "joint_trajectory", 1, seconds)
         try:
-            self.wait_for(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}", seconds)
             publisher.publish(message)
             publisher.wait_for_all_acked(Duration(seconds=seconds))
         finally:

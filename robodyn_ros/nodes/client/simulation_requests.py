@@ -89,10 +89,8 @@ class SimulationRequests:
         Raises:
             RobodynError: Nobody takes wrenches, or simulated time does not pass.
         """
-        node, topic = self._client.node, f"{HARDWARE}/external_wrench"
-        publisher = node.create_publisher(WrenchStamped, topic, 10)
+        publisher = self._client.publisher_to(HARDWARE, WrenchStamped, "external_wrench", 10, ANSWER)
         try:
-            self._client.wait_for(publisher.get_subscription_count, f"subscriber of {topic}", ANSWER)
             # The node compiles a function at the first wrench on a link.
             self._send(publisher, link, np.zeros(6))
             self._client.wait_until_served(HARDWARE, COMPILATION)
@@ -103,7 +101,7 @@ class SimulationRequests:
                 finally:
                     self._send(publisher, link, np.zeros(6))
         finally:
-            node.destroy_publisher(publisher)
+            self._client.node.destroy_publisher(publisher)
 
     def _send(self, publisher: Any, link: str, wrench: Array) -> None:
         message = WrenchStamped(wrench=to_wrench(wrench))
