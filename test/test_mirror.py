@@ -45,7 +45,6 @@ TESTED_BY = {
     "commands/simulation_setup.py": "commands/test_simulate.py",
     "nodes/hardware/step_requests.py": "nodes/hardware/test_node.py",
     "nodes/common/poses.py": "nodes/controller/test_tip_motions.py",
-    "commands/processes.py": "commands/test_demo.py",
     "nodes/common/signals.py": "nodes/common/test_runtime.py",
     "nodes/common/parameter_service.py": "nodes/common/test_runtime.py",
     "nodes/client/robot_client.py": "commands/test_swap.py",

@@ -78,7 +78,7 @@ class NodeProcess:
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
                  command: Sequence[str] = ()) -> None:
         self.node = node
-        self._log: IO[str] = tempfile.TemporaryFile("a+", errors="replace")  # noqa: SIM115 - closed by __exit__
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         package = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
@@ -97,8 +97,9 @@ class NodeProcess:
 
     def output(self) -> str:
         """Return the text that the node has printed so far."""
-        self._log.seek(0)
-        return self._log.read()
+        # The position of the file is where the process writes next: a seek would make it write over its own text.
+        log = self._log.fileno()
+        return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
     def check(self) -> None:
         """Raise if the process has ended.

@@ -24,16 +24,26 @@ class Delay(NamedTuple):
     """Why joint states stayed unanswered.
 
     Attributes:
-        of_law: Whether the law took the time; otherwise the thread was held up.
-        seconds: Time that the law took, or for which the thread was held up [s].
+        law: Time that the law took [s]; 0 if it is not known.
+        held_up: Time for which the thread was held up [s].
         period: Time between two joint states [s].
         unanswered: Number of joint states that stayed unanswered.
     """
 
-    of_law: bool
-    seconds: float
+    law: float
+    held_up: float
     period: float
     unanswered: int
+
+    @property
+    def law_in_time(self) -> bool:
+        """Whether the law took less than a period."""
+        return self.law < self.period
+
+    @property
+    def of_law(self) -> bool:
+        """Whether the law took most of the time; otherwise the thread was held up."""
+        return not self.law_in_time and self.law >= self.held_up
 
 
 class TickMonitor:
@@ -87,14 +97,15 @@ class TickMonitor:
     def _blame(self, now: float, stamp: int, sequence: int, unanswered: int) -> None:
         period = to_seconds(stamp - self._stamp) / (unanswered + 1)
         since, took = now - self._begin, self._end - self._begin
-        waited = self._waited or 0.0
-        if took - waited < max(period, 0.5 * since):
-            self.delay = Delay(False, since - (took - waited), period, unanswered)
-        elif self._watching:
-            self.delay = Delay(True, took - waited, period, unanswered)
-        # The waiting time of a row's first overrun was not read: the overrun counts, but nobody is blamed.
-        in_time = sequence - unanswered - 1 - self._overrun_at
-        if self.delay is None or self.delay.of_law:
+        law = took - (self._waited or 0.0)
+        delay = Delay(law, since - law, period, unanswered)
+        if self._watching:
+            self.delay = delay
+        elif not delay.of_law:
+            # The waiting time of a row's first overrun was not read: it counts, but the law is not blamed for it.
+            self.delay = delay._replace(law=0.0)
+        if not delay.law_in_time:
+            in_time = sequence - unanswered - 1 - self._overrun_at
             self.overruns = max(0.0, self.overruns - max(0, in_time) / FORGIVEN_AFTER) + 1.0
             self._overrun_at, self._watching = sequence, True
 

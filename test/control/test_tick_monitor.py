@@ -49,7 +49,7 @@ def test_a_law_that_takes_longer_than_a_period_is_blamed_from_its_second_overrun
     delays = [ticks.tick(took=0.05) for _ in range(6)]
     assert delays[:2] == [None, None], "nothing is unanswered at first, and the first overrun was not measured"
     assert all(delay.of_law and delay.unanswered == 24 for delay in delays[2:])
-    np.testing.assert_allclose([delay.seconds for delay in delays[2:]], 0.05)
+    np.testing.assert_allclose([delay.law for delay in delays[2:]], 0.05)
     np.testing.assert_allclose([delay.period for delay in delays[2:]], PERIOD)
     assert ticks.monitor.overruns == 5.0
 
@@ -71,7 +71,7 @@ def test_a_thread_that_stood_still_between_ticks_was_held_up(ticks):
     ticks.stop(0.3)
     delay = ticks.tick()
     assert not delay.of_law and delay.unanswered == 150
-    assert delay.seconds == pytest.approx(0.3, rel=0.02)
+    assert delay.held_up == pytest.approx(0.3, rel=0.02)
     assert ticks.monitor.overruns == 0.0
 
 
@@ -80,8 +80,28 @@ def test_a_thread_that_waited_for_a_processor_during_the_law_was_held_up(ticks):
         ticks.tick(took=0.05)
     ticks.tick(took=0.05, waited=0.049)
     delay = ticks.tick()
-    assert not delay.of_law
+    assert not delay.of_law and delay.law_in_time
     assert ticks.monitor.overruns == 3.0, "those before, of the law"
+
+
+def test_a_slow_law_overruns_even_when_most_of_a_delay_is_the_computers(ticks):
+    for _ in range(3):
+        ticks.tick(took=0.05)
+    ticks.tick(took=0.15, waited=0.1)
+    delay = ticks.tick()
+    assert not delay.of_law and not delay.law_in_time
+    assert ticks.monitor.overruns == 4.0
+    assert delay.held_up == pytest.approx(0.1, rel=0.02)
+
+
+def test_a_law_is_not_blamed_for_time_that_was_not_measured(ticks):
+    for _ in range(3):
+        ticks.tick()
+    ticks.tick(took=0.005)
+    ticks.stop(0.1)
+    delay = ticks.tick()
+    assert delay.law_in_time and delay.held_up == pytest.approx(0.1, rel=0.02)
+    assert ticks.monitor.overruns == 1.0
 
 
 def test_a_repeated_state_and_a_new_publisher_are_no_delay(ticks):

@@ -216,15 +216,16 @@ class ControllerNode(RobodynNode):
     def _on_delay(self, delay: Delay) -> None:
         """Tell why joint states stayed unanswered; drop a law that is too slow."""
         if not delay.of_law:
-            if delay.seconds < TOLD_HOLD_UP:
+            if delay.held_up < TOLD_HOLD_UP:
                 self.diagnostics.count("short hold-ups by the computer")
             else:
                 self.diagnostics.problem("hold-ups by the computer", self._held_up(delay))
+        if delay.law_in_time:
             return
         name = self._loop.active.name
         self.diagnostics.count("overruns")
         self._overran = True
-        text = f"the law takes {1e3 * delay.seconds:.3g} ms of {1e3 * delay.period:.3g} ms"
+        text = f"the law takes {1e3 * delay.law:.3g} ms of {1e3 * delay.period:.3g} ms"
         if self._max_overruns and self._monitor.overruns >= self._max_overruns:
             self._monitor.forget()
             self._loop.drop(text)
@@ -233,7 +234,7 @@ class ControllerNode(RobodynNode):
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
     def _held_up(self, delay: Delay) -> str:
-        return (f"the computer held up this node for {delay.seconds:.3g} s (busy, or the process was stopped): "
+        return (f"the computer held up this node for {delay.held_up:.3g} s (busy, or the process was stopped): "
                 f"{delay.unanswered} joint states stayed unanswered")
 
     def _on_failure(self, name: str, error: BaseException) -> None:
