@@ -48,7 +48,6 @@ TESTED_BY = {
     "nodes/common/signals.py": "nodes/common/test_runtime.py",
     "nodes/common/parameter_service.py": "nodes/common/test_runtime.py",
     "nodes/client/robot_client.py": "commands/test_swap.py",
-    "nodes/client/graph_client.py": "commands/test_graph_commands.py",
     "nodes/client/graph_parameters.py": "commands/test_graph_commands.py",
     "nodes/client/motion_requests.py": "commands/test_graph_commands.py",
     "nodes/client/simulation_requests.py": "commands/test_graph_commands.py",

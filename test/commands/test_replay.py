@@ -42,6 +42,7 @@ def recording(tmp_path_factory):
         ros.wait_for(lambda: states[-1].reference.positions[0] == 0.6, "the end of the motion")
         count = len(states)
         ros.wait_for(lambda: len(states) > count + 30, "the rest")
+        ros.wait_for(lambda: {"/hardware", "/controller"} <= Run(folder).parameters.keys(), "recorded parameters")
         process.stop()
     return folder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -9,13 +10,20 @@ from typing import Any, Self, TypeVar
 
 import rclpy
 from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.exceptions import NameValidationException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
+from robodyn_interfaces.srv import Gravity
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.runtime import init_ros
 
@@ -25,6 +33,14 @@ DISCOVERY_SECONDS = 0.3
 """Time after a node was found until another one of its name would have been found, too [s]."""
 MATCHING_SECONDS = 1.0
 """Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
+ANSWER_SECONDS = 2.0
+"""Time after which a request for parameters that got no answer is sent again [s].
+
+A server that is held up while it discovers a new client cannot send it the first answer.
+"""
+REPEATABLE = (DescribeParameters, GetParameters, ListParameters, SetParameters, SetParametersAtomically,
+              Gravity)
+"""Services that may serve a request twice without a difference."""
 POLL_SECONDS = 0.05
 """Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
 
@@ -197,13 +213,21 @@ class GraphClient:
             raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
         self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
         self._check_only_one(self.node.resolve_service_name(name).removesuffix(f"/{service}"))
-        future = client.call_async(request)
+        futures: list[Any] = []
+        sent = -math.inf
+
+        def answered() -> Any | None:
+            nonlocal sent
+            if not futures or (kind in REPEATABLE and time.monotonic() - sent > ANSWER_SECONDS):
+                futures.append(client.call_async(request))
+                sent = time.monotonic()
+            return next((future for future in futures if future.done()), None)
+
         try:
-            self.wait_for(future.done, f"answer of node '{node}'", seconds)
-        except RobodynError:
-            client.remove_pending_request(future)
-            raise
-        return future.result()
+            return self.wait_for(answered, f"answer of node '{node}'", seconds).result()
+        finally:
+            for future in futures:
+                client.remove_pending_request(future)
 
     def _check_only_one(self, full_name: str) -> None:
         """Refuse to ask nodes of which two have one name: either could answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,30 +12,40 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
+ANSWER_SECONDS = 2.0
+"""Time after which a node that gave no answer is asked again [s].
+
+A server that is held up while it discovers a new client cannot send it the first answer.
+"""
+
 
 class ParameterSnapshots:
-    """Asks each node of a namespace once for all of its parameters; answers come on the executor's thread.
+    """Asks each node of a namespace for all of its parameters until it answers; answers come on the executor's thread.
 
     Args:
         node: The node that asks.
-        on_values: Called with the full name of a node and its parameters by name, as YAML.
+        on_values: Called once for each node, with its full name and its parameters by name, as YAML.
     """
 
     def __init__(self, node: Node, on_values: Callable[[str, str], None]) -> None:
         self._node, self._on_values = node, on_values
-        self._clients: dict[str, AsyncParameterClient | None] = {}
+        self._clients: dict[str, AsyncParameterClient] = {}
+        self._asked: dict[str, float] = {}  # when each node was asked last, on the steady clock [s]
+        self._answered: set[str] = set()
 
     def look(self) -> None:
-        """Ask nodes that have appeared."""
+        """Ask nodes that have appeared, and those that gave no answer."""
         for name, namespace in self._node.get_node_names_and_namespaces():
             full = f"{namespace.rstrip('/')}/{name}"
             if full not in self._clients and full != self._node.get_fully_qualified_name():
                 if full.startswith(f"{self._node.get_namespace().rstrip('/')}/"):
                     self._clients[full] = AsyncParameterClient(self._node, full)
+        now = time.monotonic()
         for full, client in self._clients.items():
-            if client is not None and client.services_are_ready():
-                self._clients[full] = None
-                self._ask(full, client)
+            if full not in self._answered and now - self._asked.get(full, -ANSWER_SECONDS) >= ANSWER_SECONDS:
+                if client.services_are_ready():
+                    self._asked[full] = now
+                    self._ask(full, client)
 
     def _ask(self, full: str, client: AsyncParameterClient) -> None:
         def listed(done: Any) -> None:
@@ -42,9 +53,11 @@ class ParameterSnapshots:
             client.get_parameters(names).add_done_callback(lambda values: got(names, values))
 
         def got(names: list[str], done: Any) -> None:
-            values = {name: _plain(parameter_value_to_python(value))
-                      for name, value in zip(names, done.result().values, strict=True)}
-            self._on_values(full, yaml.safe_dump(values, sort_keys=True))
+            if full not in self._answered:
+                self._answered.add(full)
+                values = {name: _plain(parameter_value_to_python(value))
+                          for name, value in zip(names, done.result().values, strict=True)}
+                self._on_values(full, yaml.safe_dump(values, sort_keys=True))
 
         client.list_parameters([]).add_done_callback(listed)
 

@@ -1,0 +1,60 @@
+"""A client of a graph sends a request for parameters again when the answer was lost; no other."""
+
+import pytest
+from rcl_interfaces.srv import GetParameters
+from rclpy.node import Node
+from ros_process import RosTest
+from std_srvs.srv import Trigger
+
+from robodyn_ros import RobodynError
+from robodyn_ros.nodes.client import graph_client
+from robodyn_ros.nodes.client.graph_client import GraphClient
+
+
+@pytest.fixture
+def ends(monkeypatch):
+    """A client, and a node with a parameter and a service that a test serves by hand."""
+    monkeypatch.setattr(graph_client, "ANSWER_SECONDS", 0.3)
+    with RosTest(namespace="cell") as ros, GraphClient("client", "cell") as client:
+        asked = Node("asked", context=ros.context, namespace="cell", enable_rosout=False)
+        asked.declare_parameter("mass", 2.5)
+        asked.create_service(Trigger, "~/stride", lambda request, response: response)
+        yield client, asked, ros
+        asked.destroy_node()
+
+
+def lose_first(client, asked, kind):
+    """Take the first request of a service and give no answer; returns the requests that came, in a list."""
+    [service] = [each for each in asked.services if each.srv_type is kind]
+    came = []
+
+    def take():
+        with service.handle:
+            request, _ = service.handle.service_take_request(kind.Request)
+        if request is not None:
+            came.append(request)
+    client.checks.append(take)
+    return came
+
+
+def test_parameters_are_asked_for_again(ends):
+    client, asked, ros = ends
+    came = lose_first(client, asked, GetParameters)
+
+    def serve_after_the_first():
+        if came and client.checks:
+            client.checks.clear()
+            ros.executor.add_node(asked)
+    client.checks.append(serve_after_the_first)
+    wait_for, client.wait_for = client.wait_for, lambda condition, what, seconds: wait_for(
+        lambda: ros.executor.spin_once(timeout_sec=0.0) or condition(), what, seconds)
+    answer = client.call(GetParameters, "asked", "get_parameters", GetParameters.Request(names=["mass"]), 60.0)
+    assert answer.values[0].double_value == 2.5 and len(came) == 1
+
+
+def test_another_request_is_sent_once(ends):
+    client, asked, _ = ends
+    came = lose_first(client, asked, Trigger)
+    with pytest.raises(RobodynError, match="no answer of node 'asked' within 1.5 s"):
+        client.call(Trigger, "asked", "stride", Trigger.Request(), 1.5)
+    assert len(came) == 1

@@ -1,0 +1,41 @@
+"""The recorder asks each node for its parameters until it has an answer."""
+
+import pytest
+import yaml
+from rcl_interfaces.srv import ListParameters
+from rclpy.node import Node
+from ros_process import RosTest
+
+from robodyn_ros.nodes.recorder import parameter_snapshots
+from robodyn_ros.nodes.recorder.parameter_snapshots import ParameterSnapshots
+
+
+@pytest.fixture
+def graph():
+    """A node that asks, and one with parameters that is served by hand."""
+    with RosTest(namespace="cell") as ros:
+        asked = Node("asked", context=ros.context, namespace="cell", enable_rosout=False)
+        asked.declare_parameter("mass", 2.5)
+        yield ros, asked
+        asked.destroy_node()
+
+
+def test_a_node_whose_first_answer_was_lost_is_asked_again(graph, monkeypatch):
+    monkeypatch.setattr(parameter_snapshots, "ANSWER_SECONDS", 0.3)
+    ros, asked = graph
+    found = []
+    snapshots = ParameterSnapshots(ros.node, lambda name, values: found.append((name, yaml.safe_load(values))))
+    [service] = [each for each in asked.services if each.srv_type is ListParameters]
+
+    def request():
+        snapshots.look()
+        with service.handle:
+            return service.handle.service_take_request(ListParameters.Request) != (None, None)
+
+    ros.wait_for(request, "the first request, which gets no answer")
+    ros.executor.add_node(asked)
+    ros.wait_for(lambda: snapshots.look() or found, "an answer")
+    assert [name for name, _ in found] == ["/cell/asked"] and found[0][1]["mass"] == 2.5
+    ros.spin(0.7)
+    snapshots.look()
+    assert len(found) == 1
