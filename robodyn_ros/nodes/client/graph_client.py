@@ -224,7 +224,8 @@ class GraphClient:
             return next((future for future in futures if future.done()), None)
 
         try:
-            return self.wait_for(answered, f"answer of node '{node}'", seconds).result()
+            future: Any = self.wait_for(answered, f"answer of node '{node}'", seconds)
+            return future.result()
         finally:
             for future in futures:
                 client.remove_pending_request(future)
