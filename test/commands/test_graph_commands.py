@@ -1,6 +1,7 @@
 """Commands that read and drive a running graph, on a simulation in a process of its own."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -42,8 +43,8 @@ class Rig:
 
     def q(self):
         """Positions from now on."""
-        before = len(self.states)
-        self.ros.wait_for(lambda: len(self.states) > before, "a joint state")
+        before, now = len(self.states), time.time_ns()
+        self.ros.wait_for(lambda: self.states.published_since(now, before), "a joint state")
         return np.array(self.states[-1].position)
 
 

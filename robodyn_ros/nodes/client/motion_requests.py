@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,16 +14,16 @@ from scipy.spatial.transform import Rotation
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from robodyn_interfaces.msg import CartesianSegment, CartesianState, CartesianTrajectory, ControllerState
+from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
 from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
-from robodyn_ros.nodes.common.messages import set_stamp
+from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_vector
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import to_nanoseconds
+from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 ANSWER = 10.0
 """Longest wait for an answer, or for a message that nodes repeat [s]."""
@@ -30,6 +31,50 @@ PATIENCE = 30.0
 """A motion may take this many times its duration, and as many seconds besides, until it counts as stuck."""
 SAME_PLACE, AT_REST = 1e-6, 1e-9
 """The reference has arrived when it is this close to its end point [m] and this slow [m/s, rad/s]."""
+
+SETTLED, SETTLING_SPAN, LONGEST_SETTLING = 1e-4, 0.2, 3.0
+"""The tip link has settled when its error changed by less than this [m, rad] within such a span [s].
+
+It is not waited for longer than the third [s]: noise of encoders may never let it settle.
+"""
+
+
+class TipArrival:
+    """Tells when the reference of the tip link is at its end and the tip link has settled.
+
+    Args:
+        position: Where the reference ends, in the base frame, shape (3,) [m].
+
+    Attributes:
+        distance: Distance of the tip link from the reference [m].
+        angle: Angle between the two [rad].
+    """
+
+    def __init__(self, position: Array) -> None:
+        self.distance = self.angle = np.inf
+        self._position = position
+        self._errors: deque[tuple[float, Array]] = deque()  # of the last span, with their times
+        self._begin = np.inf
+
+    def update(self, message: ControllerState) -> bool:
+        """Take a state of the controller; returns whether the tip link has arrived."""
+        if not message.cartesian:
+            return False
+        state = message.cartesian[0]
+        twist, reference = state.reference_twist, to_vector(state.reference.position)
+        if (np.abs(reference - self._position).max() > SAME_PLACE
+                or np.abs([to_vector(twist.linear), to_vector(twist.angular)]).max() > AT_REST):
+            return False
+        errors = to_vector(state.position_error), to_vector(state.orientation_error)
+        self.distance, self.angle = (float(np.linalg.norm(error)) for error in errors)
+        time, error = to_seconds(read_stamp(message.header.stamp)), np.concatenate(errors)
+        self._begin = min(self._begin, time)
+        self._errors.append((time, error))
+        settled = False
+        while time - self._errors[0][0] > SETTLING_SPAN:
+            self._errors.popleft()
+            settled = bool(np.ptp([each for _, each in self._errors], axis=0).max() < SETTLED)
+        return settled or time - self._begin > LONGEST_SETTLING
 
 
 class MotionRequests:
@@ -124,24 +169,16 @@ class MotionRequests:
             publisher.publish(message)
             publisher.wait_for_all_acked()
 
-            def arrived() -> CartesianState | None:
-                del states[:-1]
-                if not states or not states[0].cartesian:
-                    return None
-                state, twist = states[0].cartesian[0], states[0].cartesian[0].reference_twist
-                speed = np.abs([to_vector(twist.linear), to_vector(twist.angular)]).max()
-                near = np.abs(to_vector(state.reference.position) - position).max() < SAME_PLACE
-                return state if near and speed < AT_REST else None
-
-            end: CartesianState = self._client.wait_for(
-                arrived, "arrival of the reference (its node logs why, if it refused the motion)",
+            arrival = TipArrival(position)
+            self._client.wait_for(
+                lambda: any(arrival.update(states.pop(0)) for _ in range(len(states))),
+                "arrival of the reference (its node logs why, if it refused the motion)",
                 PATIENCE * (1.0 + (duration or 0.0)))
         finally:
             node.destroy_publisher(publisher)
             node.destroy_subscription(subscription)
-        distance, angle = (float(np.linalg.norm(to_vector(error))) for error in (
-            end.position_error, end.orientation_error))
-        return f"the reference is there; the tip link is {1000.0 * distance:.1f} mm and {angle:.4f} rad from it"
+        return (f"the reference is there; the tip link is {1000.0 * arrival.distance:.1f} mm and {arrival.angle:.4f} "
+                "rad from it")
 
     def _follow(self, goal: FollowJointTrajectory.Goal, duration: float) -> str:
         action: Any = ActionClient(self._client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
