@@ -61,7 +61,6 @@ TESTED_BY = {
     "nodes/view/graph_view.py": "nodes/view/test_node.py",
     "nodes/view/remote_parameters.py": "nodes/view/test_node.py",
     "view/commands.py": "view/test_panel.py",  # a protocol
-    "view/tip_handle.py": "nodes/view/test_node.py",
     "view/robot_figure.py": "view/test_robot_scene.py",
     # Commands, which are tested through the command line.
     "commands/cache_command.py": "commands/test_command_line.py",

@@ -9,8 +9,10 @@ import viser
 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.view.commands import Commands
+from robodyn_ros.view.joint_sliders import JointSliders
 from robodyn_ros.view.robot_scene import RobotScene
-from robodyn_ros.view.sliders import Gain, GainSliders, JointSliders
+from robodyn_ros.view.shared_value import SharedValue
+from robodyn_ros.view.sliders import Gain, GainSliders
 from robodyn_ros.view.text import plain
 from robodyn_ros.view.tip_handle import MODES, TipHandle
 
@@ -33,7 +35,7 @@ class Panel:
         gui, self._commands, self._scene = server.gui, commands, scene
         self._status = gui.add_html(plain(f"{model.name}: waiting for its controller"))
         self._message = gui.add_html("", visible=False)
-        self._controller: Any = None
+        self._controller: SharedValue | None = None
         self.handle = TipHandle(server.scene, commands, scene.size, scene.force_scale, turns=model.n >= 6)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Control"):
@@ -69,24 +71,25 @@ class Panel:
     def offer_controllers(self, names: Sequence[str]) -> None:
         """List controllers to choose from."""
         if self._controller is not None:
-            self._controller.remove()
+            self._controller.handle.remove()
         with self._controllers:
-            self._controller = self._scene.server.gui.add_dropdown("In force", tuple(names))
+            handle: Any = self._scene.server.gui.add_dropdown("In force", tuple(names))
+        # Any program that speaks the page's protocol can send any text, for example package.module:Class.
+        self._controller = SharedValue(handle, self._commands.swap, frozenset(names).__contains__)
 
-        @self._controller.on_update
-        def chosen(event: viser.GuiEvent[Any]) -> None:
-            # Any program that speaks the page's protocol can send any text, for example package.module:Class.
-            if event.client is not None and event.target.value in names:
-                self._commands.swap(event.target.value)
+    def show_controller(self, name: str, refused: bool = False) -> None:
+        """Show the active controller.
 
-    def show_controller(self, name: str) -> None:
-        """Show the active controller."""
+        Args:
+            name: Its name.
+            refused: Whether the graph has refused the controller that a user chose.
+        """
         if self._controller is None:
             return
-        if name not in self._controller.options:
-            self._controller.options = (*self._controller.options, name)
-        if self._controller.value != name:
-            self._controller.value = name
+        handle = self._controller.handle
+        if name not in handle.options:
+            handle.options = (*handle.options, name)
+        (self._controller.show_now if refused else self._controller.show)(name)
 
     def show_gains(self, gains: Sequence[Gain]) -> None:
         """Show the parameters of the active controller."""
@@ -109,10 +112,10 @@ class Panel:
         if self._recorded.content != content:
             self._recorded.content, self._recorded.visible = content, bool(folder)
 
-    def follow(self, desired_q: Array, tip: Array, desired_tip: Array) -> None:
-        """Let sliders and handle follow the robot; arguments as for :meth:`JointSliders.follow` and `TipHandle`."""
-        self.joints.follow(desired_q)
-        self.handle.follow(tip, desired_tip)
+    def follow(self, desired_q: Array, standing: bool) -> None:
+        """Let the sliders follow the graph; arguments as for :meth:`JointSliders.follow`."""
+        self.joints.follow(desired_q, standing)
+        self.gains.follow()
 
     def _add_simulation(self, gui: viser.GuiApi) -> None:
         buttons = gui.add_button_group("Time", (PAUSE, RESUME, STEP, RESET))

@@ -1,22 +1,18 @@
-"""Sliders of joints and of gains; they show values of the graph and send the values that a user selects."""
+"""Sliders of gains; they show the values of the controller node and send the values that a user selects."""
 
 from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-import numpy as np
 import viser
 
-from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.view.live_plots import nice_limit
-
-HANDS_OFF = 1.5
-"""Time after a user's last touch during which the graph does not move a slider [s]."""
+from robodyn_ros.view.shared_value import SharedValue
 
 FAR = 1000.0
 """A limit of a gain at more than this many times the reach of its slider is far off."""
@@ -81,14 +77,19 @@ class GainSliders:
     def __init__(self, server: viser.ViserServer, container: viser.GuiTabHandle,
                  on_change: Callable[[str, float | bool], None]) -> None:
         self._server, self._container, self._on_change = server, container, on_change
-        self._handles: dict[str, Any] = {}
+        self._gains: list[Gain] = []
+        self._sliders: dict[str, SharedValue] = {}
         self._folders: list[viser.GuiFolderHandle] = []
 
     def show(self, gains: Sequence[Gain]) -> None:
-        """Replace all sliders."""
-        for handle in (*self._handles.values(), *self._folders):
+        """Show these gains; sliders that exist for just these stay, in case a user is dragging one."""
+        if [replace(gain, value=0) for gain in gains] == [replace(gain, value=0) for gain in self._gains]:
+            for gain in gains:
+                self.update(gain.name, gain.value)
+            return
+        for handle in (*(slider.handle for slider in self._sliders.values()), *self._folders):
             handle.remove()
-        self._handles, self._folders = {}, []
+        self._gains, self._sliders, self._folders = list(gains), {}, []
         groups: dict[str, list[Gain]] = {}
         for gain in gains:
             groups.setdefault(gain.group, []).append(gain)
@@ -100,18 +101,24 @@ class GainSliders:
                 self._folders.append(folder)
                 with folder:
                     for gain in members:
-                        self._handles[gain.name] = self._add(gain)
+                        self._sliders[gain.name] = self._add(gain)
 
     def update(self, name: str, value: float | bool) -> None:
-        """Show a value that was set elsewhere."""
-        handle = self._handles.get(name)
-        if handle is None or handle.value == value:
+        """Show a value that the controller node has."""
+        slider = self._sliders.get(name)
+        if slider is None:
             return
         if not isinstance(value, bool):
+            handle = slider.handle
             handle.min, handle.max = min(handle.min, value), max(handle.max, value)
-        handle.value = value
+        slider.show(value)
 
-    def _add(self, gain: Gain) -> Any:
+    def follow(self) -> None:
+        """Show the values that came while a user held a slider."""
+        for slider in self._sliders.values():
+            slider.follow()
+
+    def _add(self, gain: Gain) -> SharedValue:
         gui, disabled = self._server.gui, gain.fixed
         label = gain.label + f" [{gain.unit}]" * bool(gain.unit and not gain.group)
         if isinstance(gain.value, bool):
@@ -120,50 +127,4 @@ class GainSliders:
             lower, upper = gain.range
             step = (upper - lower) / 1000.0 if isinstance(gain.value, float) else 1
             handle = gui.add_slider(label, lower, upper, step, gain.value, disabled=disabled, hint=gain.description)
-
-        @handle.on_update
-        def changed(event: viser.GuiEvent[Any]) -> None:
-            value = event.target.value
-            if event.client is not None and (isinstance(value, bool) or math.isfinite(value)):
-                self._on_change(gain.name, value)
-
-        return handle
-
-
-class JointSliders:
-    """A slider for each joint: follows the desired position; when a user moves one, all positions are sent.
-
-    Args:
-        server: The page's server; the sliders go into its current container.
-        model: The robot, of n joints.
-        on_change: Called with joint positions, shape (n,) [rad or m].
-    """
-
-    def __init__(self, server: viser.ViserServer, model: RobotModel, on_change: Callable[[Array], None]) -> None:
-        self._on_change = on_change
-        self._lower = np.where(np.isfinite(model.position_lower), model.position_lower, -math.pi)
-        self._upper = np.where(np.isfinite(model.position_upper), model.position_upper, math.pi)
-        self._touched = -math.inf
-        self._handles = [self._add(server, joint.name, "m" if joint.kind == "prismatic" else "rad", index)
-                         for index, joint in enumerate(model.leaders)]
-
-    def follow(self, q: Array) -> None:
-        """Show joint positions, shape (n,) [rad or m], unless a user has just moved a slider."""
-        if time.monotonic() - self._touched < HANDS_OFF:
-            return
-        for handle, value in zip(self._handles, np.clip(q, self._lower, self._upper), strict=True):
-            if not abs(handle.value - value) <= handle.step:  # also where a browser made it NaN
-                handle.value = round(float(value), 3)
-
-    def _add(self, server: viser.ViserServer, name: str, unit: str, index: int) -> Any:
-        lower, upper = (math.trunc(1000.0 * limit) / 1000.0 for limit in (self._lower[index], self._upper[index]))
-        handle = server.gui.add_slider(f"{name} [{unit}]", lower, upper, 0.001, min(max(0.0, lower), upper))
-
-        @handle.on_update
-        def changed(event: viser.GuiEvent[Any]) -> None:
-            values = np.array([handle.value for handle in self._handles], dtype=np.float64)
-            if event.client is not None and np.isfinite(values).all():
-                self._touched = time.monotonic()
-                self._on_change(np.clip(values, self._lower, self._upper))
-
-        return handle
+        return SharedValue(handle, partial(self._on_change, gain.name), math.isfinite)

@@ -12,7 +12,7 @@ import viser
 from robodyn_ros.description.model import Array
 from robodyn_ros.view.commands import Commands
 from robodyn_ros.view.robot_figure import position_and_quaternion, to_pose
-from robodyn_ros.view.sliders import HANDS_OFF
+from robodyn_ros.view.shared_value import HANDS_OFF
 
 MOVE, PUSH, OFF = "move it", "push it", "off"
 MODES = MOVE, PUSH, OFF
@@ -69,6 +69,8 @@ class TipHandle:
                 self._commands.move_tip(pose)
         elif self._mode == PUSH and event.phase == "end":
             self._commands.push(np.zeros(3))
+        elif self._mode == PUSH:
+            self._push()
 
     def _push(self) -> None:
         offset: Any = np.asarray(self._gizmo.position) - self._tip[:3, 3]

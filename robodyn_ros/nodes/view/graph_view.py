@@ -100,7 +100,7 @@ class GraphView:
     def _show_slowly(self) -> None:
         graph = self._graph
         self._plots.draw()
-        self._panel.joints.follow(graph.q if graph.follow.q is None else graph.follow.q)
+        self._panel.follow(graph.q if graph.follow.q is None else graph.follow.q, graph.standing)
         self._panel.show_status(*self._status())
         if ended := self._recording.ended():
             self._report(*ended)
@@ -153,7 +153,7 @@ class GraphView:
         if text and not good:
             self._node.log.warning("requests", text)
             self._read_gains()  # sliders return to the actual values
-            self._panel.show_controller(self._graph.follow.controller)
+            self._panel.show_controller(self._graph.follow.controller, refused=True)
 
     def _on_parameter_event(self, event: ParameterEvent) -> None:
         namespace = self._node.get_namespace().rstrip("/")

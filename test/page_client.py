@@ -1,0 +1,81 @@
+"""A program that speaks the page's protocol, as a browser does, and may be as slow as a bad link."""
+
+import contextlib
+import threading
+import time
+
+import msgspec
+import viser
+import websockets.sync.client
+import zstandard
+
+from robodyn_ros.view.server import address
+
+CAMERA = {"type": "ViewerCameraMessage", "wxyz": [1.0, 0, 0, 0], "position": [1.0, 1, 1], "fov": 1.0, "near": 0.1,
+          "far": 10.0, "image_height": 10, "image_width": 10, "look_at": [0.0, 0, 0], "up_direction": [0.0, 0, 1]}
+
+
+class PageClient:
+    """A page that is connected; use :func:`open_client`."""
+
+    def __init__(self, socket):
+        self._socket, self._messages = socket, []
+        threading.Thread(target=self._receive, daemon=True).start()
+        self.send(CAMERA)
+
+    def _receive(self):
+        with contextlib.suppress(websockets.ConnectionClosed):
+            while True:
+                data = self._socket.recv()
+                size = int.from_bytes(data[8:16], "little")
+                self._messages += msgspec.msgpack.decode(zstandard.decompress(data[16:16 + size]))["messages"]
+
+    def send(self, message):
+        self._socket.send(msgspec.msgpack.encode(message))
+
+    def give(self, handle, value):
+        """Give a value to a widget, and wait until the server holds it."""
+        self.send({"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {"value": value}})
+        wait_for(lambda: handle.value == value or value != value, f"the value {value}")
+
+    def drag(self, phase, gizmo, position=(0.0, 0.0, 0.0)):
+        """Send a phase of a drag: Start, Update or End."""
+        pose = {"wxyz": [1.0, 0.0, 0.0, 0.0], "position": list(position)} if phase == "Update" else {}
+        kind = "TransformControls" + ("" if phase == "Update" else "Drag") + f"{phase}Message"
+        self.send({"type": kind, "name": gizmo.name, "owner": "", **pose})
+
+    def received(self, handle):
+        """Values of a widget that the page has got."""
+        return [message["updates"]["value"] for message in list(self._messages)
+                if message["type"] == "GuiUpdateMessage" and message["uuid"] == handle._impl.uuid
+                and "value" in message["updates"]]
+
+    def close(self):
+        self._socket.close()
+
+
+class Asked(list):
+    """Takes the place of the graph: records the requests in order."""
+
+    def __getattr__(self, name):
+        return lambda *arguments: self.append((name, *arguments))
+
+
+@contextlib.contextmanager
+def open_client(server):
+    """A page that the server knows."""
+    before = len(server.get_clients())
+    url = address(server).replace("http", "ws")
+    with websockets.sync.client.connect(url, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as socket:
+        client = PageClient(socket)
+        wait_for(lambda: len(server.get_clients()) > before, "the client")
+        yield client
+
+
+def wait_for(condition, what, timeout=20.0):
+    """Value of a condition, once it is true."""
+    end = time.monotonic() + timeout
+    while not (value := condition()):
+        assert time.monotonic() < end, f"waited {timeout} s for {what}"
+        time.sleep(0.005)
+    return value
