@@ -1,7 +1,8 @@
 """Cost of the browser view for the control loop: hardware and controller with and without it.
 
 ``python -m bench.browser_view page URL`` opens the page as a browser does and takes its messages until it is stopped.
-It draws nothing: a browser on this machine would use the same processors, whatever page it shows.
+It draws nothing, and has the lowest priority: a browser on this machine would use the same processors, whatever page it
+shows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import rclpy
@@ -46,7 +48,7 @@ def take_page(url: str) -> None:
             page.recv()
 
 
-def measure(mode: dict[str, object], viewed: bool, seconds: float) -> tuple[float, int, int]:
+def measure(mode: dict[str, object], viewed: bool, seconds: float) -> tuple[float, int, int, float]:
     """Run hardware and controller for some seconds.
 
     Args:
@@ -55,7 +57,8 @@ def measure(mode: dict[str, object], viewed: bool, seconds: float) -> tuple[floa
         seconds: Duration [s].
 
     Returns:
-        Control periods per second, missed periods, periods without a new command.
+        Control periods per second, missed periods, periods without a new command, processor time of hardware and
+        controller in a period [µs].
     """
     hardware = {"robot": ROBOT, **mode}
     controller = {"robot": ROBOT, "controller": CONTROLLER}
@@ -64,17 +67,25 @@ def measure(mode: dict[str, object], viewed: bool, seconds: float) -> tuple[floa
             ("hardware", hardware), ("controller", controller), ("state_publisher", {"robot": ROBOT}))]
         if viewed:
             nodes.append(view := stack.enter_context(NodeProcess("view", {"port": 0})))
-            page = stack.enter_context(subprocess.Popen([sys.executable, "-m", "bench.browser_view", "page",
-                                                         wait_for_address(view)]))
+            page = stack.enter_context(subprocess.Popen(["nice", "-n", "19", sys.executable, "-m", "bench.browser_view",
+                                                         "page", wait_for_address(view)]))
             stack.callback(page.send_signal, signal.SIGTERM)
         reports = HardwareReports()
         stack.callback(reports.close)
-        reports.listen(5.0, nodes)  # until all have started and compiled
+        _, first = reports.listen(5.0, nodes)[-1]  # until all have started and compiled
+        used = sum(processor_time(node.pid) for node in nodes[:2])
         received = reports.listen(seconds, nodes)
+        used = sum(processor_time(node.pid) for node in nodes[:2]) - used
     (begin, before), (end, after) = received[0], received[-1]
     periods, missed, unanswered = (int(after[name]) - int(before[name]) for name in (
         "periods", "missed periods", "periods without a new command"))
-    return periods / (end - begin), missed, unanswered
+    return periods / (end - begin), missed, unanswered, 1e6 * used / (int(after["periods"]) - int(first["periods"]))
+
+
+def processor_time(pid: int) -> float:
+    """Processor time that a process has used [s]."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def wait_for_address(view: NodeProcess) -> str:
@@ -100,8 +111,9 @@ def rows(repetitions: int = 3, seconds: float = 15.0) -> Iterator[list[str]]:
         for name, mode in (("real time, 500 Hz", REAL_TIME), ("lockstep", LOCKSTEP)):
             pairs = [(measure(mode, False, seconds), measure(mode, True, seconds)) for _ in range(repetitions)]
             for what, runs in zip(("without", "with the view and a page"), zip(*pairs, strict=True), strict=True):
-                rates, missed, unanswered = np.array(runs).T
-                yield [name, what, f"{np.median(rates):.1f}", f"{missed.sum():.0f}", f"{unanswered.sum():.0f}"]
+                rates, missed, unanswered, used = np.array(runs).T
+                yield [name, what, f"{np.median(rates):.1f}", f"{missed.sum():.0f}", f"{unanswered.sum():.0f}",
+                       f"{np.median(used):.0f}"]
     finally:
         rclpy.try_shutdown()
 
@@ -109,9 +121,10 @@ def rows(repetitions: int = 3, seconds: float = 15.0) -> Iterator[list[str]]:
 BROWSER_VIEW = Section(
     "Browser view",
     f"The nodes `hardware` ({ROBOT}), `controller` ({CONTROLLER}) and `state_publisher`, each a process, without and "
-    "with `robodyn view` and a program that takes the messages of one page; three times 15 s each, alternately. Rates "
-    "are medians of control periods per second; periods that were missed, and those without a new command, are sums.",
-    ("time", "", "periods [1/s]", "missed", "without a new command"),
+    "with `robodyn view` and a program of low priority that takes the messages of one page; three times 15 s each, "
+    "alternately. Rates are medians of control periods per second; periods that were missed, and those without a new "
+    "command, are sums; processor time is the median of hardware and controller together.",
+    ("time", "", "periods [1/s]", "missed", "without a new command", "processor time [µs per period]"),
     rows,
 )
 

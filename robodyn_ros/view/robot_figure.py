@@ -76,8 +76,10 @@ class RobotFigure:
             frame.show_axes = shown
 
     def _place(self) -> None:
-        for link, frame in self._frames.items():
-            frame.position, frame.wxyz = position_and_quaternion(self.poses[link])
+        poses = np.array([self.poses[link] for link in self._frames])
+        quaternions = Rotation.from_matrix(poses[:, :3, :3]).as_quat(scalar_first=True)
+        for frame, pose, quaternion in zip(self._frames.values(), poses, quaternions, strict=True):
+            frame.position, frame.wxyz = pose[:3, 3], quaternion
 
 
 def node_name(link: str) -> str:

@@ -1,7 +1,8 @@
-"""Qualities of service that nodes share, and subscriptions that no executor serves."""
+"""Qualities of service that nodes share, subscriptions that no executor serves, and publishers for displays."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from rclpy.callback_groups import CallbackGroup
@@ -34,6 +35,10 @@ LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
 
 LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
 """For subscriptions that need the newest message only and must not slow down the publisher."""
+
+
+DISPLAY_RATE = 25.0
+"""Greatest rate of topics for displays, in real time [Hz]."""
 
 
 class NoExecutor(CallbackGroup):
@@ -112,3 +117,28 @@ class LatestMessage(Generic[Message]):
             node: The node that subscribes.
         """
         node.destroy_subscription(self._subscription)
+
+
+class DisplayPublisher:
+    """Publisher of states for displays: at most ``DISPLAY_RATE`` messages per second of real time.
+
+    Other topics have rates in simulated time, which may run many times faster than a display can draw; each message
+    would cost the control loop time. Their names begin with an underscore: ROS lists and records no such topics.
+
+    Args:
+        node: The node that publishes.
+        message_type: Type of the messages.
+        topic: Name of the topic.
+    """
+
+    def __init__(self, node: Node, message_type: type[Any], topic: str) -> None:
+        self._publisher = node.create_publisher(message_type, topic, LATEST_QOS)
+        self._next = 0.0
+        self.publish: Callable[[Any], None] = self._publisher.publish
+
+    def due(self, now: float) -> bool:
+        """Whether a message is due at a steady time [s], and somebody subscribes."""
+        if now < self._next:
+            return False
+        self._next = now + 1.0 / DISPLAY_RATE
+        return self._publisher.get_subscription_count() > 0

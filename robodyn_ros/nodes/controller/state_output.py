@@ -1,7 +1,8 @@
-"""Topic ~/controller_state: reference, measured state and output of the controller at some ticks."""
+"""Topics ~/controller_state and ~/_display_state: reference, measured state and output at some ticks."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from math import inf
 
@@ -17,6 +18,7 @@ from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipRe
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
+from robodyn_ros.nodes.common.topics import DisplayPublisher
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
@@ -24,7 +26,10 @@ RELATIVE_SLACK = 1e-6  # part of a period by which a tick may be early, because 
 
 
 class ControllerStatePublisher:
-    """Publishes ticks at a rate in the time of the joint states; without subscribers it publishes nothing.
+    """Publishes ticks, if somebody subscribes.
+
+    The rate of ``~/controller_state`` is in the time of the joint states. ``~/_display_state`` has such messages for
+    displays, at a rate of real time.
 
     Args:
         node: The node that publishes.
@@ -35,6 +40,7 @@ class ControllerStatePublisher:
 
     def __init__(self, node: Node, robot: Robot, rate: float, voltage: Callable[[Tick], Array] | None = None) -> None:
         self._publisher = node.create_publisher(ControllerState, "~/controller_state", 10)
+        self._display = DisplayPublisher(node, ControllerState, "~/_display_state")
         self._joint_names = list(robot.joint_names)
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._voltage = voltage
@@ -46,18 +52,25 @@ class ControllerStatePublisher:
         self._period = NANOSECONDS_PER_SECOND / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
 
     def publish(self, stamp: int, plugin: Plugin, tick: Tick) -> None:
-        """Publish a tick if it is due.
+        """Publish a tick on the topics for which one is due.
 
         Args:
             stamp: Stamp of the joint state [ns].
             plugin: The controller in force.
             tick: State, reference and effort of the tick.
         """
+        if self._due(stamp):
+            self._publisher.publish(self._message(stamp, plugin, tick))
+        if self._display.due(time.monotonic()):
+            self._display.publish(self._message(stamp, plugin, tick))
+
+    def _due(self, stamp: int) -> bool:
         if self._last <= stamp < self._last + self._period or self._period == inf:
-            return
+            return False
         self._last = stamp
-        if not self._publisher.get_subscription_count():
-            return
+        return self._publisher.get_subscription_count() > 0
+
+    def _message(self, stamp: int, plugin: Plugin, tick: Tick) -> ControllerState:
         state, reference = tick.state, tick.reference
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,
@@ -74,7 +87,7 @@ class ControllerStatePublisher:
             message.error = state_point(reference.q - state.q, reference.v - state.v)
         elif reference is not None:
             message.cartesian = [cartesian_state(self._forward_kinematics(state.q), reference)]
-        self._publisher.publish(message)
+        return message
 
 
 def state_point(q: Array, v: Array, a: Array | None = None) -> JointTrajectoryPoint:

@@ -13,7 +13,7 @@ from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, DisplayPublisher
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
@@ -41,6 +41,7 @@ class StateOutputs:
         self.plant, self._period_ns = plant, period_ns
         self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)
         self._actuator_states = node.create_publisher(ActuatorStates, "~/actuator_states", 10)
+        self._display = DisplayPublisher(node, ActuatorStates, "~/_display_actuator_states")
         self._clock = node.create_publisher(Clock, "/clock", CONTROL_QOS) if clock_rate else None
         self._clock_periods = max(1, round(NANOSECONDS_PER_SECOND / period_ns / clock_rate)) if clock_rate else 0
         self._next_clock = 0
@@ -83,7 +84,10 @@ class StateOutputs:
             # Keeps the rate on average, also where its period is no whole number of control periods.
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
             self._publish_actuators()
-        self._repeat_at = time.monotonic() + REPEAT_SECONDS
+        now = time.monotonic()
+        if self._display.due(now):
+            self._display.publish(self._actuator_message())
+        self._repeat_at = now + REPEAT_SECONDS
 
     def repeat(self) -> bool:
         """Publish the last state again after ``REPEAT_SECONDS``, with the same stamp, for late subscribers.
@@ -103,10 +107,12 @@ class StateOutputs:
         return True
 
     def _publish_actuators(self) -> None:
-        if not self._actuator_states.get_subscription_count():
-            return
+        if self._actuator_states.get_subscription_count():
+            self._actuator_states.publish(self._actuator_message())
+
+    def _actuator_message(self) -> ActuatorStates:
         message = self._actuators
         message.header.stamp = self._now.clock
         for name, values in self.plant.actuator_state._asdict().items():
             setattr(message, name, values.tolist() if values.dtype == bool else to_field(values))
-        self._actuator_states.publish(message)
+        return message

@@ -76,8 +76,9 @@ class GraphState:
     def __init__(self, node: RobodynNode, model: RobotModel) -> None:
         self._node, self._joints = node, JointOrder(model.joint_names)
         self._joint_states: LatestMessage[JointState] | None = self._listen_to_joint_states()
-        self._controller = LatestMessage(node, node.diagnostics, ControllerState, "controller/controller_state")
-        self._actuators = LatestMessage(node, node.diagnostics, ActuatorStates, "hardware/actuator_states")
+        self._controller = LatestMessage(node, node.diagnostics, ControllerState, "controller/_display_state")
+        self._actuators = LatestMessage(node, node.diagnostics, ActuatorStates,
+                                        "hardware/_display_actuator_states")
         self._wrenches = {kind: LatestMessage(node, node.diagnostics, WrenchStamped, topic) for kind, topic in
                           (("external", "hardware/external_wrench"), ("measured", "measured_wrench"))}
         self.stamp = 0
@@ -165,7 +166,7 @@ class GraphState:
             return False
         effort: Sequence[float] = () if now - self._drives_arrival < SILENCE else message.output
         return self._take_state(now, message.header.stamp, message.joint_names, message.feedback.positions, effort,
-                                "controller_state")
+                                "controller state")
 
     def _choose_source(self, now: float) -> None:
         if self._joint_states is None:

@@ -87,4 +87,6 @@ class ViewNode(RobodynNode):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, with a low priority, so that a control loop on this machine goes first."""
     os.nice(NICENESS)
+    if hasattr(os, "SCHED_BATCH"):  # Linux: threads of this process interrupt no others when they wake up
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     return run_node(ViewNode, args)

@@ -20,9 +20,11 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_interfaces.msg import ControllerState
 from robodyn_ros import Robot
 from robodyn_ros.control.registry import controller_names
-from robodyn_ros.nodes.common.messages import set_stamp
+from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
+from robodyn_ros.nodes.common.topics import DISPLAY_RATE, LATEST_QOS
 from robodyn_ros.resources import robot_file
 
 ROOT = Path(__file__).parents[3]
@@ -148,6 +150,16 @@ def rig(ros):
         yield rig
         for node, number in zip(rig.nodes.values(), (signal.SIGINT, signal.SIGTERM), strict=True):
             node.stop(number)
+
+
+def test_displays_get_states_at_a_rate_of_real_time_however_fast_the_simulation_runs(rig):
+    count = len(rig.states)
+    shown = rig.ros.record(ControllerState, f"{rig.namespace}/controller/_display_state", LATEST_QOS)
+    rig.ros.wait_for(lambda: len(shown) >= 10, "states for displays")
+    seconds = 1e-9 * (shown.times[-1] - shown.times[0])
+    assert len(shown) - 1 <= 1.1 * DISPLAY_RATE * seconds + 1
+    assert shown[-1].controller and len(shown[-1].feedback.positions) == 2
+    assert read_stamp(shown[-1].header.stamp) > read_stamp(rig.states[count - 1].header.stamp)
 
 
 def test_trajectory_is_followed_by_name_and_held(rig):

@@ -1,5 +1,8 @@
 """Content and times of published messages, with publishers that only record."""
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message
@@ -8,6 +11,7 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.common.topics import DISPLAY_RATE
 from robodyn_ros.nodes.hardware import outputs as outputs_module
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import Plant
@@ -69,9 +73,18 @@ def test_actuator_states_keep_to_a_rate_that_is_no_whole_number_of_periods_and_a
     assert len(run(plant, rate=100.0, ticks=gap)[0]["~/actuator_states"]) <= 6
 
 
+def test_displays_get_states_at_a_rate_of_real_time_however_fast_the_simulation_runs(plant, monkeypatch):
+    seconds = itertools.count(1000.0, 0.0005)  # per control period, four times as fast as real time
+    clock = SimpleNamespace(monotonic=lambda: next(seconds))
+    monkeypatch.setattr(outputs_module, "time", clock)
+    node, _ = run(plant, ticks=range(1, 4001))
+    assert len(node["~/_display_actuator_states"]) == pytest.approx(DISPLAY_RATE * 2.0, rel=0.1)
+
+
 def test_actuator_states_are_left_out_while_nobody_listens(plant, monkeypatch):
     monkeypatch.setattr(Publisher, "listeners", 0)
-    assert run(plant, rate=500.0)[0]["~/actuator_states"] == []
+    node = run(plant, rate=500.0)[0]
+    assert node["~/actuator_states"] == node["~/_display_actuator_states"] == []
 
 
 def test_a_state_is_repeated_after_a_while_only(plant, monkeypatch):

@@ -26,8 +26,8 @@ class Graph:
         ros.node.diagnostics = SimpleNamespace(deserialize=lambda data, kind, _: deserialize_message(data, kind))
         self.ros, self.state = ros, GraphState(ros.node, MODEL)
         self.hardware = ros.publisher(JointState, "joint_states")
-        self.controller = ros.publisher(ControllerState, "controller/controller_state")
-        self.drives = ros.publisher(ActuatorStates, "hardware/actuator_states")
+        self.controller = ros.publisher(ControllerState, "controller/_display_state")
+        self.drives = ros.publisher(ActuatorStates, "hardware/_display_actuator_states")
         self.stamp = 0
 
     def stamped(self, message):
