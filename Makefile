@@ -4,6 +4,7 @@
 #   make test    the tests, in a process per core and one more; ARGS go to pytest: make test ARGS="-n 0 -k gravity"
 #   make lint    ruff and mypy
 #   make bench   figures side by side with Pinocchio, MuJoCo and bare rclpy
+#   make docs    these documents as web pages, build/docs/index.html
 #   make attack  faults and hostile input for an hour; make attack ARGS="--minutes 1 --seed 3"
 #   make setup   the set-up alone; make clean removes all that it made
 #
@@ -17,7 +18,7 @@ PYTHON := $(or $(PYTHON),$(shell for python in $(CANDIDATES); do \
 ENTER = . install/setup.sh
 ARGS =
 
-.PHONY: help setup demo test lint bench attack clean
+.PHONY: help setup demo test lint bench docs attack clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -38,6 +39,9 @@ lint: setup
 
 bench: setup
 	@$(ENTER) && exec python -m bench $(ARGS)
+
+docs: setup
+	@$(ENTER) && python -m sphinx -W --keep-going -q docs build/docs && echo build/docs/index.html
 
 attack: setup
 	@$(ENTER) && exec python -m bench.attack $(ARGS)

@@ -41,6 +41,7 @@ setup(
         "test": ["hypothesis", "matplotlib", "mypy", "pin", "playwright", "pytest", "pytest-xdist", "rosbags",
                  "ruff"],
         "bench": ["matplotlib", "mujoco", "pin"],
+        "docs": ["furo", "ipykernel", "matplotlib", "myst-parser", "nbclient", "sphinx", "sphinx-copybutton"],
     },
     entry_points={
         "console_scripts": [f"{NAME.split('_')[0]} = {NAME}.entry_points:main",

@@ -1,6 +1,10 @@
-"""README and docs/: their Python runs, their links and files are there, README names every control law."""
+"""README and docs/: Python of the reference runs, links and files are there, README names every control law."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +16,20 @@ from robodyn_ros.control.registry import controller_names, load_controller, make
 from robodyn_ros.resources import robot_file
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+REFERENCE = sorted((ROOT / "docs").glob("*.md"))
+"""Those whose Python runs here; test/test_pages.py works through README, tutorials and how-to guides."""
 SHOWN_ONLY = {"docs/architecture.md", "docs/controllers.md"}
 """Their blocks are signatures, or files of a package, which test/control/test_documentation.py runs."""
 
-FOLDERS = "robodyn_ros|robodyn_interfaces|test|tools|bench|config|launch|urdf|docs|requirements"
+FOLDERS = "examples|robodyn_ros|robodyn_interfaces|test|tools|bench|config|launch|urdf|docs|requirements"
 ELSEWHERE = {"config/ur5e/physical_parameters.yaml"}
 """Files of other repositories that documents name."""
 
 
 def blocks():
     """Each Python block that is meant to be run as it stands, with the document's name and its number there."""
-    for document in DOCUMENTS:
+    for document in REFERENCE:
         name = document.relative_to(ROOT).as_posix()
         sources = re.findall(r"^```python\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
         for number, source in enumerate(sources):
@@ -103,3 +109,15 @@ def test_the_files_on_a_calls_way_exist():
     named = re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "call.md").read_text())
     below = [name if name.startswith(("robodyn_ros/", "test/")) else f"robodyn_ros/{name}" for name in named]
     assert len(below) > 15 and not [name for name in below if not (ROOT / name).is_file()]
+
+
+@pytest.mark.long
+def test_pages_build_without_a_warning(tmp_path):
+    """As `make docs` does, in a process that cannot reach the network."""
+    pytest.importorskip("sphinx", reason="sphinx is not installed: make setup")
+    source = shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("generated", "_build"))
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", source, tmp_path / "pages"],
+                          env={**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert (tmp_path / "pages" / "reference" / "generated" / "robodyn_ros.robot.html").is_file()

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 ROOT = Path(__file__).parents[1]
-REQUIREMENTS = ("run", "test", "bench", "build", "ros")
+REQUIREMENTS = ("run", "test", "bench", "docs", "build", "ros")
 DATA_FOLDERS = ("launch", "config", "urdf")
 ROS_PACKAGES = ("robodyn_ros", "robodyn_interfaces")
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
@@ -89,6 +89,7 @@ def test_setup_asks_for_what_the_requirements_pin(distribution):
         extras["plot"], extras["record"], extras["view"]) == pins("run").keys()
     assert extras["test"] == pins("test").keys() | extras["plot"]
     assert extras["bench"] == pins("bench").keys() | extras["plot"]
+    assert extras["docs"] == pins("docs").keys() | extras["plot"]
 
 
 def test_what_is_imported_is_declared_and_no_more(distribution):

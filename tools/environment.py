@@ -17,7 +17,7 @@ from steps import Step, call, fingerprint
 
 REQUIREMENTS = places.ROOT / "requirements"
 LOCK = REQUIREMENTS / "lock.txt"
-EVERYWHERE, ROS = ("run", "build", "test", "bench"), "ros"
+EVERYWHERE, ROS = ("run", "build", "test", "bench", "docs"), "ros"
 """Files of requirements/: those that are always installed, and the one that replaces a ROS 2 installation."""
 PIP_FOR_VENV = "pip==25.3"
 """Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""

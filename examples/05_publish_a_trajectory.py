@@ -1,0 +1,42 @@
+"""A node that publishes a trajectory and watches the joints. Needs a graph: robodyn simulate --robot arm6."""
+
+import sys
+
+import rclpy
+from builtin_interfaces.msg import Duration
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+JOINT, GOAL, PATIENCE = "elbow_joint", 0.5, 20.0  # [rad], [s]
+
+
+class Mover(Node):
+    """Publishes one trajectory as soon as somebody listens; ends when the joint is there."""
+
+    def __init__(self) -> None:
+        super().__init__("mover")
+        self.sent = self.arrived = False
+        self._publisher = self.create_publisher(JointTrajectory, "controller/joint_trajectory", 10)
+        self.create_subscription(JointState, "joint_states", self._on_state, 10)
+
+    def _on_state(self, state: JointState) -> None:
+        if not self.sent and self._publisher.get_subscription_count():
+            point = JointTrajectoryPoint(positions=[GOAL], time_from_start=Duration(sec=1))
+            self._publisher.publish(JointTrajectory(joint_names=[JOINT], points=[point]))
+            self.sent = True
+        position = dict(zip(state.name, state.position, strict=True))[JOINT]
+        if self.sent and abs(position - GOAL) < 0.05 and not self.arrived:
+            print(f"{JOINT} is at {position:.3f} rad")
+            self.arrived = True
+
+
+rclpy.init()
+node = Mover()
+end = node.get_clock().now().nanoseconds + PATIENCE * 1e9
+while not node.arrived and node.get_clock().now().nanoseconds < end:
+    rclpy.spin_once(node, timeout_sec=0.5)
+arrived = node.arrived
+node.destroy_node()
+rclpy.shutdown()
+sys.exit(0 if arrived else "the joint did not arrive; does a graph run?")
