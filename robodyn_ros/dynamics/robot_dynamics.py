@@ -381,7 +381,7 @@ class Dynamics:
             a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
         Returns:
-            Shape (n, 10 * number of moving links); pi and its order: ``dynamics.regressor.inertial_parameters``.
+            Shape (n, 10 * number of moving links); ``dynamics.regressor.inertial_parameters`` gives pi and its order.
 
         Raises:
             InputError: An array has another shape or holds no numbers.

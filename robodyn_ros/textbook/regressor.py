@@ -41,7 +41,7 @@ def regressor(model: RobotModel, q: Array, v: Array, a: Array) -> Array:
         a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
 
     Returns:
-        Shape (n, 10 * number of moving links): ten columns for each link, in the order of ``model.joints``.
+        Shape (n, 10 * number of moving links), ten columns for each link, in the order of ``model.joints``.
 
     Raises:
         InputError: An array has another shape.
