@@ -1,6 +1,8 @@
 """Own the time: pause, put the arm somewhere, run 100 control periods, look. Needs: robodyn simulate --robot arm6."""
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import rclpy
 from sensor_msgs.msg import JointState
@@ -14,33 +16,37 @@ states: list[JointState] = []
 node.create_subscription(JointState, "joint_states", states.append, 10)
 
 
-def call(kind: type, name: str, **fields: object) -> None:
-    """Call a service of the simulated robot."""
+def call(kind: type, name: str, **fields: object) -> Any:
+    """Call a service of the simulated robot and return its answer."""
     client = node.create_client(kind, f"hardware/{name}")
     if not client.wait_for_service(timeout_sec=20.0):
         sys.exit("no hardware; does a graph run?")
     answer = client.call_async(kind.Request(**fields))
     rclpy.spin_until_future_complete(node, answer)
-    print(f"{name}: {'done' if answer.result().success else answer.result().message}")
+    if not answer.result().success:
+        sys.exit(answer.result().message)
+    return answer.result()
 
 
-def newest() -> JointState:
-    """Return the next joint state that arrives."""
-    states.clear()
-    while not states:  # a paused robot repeats its state every 0.1 s
+def state(condition: Callable[[JointState], bool]) -> JointState:
+    """Return the first joint state that fulfils a condition; a paused robot repeats its state every 0.1 s."""
+    while not (states and condition(states[-1])):
         rclpy.spin_once(node)
     return states[-1]
 
 
+def elbow(message: JointState) -> float:
+    """Position of the elbow [rad]."""
+    return message.position[message.name.index("elbow_joint")]
+
+
 call(SetBool, "pause", data=True)
 call(SetState, "set_state", joint_names=["elbow_joint"], position=[1.0])
-before = newest()
-call(Step, "step", steps=100)
-after = newest()
-seconds = after.header.stamp.sec - before.header.stamp.sec + 1e-9 * (
-    after.header.stamp.nanosec - before.header.stamp.nanosec)
-elbow = after.name.index("elbow_joint")
-print(f"{seconds:.3f} s of simulated time later the elbow is at {after.position[elbow]:.4f} rad")
+before = state(lambda message: abs(elbow(message) - 1.0) < 1e-9).header.stamp
+now = call(Step, "step", steps=100).stamp
+after = state(lambda message: message.header.stamp == now)
+seconds = now.sec - before.sec + 1e-9 * (now.nanosec - before.nanosec)
+print(f"{seconds:.3f} s of simulated time later the elbow is at {elbow(after):.4f} rad")
 call(SetBool, "pause", data=False)
 node.destroy_node()
 rclpy.shutdown()
