@@ -3,7 +3,7 @@
 `sh`, `console`: Commands run in bash, which keeps variables and the folder. In `console`, lines that begin with `$ `
 are commands, and their output has to have the lines below them: numbers may differ, `…` stands for anything. A command
 with a line `error:` below it has to fail. `robodyn simulate` and others in `RUN_ON` run beside the next blocks, until
-the page ends or starts another graph.
+the page ends, starts another graph, or has a line `^C`.
 
 `python`, `yaml`, `xml`: A first line such as `# my_law.py` names the file that the block becomes. Other Python runs in
 one name space; other YAML and XML has to be well-formed.
@@ -33,6 +33,7 @@ import yaml
 
 RUN_ON = re.compile(r"robodyn (simulate|view|hardware|controller|dynamics|state_publisher|record)\b|.*--watch\b")
 """Commands that run until Ctrl-C."""
+CTRL_C = "^C"
 GRAPH = re.compile(r"robodyn simulate\b")
 NOT_HERE = re.compile(r"^(\$ )?(sudo|apt|pip|ros2|rviz2|make|git|docker|colcon|source|jupyter)\b", re.MULTILINE)
 """Programs that change the machine, or that ROS 2 from PyPI does not have."""
@@ -73,7 +74,7 @@ def commands(block: Block) -> list[tuple[str, list[str]]]:
                 unfinished = ""
             continue
         command = line.removeprefix("$ ")
-        if block.language == "console" and command == line:
+        if block.language == "console" and command == line != CTRL_C:
             found[-1][1].append(line)
         elif command.strip() and not command.startswith("#"):
             found.append((command, []))
@@ -162,8 +163,10 @@ class Reader:
     def run(self, command: str, shown: list[str], beside: bool = False) -> None:
         """Run a command and compare its output with what the page shows."""
         began = time.monotonic()
-        if GRAPH.match(command) and not beside:
+        if command == CTRL_C or GRAPH.match(command) and not beside:
             self.__exit__()
+        if command == CTRL_C:
+            return
         if RUN_ON.match(command):
             output = self._start(command, shown)
         else:

@@ -30,8 +30,9 @@ def test_shown_output_is_compared():
 
 
 def test_commands_are_told_from_output():
-    block = pages.Block("console", "$ a \\\n  b    # note\nshown\n$ python - <<'EOF'\n$ no\nEOF\n", "")
-    assert pages.commands(block) == [("a \\\n  b    # note", ["shown"]), ("python - <<'EOF'\n$ no\nEOF", [])]
+    block = pages.Block("console", "$ a \\\n  b    # note\nshown\n^C\n$ python - <<'EOF'\n$ no\nEOF\n", "")
+    assert pages.commands(block) == [
+        ("a \\\n  b    # note", ["shown"]), ("^C", []), ("python - <<'EOF'\n$ no\nEOF", [])]
 
 
 def test_a_block_that_could_be_run_is_run(tmp_path):
