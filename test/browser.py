@@ -45,7 +45,7 @@ def open_page(url, width=960, height=600):
             viewport={"width": width, "height": height})
         try:
             page = browser.new_page()
-            page.set_default_timeout(60_000)
+            page.set_default_timeout(120_000)
             page.goto(url)
             page.wait_for_selector("canvas")
             yield page

@@ -8,9 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-if os.environ.get("ROBODYN_BROWSER_TESTS") != "1":
-    pytest.skip("browser tests are asked for by ROBODYN_BROWSER_TESTS=1: drawing by software takes them minutes on two "
-                "cores", allow_module_level=True)
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
 from browser import open_page, pixels  # noqa: E402
@@ -27,13 +24,15 @@ from robodyn_ros.resources import robot_file  # noqa: E402
 from robodyn_ros.view.framing import FIELD_OF_VIEW, Framing  # noqa: E402
 from robodyn_ros.view.link_meshes import frame_poses, link_meshes  # noqa: E402
 
+pytestmark = pytest.mark.long  # a browser that draws by software takes minutes on two cores
+
 MODEL = load_urdf(robot_file("arm6"))
 
 POSE = [0.0, -1.1, 1.5, -0.4, 0.8, 0.0]
 CANVAS = "canvas[data-engine]"
 JOINT_SLIDER = 1
 """Place of the first joint's slider among all; the first one is the real-time factor's."""
-PATIENCE = 90.0
+PATIENCE = 120.0
 """Longest wait for an action of the browser [s]: it draws by software, on a shared processor."""
 
 
