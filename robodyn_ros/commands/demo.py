@@ -7,7 +7,6 @@ trajectory, sets the parameter ``controller`` and records ``~/controller_state``
 from __future__ import annotations
 
 import contextlib
-import os
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -19,6 +18,7 @@ from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.discovery import described, stay_on_this_machine
 from robodyn_ros.plots.motion import Curves, MotionCurves, joint_units
 from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.resources import robot_file
@@ -72,7 +72,8 @@ def run_demo(options: Namespace) -> int:
     with ros_required():
         from robodyn_ros.nodes.client.robot_client import RobotClient
 
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    stay_on_this_machine()
+    print(described())
     robot = Robot.from_urdf(robot_file(ROBOT))
     options.output.mkdir(parents=True, exist_ok=True)
     with RobotClient("demo") as client, start_nodes() as processes:

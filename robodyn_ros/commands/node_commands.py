@@ -16,6 +16,7 @@ from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, set_up
 from robodyn_ros.commands.supervision import RESTARTS, end_with_supervisor, supervise
 from robodyn_ros.commands.view import check_viser
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.given_parameters import namespace_rule
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
@@ -87,6 +88,7 @@ def run_simulate(options: Namespace) -> int:
         return all_nodes.main(options.ros_arguments, options.namespace)
     if options.restarts < 0:
         raise InputError(f"restarts: expected 0 or more, received {options.restarts}")
+    stay_on_this_machine()
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file,
                    options.actuators)
     with ros_required():

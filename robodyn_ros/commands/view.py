@@ -9,6 +9,7 @@ from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import ros_arguments
 from robodyn_ros.commands.ros_required import ros_required
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 from robodyn_ros.resources import robot_file
 
@@ -43,6 +44,7 @@ def run_view(options: Namespace) -> int:
     parameters = {name: getattr(options, name) for name in ("host", "port") if getattr(options, name) is not None}
     if options.robot:
         parameters["robot_file"] = str(robot_file(options.robot).resolve())
+    stay_on_this_machine()
     hold_stop_signals()
     with ros_required():
         from robodyn_ros.nodes.view.node import main

@@ -15,6 +15,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES
+from robodyn_ros.nodes.common.discovery import RANGE
 from robodyn_ros.nodes.hardware.parameters import TimeMode
 from robodyn_ros.resources import config_file
 
@@ -36,9 +37,12 @@ def flat(values, prefix=""):
             yield prefix + name
 
 
-def test_all_nodes_work_in_one_process():
+def test_all_nodes_work_in_one_process(monkeypatch):
     options = ("--robot", "planar_2r", "--controller", "computed_torque", "--time-mode", "lockstep")
-    with simulate(*options, "--namespace", "cell") as process, RosTest(namespace="cell") as ros:
+    with monkeypatch.context() as bare:
+        bare.delenv(RANGE)
+        started = simulate(*options, "--namespace", "cell")
+    with started as process, RosTest(namespace="cell") as ros:
         states, clock = ros.record(JointState, "joint_states"), ros.record(Clock, "/clock")
         control, transforms = ros.record(ControllerState, "controller/controller_state"), ros.record(TFMessage, "/tf")
         gravity = ros.record(JointState, "dynamics/gravity_effort")
@@ -47,6 +51,7 @@ def test_all_nodes_work_in_one_process():
         assert control[-1].controller == "computed_torque"
         answer = ros.call(Gravity, "dynamics/gravity", position=[0.0, 0.0])
         assert answer.success, answer.message
+        assert process.output().count("discovery: this machine alone (ROS_AUTOMATIC_DISCOVERY_RANGE = LOCALHOST") == 1
         process.stop()
 
 

@@ -14,6 +14,7 @@ from ros_process import RosProcess, RosTest  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from robodyn_ros.commands.command_line import USAGE_ERROR, main  # noqa: E402
+from robodyn_ros.nodes.common.discovery import RANGE  # noqa: E402
 
 
 def test_a_port_in_use_is_one_line():
@@ -40,16 +41,21 @@ def test_a_robot_that_is_not_there_is_one_line(capfd):
     assert "no robot 'nobody'" in capfd.readouterr().err
 
 
-def test_simulate_with_a_view_starts_and_stops_both():
+def test_simulate_with_a_view_starts_and_stops_both(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--namespace", "both", "--view", "--view-port",
                str(port))
-    with RosProcess("simulate", command=command) as process, RosTest(namespace="both") as ros:
+    with monkeypatch.context() as bare:
+        bare.delenv(RANGE)
+        started = RosProcess("simulate", command=command)
+    with started as process, RosTest(namespace="both") as ros:
         process.wait_for_output(f"open http://127.0.0.1:{port} in a browser", timeout=60.0)
         states = ros.record(JointState, "joint_states")
         ros.wait_for(lambda: states, "joint states")
         assert urllib.request.urlopen(f"http://127.0.0.1:{port}").status == 200
+        for node in ("hardware", "view"):
+            process.wait_for_output(f"[both.{node}]: discovery: this machine alone")
         process.stop()
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", port), timeout=1.0).close()

@@ -69,6 +69,9 @@ class GraphClient:
         except NameValidationException as error:
             rclpy.try_shutdown()
             raise InputError(f"'{namespace}' cannot be a namespace; expected a name such as /left: {error}") from None
+        except RuntimeError as error:  # rclpy's RCLError: the middleware refuses, for example for want of security
+            rclpy.try_shutdown()
+            raise RobodynError(f"cannot join the graph: {error}") from None
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}

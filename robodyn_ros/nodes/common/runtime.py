@@ -45,6 +45,7 @@ from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.discovery import described
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenParameters, namespace_rule
 from robodyn_ros.nodes.common.parameter_service import CheckedParameterService
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
@@ -86,6 +87,8 @@ class RobodynNode(Node):
             super().__init__(name, start_parameter_services=False)
         except ParameterException as error:  # of a parameter that rclpy itself declares
             raise InputError(f"node '{name}': {error}") from None
+        except RuntimeError as error:  # rclpy's RCLError: the middleware refuses, for example for want of security
+            raise RobodynError(f"node '{name}' cannot start: {error}") from None
         self._checked_services = CheckedParameterService(self)
         self.stop_requested = threading.Event()
         self.log = ThrottledLog(self.get_logger())
@@ -213,6 +216,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
             for factory in factories:
                 nodes.append(factory())
         check_given(nodes, GIVEN.get())
+        nodes[0].log.info("discovery", described())
         for node in nodes:
             _log_parameters(node)
         sys.setswitchinterval(_SWITCH_INTERVAL)

@@ -1,0 +1,32 @@
+"""Which nodes the nodes of a process find, by ROS 2's environment variables; see docs/two-machines.md."""
+
+from __future__ import annotations
+
+import os
+
+RANGE, PEERS, SERVER = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"
+THIS_MACHINE = "LOCALHOST"
+
+
+def stay_on_this_machine() -> None:
+    """Let the nodes of this process, and of those that it starts, look for nodes of this machine alone.
+
+    A range that the environment gives, also an empty one, stays; so do peers and a discovery server.
+    """
+    os.environ.setdefault(RANGE, THIS_MACHINE)
+
+
+def described() -> str:
+    """Return a sentence for the log: which nodes the nodes of this process find, by which variable."""
+    found, peers, server = (os.environ.get(name, "") for name in (RANGE, PEERS, SERVER))
+    if server:
+        return f"discovery: nodes that use the discovery server {SERVER} = {server}"
+    others = f", and the machines of {PEERS} = {peers}" if peers else ""
+    if found == THIS_MACHINE:
+        return f"discovery: this machine{others or ' alone'} ({RANGE} = {found}; SUBNET: the whole network)"
+    if found == "OFF":
+        return f"discovery: no other process ({RANGE} = {found})"
+    if os.environ.get("ROS_SECURITY_ENABLE", "") == "true":
+        return f"discovery: the whole network{others}, with ROS_SECURITY_ENABLE = true"
+    return (f"discovery: the whole network{others}, everybody on which can move the robot "
+            f"({RANGE} = {found or 'not set'}; {THIS_MACHINE}: this machine alone)")
