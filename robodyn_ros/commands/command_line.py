@@ -16,6 +16,7 @@ from robodyn_ros.commands import (
     cache_command,
     demo_command,
     graph_commands,
+    keystore,
     new_controller,
     node_commands,
     plot,
@@ -30,7 +31,7 @@ from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
 GROUPS = (node_commands, view, record, replay, swap, graph_commands, new_controller, demo_command, plot, robot_commands,
-          rollout_commands, cache_command)
+          rollout_commands, keystore, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130

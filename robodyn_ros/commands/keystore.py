@@ -1,0 +1,158 @@
+"""``robodyn keystore`` makes keys, certificates and signed permissions for a graph with DDS security, by OpenSSL.
+
+The folder has the layout of sros2: ``public/`` with the certificates of the authority, ``private/`` with its key, and
+``enclaves/`` with a folder for each identity.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+import tempfile
+from argparse import Namespace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.permissions import Enclave, read_policy
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.resources import config_file
+
+DAYS = 3650
+AUTHORITIES = ("identity_ca", "permissions_ca")
+_CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+_CONFIGURATION = """[req]
+distinguished_name = name
+[name]
+[authority]
+basicConstraints = critical, CA:true, pathlen:1
+keyUsage = critical, keyCertSign, cRLSign, digitalSignature
+subjectKeyIdentifier = hash
+[identity]
+basicConstraints = CA:false
+"""
+_SKEW = timedelta(days=1)
+"""The permissions begin to hold this long before they are made: clocks and time zones differ."""
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``keystore``."""
+    keystore = commands.add_parser(
+        "keystore",
+        help="make keys and signed permissions for a graph with DDS security",
+        description="Make a folder for ROS_SECURITY_KEYSTORE: an authority, and keys, certificates and permissions of "
+        "the nodes, of viewers and of operators, by config/security/policy.xml. See docs/security.md.",
+    )
+    keystore.add_argument("folder", type=Path, help="folder to make; it must not be there")
+    keystore.add_argument("--namespace", default="/", help="namespace of the graph (default: %(default)s)")
+    keystore.add_argument("--days", type=int, default=DAYS, help="for how long all is valid (default: %(default)s)")
+    keystore.set_defaults(run=run_keystore)
+
+
+def run_keystore(options: Namespace) -> int:
+    """Make a keystore.
+
+    Raises:
+        InputError: The folder exists, or the number of days is not positive.
+        RobodynError: OpenSSL is missing or fails.
+    """
+    if options.days < 1:
+        raise InputError(f"days: expected 1 or more, received {options.days}")
+    enclaves = read_policy(config_file("security/policy.xml"), options.namespace)
+    make_keystore(options.folder, enclaves, options.days)
+    print(f"{options.folder}: {', '.join(enclave.path for enclave in enclaves)}\n"
+          f"private/ca.key.pem signs whatever the authority allows: keep it on no robot.")
+    return 0
+
+
+def make_keystore(folder: Path, enclaves: list[Enclave], days: int = DAYS) -> None:
+    """Make a keystore with new keys.
+
+    Args:
+        folder: Folder to make.
+        enclaves: The identities.
+        days: For how long certificates and permissions are valid.
+
+    Raises:
+        InputError: The folder exists.
+        RobodynError: OpenSSL is missing or fails.
+    """
+    if shutil.which("openssl") is None:
+        raise RobodynError("keystore: the command 'openssl' is missing; install it (Debian, Ubuntu): sudo apt-get "
+                           "install openssl")
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise InputError(f"'{folder}' is there already: its keys are in use, perhaps; give another folder") from None
+    try:
+        _fill(folder, enclaves, days)
+    except BaseException:
+        shutil.rmtree(folder)  # half a keystore would look like a whole one
+        raise
+
+
+def _fill(folder: Path, enclaves: list[Enclave], days: int) -> None:
+    public, private, identities = (folder / name for name in ("public", "private", "enclaves"))
+    for path in (public, private, identities):
+        path.mkdir()
+    private.chmod(0o700)
+    with tempfile.NamedTemporaryFile("w", suffix=".cnf") as configuration:
+        configuration.write(_CONFIGURATION)
+        configuration.flush()
+        authority = _Authority(public / "ca.cert.pem", private / "ca.key.pem", configuration.name, days)
+        authority.create()
+        for name in AUTHORITIES:
+            (public / f"{name}.cert.pem").symlink_to("ca.cert.pem")
+            (private / f"{name}.key.pem").symlink_to("ca.key.pem")
+        governance = identities / "governance.xml"
+        shutil.copyfile(config_file("security/governance.xml"), governance)
+        authority.sign(governance)
+        for enclave in enclaves:
+            place = identities / enclave.path.lstrip("/")
+            place.mkdir(parents=True)
+            up = "../" * len(place.relative_to(folder).parts)
+            for name in AUTHORITIES:
+                (place / f"{name}.cert.pem").symlink_to(f"{up}public/{name}.cert.pem")
+            (place / "governance.p7s").symlink_to(f"{up}enclaves/governance.p7s")
+            authority.identify(enclave.path, place)
+            permissions = place / "permissions.xml"
+            permissions.write_bytes(enclave.permissions(datetime.now(UTC) - _SKEW, days + 1))
+            authority.sign(permissions)
+
+
+class _Authority:
+    """Signs the certificates and the documents of a keystore."""
+
+    def __init__(self, certificate: Path, key: Path, configuration: str, days: int) -> None:
+        self._certificate, self._key = str(certificate), str(key)
+        self._configuration, self._days = ("-config", configuration), ("-days", str(days))
+        self._extensions = configuration
+
+    def create(self) -> None:
+        """Make its own key and certificate."""
+        _openssl("req", "-x509", *_CURVE, *self._configuration, *self._days, "-extensions", "authority", "-subj",
+                 "/CN=robodyn_ros authority", "-keyout", self._key, "-out", self._certificate)
+
+    def identify(self, path: str, place: Path) -> None:
+        """Make the key and the certificate of an enclave."""
+        request = place / "request.pem"
+        name = path.replace("/", r"\/")
+        _openssl("req", "-new", *_CURVE, *self._configuration, "-subj", f"/CN={name}", "-keyout",
+                 str(place / "key.pem"), "-out", str(request))
+        _openssl("x509", "-req", "-in", str(request), "-CA", self._certificate, "-CAkey", self._key, "-set_serial",
+                 f"0x{secrets.token_hex(16)}", *self._days, "-extfile", self._extensions, "-extensions", "identity",
+                 "-out", str(place / "cert.pem"))
+        request.unlink()
+
+    def sign(self, document: Path) -> None:
+        """Sign an XML document; the signed one has the ending .p7s."""
+        _openssl("smime", "-sign", "-text", "-in", str(document), "-out", str(document.with_suffix(".p7s")), "-signer",
+                 self._certificate, "-inkey", self._key)
+
+
+def _openssl(*arguments: str) -> None:
+    done = subprocess.run(["openssl", *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise RobodynError(f"keystore: openssl {arguments[0]} failed: {last}")
