@@ -234,8 +234,8 @@ class ControllerNode(RobodynNode):
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
     def _held_up(self, delay: Delay) -> str:
-        return (f"the computer held up this node for {delay.held_up:.3g} s (busy, or the process was stopped): "
-                f"{delay.unanswered} joint states stayed unanswered")
+        return (f"the computer held up this node for {delay.held_up:.3g} s (busy, or the process was stopped), or "
+                f"the network lost joint states: {delay.unanswered} stayed unanswered")
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)

@@ -1,0 +1,1 @@
+"""Hardware and controller on two machines: network namespaces of this one, and a link between them that can fail."""
