@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import random
+import tempfile
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
 
+from bench.attack.report import Report
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.compiled_formulas import bias, mass_matrix
@@ -24,6 +28,44 @@ NUMBERS = ("0", "-1", "1e-308", "1e-30", "1e-9", "1e6", "1e20", "1e100", "-1e150
 TEXTS = ("", " ", "base_link", "joint1", "link1", "a" * 100_000, "\N{COMBINING DIAERESIS}" * 50, "fixed", "floating",
          "prismatic", "$(arg name)", "../../x", "]]>", "\u009b2J")
 """Texts in place of a name or a type."""
+
+URDFS_FOR_EACH_YAML = 10
+BACKGROUND = 5
+"""Niceness: the running nodes come first."""
+
+
+def attack_descriptions(seed: int, end: float, count: int) -> Report:
+    """Load mutated URDFs and YAML files.
+
+    Args:
+        seed: The seed.
+        end: When to end at the latest (monotonic clock) [s].
+        count: How many URDFs to load at most.
+    """
+    report = Report(seed)
+    os.nice(BACKGROUND)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hardware.yaml"
+        for number, urdf in zip(range(count), mutated_urdfs(seed)):  # noqa: B905 - the second one has no end
+            _judge(report, "URDFs", number, lambda urdf=urdf: fault_of(urdf))  # type: ignore[misc]
+            if number % URDFS_FOR_EACH_YAML == 0:
+                path.write_bytes(mutated_yaml(seed, number))
+                _judge(report, "YAML files", number, lambda: yaml_fault(path))
+            if time.monotonic() > end:
+                break
+    return report
+
+
+def _judge(report: Report, kind: str, number: int, load: Callable[[], str | None]) -> None:
+    try:
+        fault = load()
+    except Exception as error:
+        report.count(kind, "tried", "fell")
+        report.fail(kind, number, f"{type(error).__name__}: {str(error)[:300]}")
+        return
+    report.count(kind, "tried", "refused" if fault is None else "accepted")
+    if fault:
+        report.fail(kind, number, f"accepted, but {fault[:300]}")
 
 
 def mutated_urdfs(seed: int) -> Iterator[bytes]:

@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from bench.attack.machine import MachineWatch
+from bench.attack.observation import Observation
 from bench.attack.report import Report
 from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
 NAMESPACE = "attack"
 ROBOT = "planar_2r"
+COMMAND_TIMEOUT = 0.1
 NODES: dict[str, dict[str, object]] = {
-    "hardware": {"robot": ROBOT, "update_rate": 200, "command_timeout": 0.1},
+    "hardware": {"robot": ROBOT, "update_rate": 200, "command_timeout": COMMAND_TIMEOUT},
     "controller": {"robot": ROBOT, "controller": "pd_gravity"},
     "dynamics": {"robot": ROBOT},
     "state_publisher": {"robot": ROBOT},
 }
 START_SECONDS = 60.0
+LONGEST_GAP = COMMAND_TIMEOUT + 0.02
+"""Time without joint states that a fault may cause [s]."""
+
+LARGEST_EXCESS = 1e-6
+"""Difference between the controller's effort and the law's own, by rounding [N m]."""
+
+POSES = ((0.9, -0.6), (-0.3, 0.4))
+"""Ends of the motion under way during a fault [rad]; in between, the arm is stretched out, where gravity acts most."""
+
+MOTION_SECONDS = 1
+IN_TIME = 0.02
+"""Lateness of the machine without which efforts are comparable with those of another run [s]."""
+
+SAMPLES = 11
+"""Number of figures of each node's memory in the report."""
+
+
+def in_domain(domain: int, attack: Callable[..., Report], *arguments: object) -> Report:
+    """Attack in a ROS domain of its own, so that two graphs do not discover each other."""
+    os.environ["ROS_DOMAIN_ID"] = str(domain)
+    return attack(*arguments)
 
 
 class AttackedGraph:
@@ -42,6 +67,7 @@ class AttackedGraph:
     Attributes:
         node: The attacker's own node.
         nodes: The processes by name.
+        alone: Greatest effort of each joint in the motion without a fault, shape (n,) [N m]; None: not measured.
     """
 
     def __init__(self, report: Report) -> None:
@@ -49,9 +75,10 @@ class AttackedGraph:
         self._context = Context()
         self._machine = MachineWatch()
         self.nodes: dict[str, NodeProcess] = {}
-        self._last_stamp, self._worst_gap, self._worst_effort, self._states = 0, 0.0, 0.0, 0
-        self._first_memory: dict[int, float] = {}
-        self._joint_names = Robot.from_urdf(robot_file(ROBOT)).joint_names
+        self.alone: Array | None = None
+        self._goals = 0
+        self._memory: dict[str, list[tuple[float, float]]] = {name: [] for name in NODES}  # (time [s], memory [MB])
+        self._robot = Robot.from_urdf(robot_file(ROBOT))
 
     def __enter__(self) -> Self:
         """Start the nodes and wait for joint states that answer commands."""
@@ -60,17 +87,17 @@ class AttackedGraph:
                          enable_rosout=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self.node.create_subscription(JointState, "joint_states", self._on_state, CONTROL_QOS)
+        self._observed = Observation(self.node, self._robot)
+        self._trajectories = self.node.create_publisher(JointTrajectory, "controller/joint_trajectory", 1)
         try:
             for name in NODES:
                 self.start(name)
             if not self.recover():
                 output = "\n".join(process.output()[-500:] for process in self.nodes.values())
-                raise RobodynError(f"no joint states within {START_SECONDS:g} s; the nodes printed last:\n{output}")
+                raise RobodynError(f"not all nodes publish within {START_SECONDS:g} s; they printed last:\n{output}")
         except BaseException:
             self.__exit__()
             raise
-        self.forget()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,13 +115,9 @@ class AttackedGraph:
         """Start a node anew."""
         if name in self.nodes:
             self.nodes[name].__exit__()
+            self._observed.restarted(name)
         self.nodes[name] = NodeProcess(name, {**NODES[name], **parameters}, NAMESPACE)
         return self.nodes[name]
-
-    def all_there(self) -> bool:
-        """Whether every node is in the graph."""
-        return set(NODES) <= {name for name, space in self.node.get_node_names_and_namespaces()
-                              if space == f"/{NAMESPACE}"}
 
     def spin(self, seconds: float) -> None:
         """Serve the attacker's callbacks for a while."""
@@ -111,18 +134,46 @@ class AttackedGraph:
             self._executor.spin_once(timeout_sec=0.05)
         return True
 
-    def check(self, kind: str, number: int, fault: bool = False) -> bool:
+    def measure_alone(self, motions: int = 4) -> None:
+        """Measure the greatest efforts of the motion without a fault, while the machine is in time."""
+        worst, measured = np.zeros(self._robot.n), 0
+        for _ in range(10 * motions):
+            self.move()
+            self.spin(1.5 * MOTION_SECONDS)
+            if self._observed.gap < IN_TIME and self._machine.worst < IN_TIME:
+                worst, measured = np.maximum(worst, self._observed.effort), measured + 1
+            self.check("no fault", 0)
+            if measured == motions:
+                self.alone = worst
+                return
+
+    def move(self) -> None:
+        """Begin a motion to the other pose; return when it is well under way."""
+        self._goals += 1
+        point = JointTrajectoryPoint(positions=POSES[self._goals % 2])
+        point.time_from_start.sec = MOTION_SECONDS
+        self._trajectories.publish(JointTrajectory(joint_names=self._robot.joint_names, points=[point]))
+        self.wait(lambda: self._observed.reference_speed > 0.5, 2.0 * MOTION_SECONDS)
+
+    def check(self, kind: str, number: int, fault: bool = False, gap: float | None = LONGEST_GAP,
+              own_law: bool = True) -> bool:
         """Note what the attack did: measures, ended nodes and tracebacks; restart what ended.
 
         Args:
             kind: The kind of attack.
             number: Its number under the seed.
-            fault: Whether the attack itself ended or stopped a node, so that a gap and an end are no failures.
+            fault: Whether the attack itself ended a node, so that its end is no failure.
+            gap: Longest time without joint states, beyond the lateness of the machine [s]; None: the attack may pause
+                the hardware, or change its rate or its sensors.
+            own_law: Whether the laws have their own parameters, so that their efforts can be foretold.
 
         Returns:
             Whether all nodes survived.
         """
         survived = True
+        if gap is not None:  # a gap that goes on counts whole
+            seen = self._observed.heard["hardware"]
+            self.wait(lambda: self._observed.heard["hardware"] > seen, 5.0)
         for name, process in list(self.nodes.items()):
             output = process.output()
             if "Traceback" in output:
@@ -134,48 +185,75 @@ class AttackedGraph:
                 survived = False
             if not process.running() or "Traceback" in output:
                 process.end()
-                self._first_memory.pop(process.pid, None)
+                self._memory[name].clear()
                 self.start(name)
-        self._report.measure(kind, "effort [N m]", self._worst_effort)
-        self._report.measure(kind, "gap of joint states [s]", self._worst_gap)
-        self._report.measure(kind, "lateness of the machine [s]", self._machine.worst)
-        self._measure_memory()
-        self.forget()
+        self._judge(kind, number, gap, own_law)
+        self._sample_memory()
+        self._machine.worst = 0.0
+        self._observed.forget(pause=gap is None)
         return survived
 
     def recover(self) -> bool:
-        """Wait until all nodes are there and joint states come; return whether they do."""
-        seen = self._states
-        recovered = self.wait(lambda: self._states > seen + 200 and self.all_there(), START_SECONDS)
-        self._measure_memory(begin=True)
-        return recovered
+        """Wait until every node publishes; return whether they do."""
+        self._before = dict(self._observed.heard)
+        return self.wait(lambda: not self.silent(), START_SECONDS)
 
-    def forget(self) -> None:
-        """Begin to measure anew."""
-        self._last_stamp, self._worst_gap, self._worst_effort, self._machine.worst = 0, 0.0, 0.0, 0.0
+    def silent(self) -> str:
+        """Return the names of nodes that have not published since :meth:`recover` was called."""
+        return ", ".join(name for name, heard in self._observed.heard.items() if heard < self._before[name] + 10)
 
     def send(self, name: str, number: signal.Signals) -> None:
         """Send a signal to a node."""
         self.nodes[name]._process.send_signal(number)
 
-    def _measure_memory(self, begin: bool = False) -> None:
-        """Measure by how much each node has grown since it was settled; ``begin``: note what it has now."""
-        for name, process in self.nodes.items():
-            if not process.running():
-                continue
-            with open(f"/proc/{process.pid}/statm") as file:
-                megabytes = int(file.read().split()[1]) * 4096 / 2**20
-            if begin:
-                self._first_memory.setdefault(process.pid, megabytes)
-            elif process.pid in self._first_memory:
-                self._report.measure(f"memory of {name}", "growth [MB]", megabytes - self._first_memory[process.pid])
+    def report_memory(self, begin: float, end: float, growth: float | None = None) -> None:
+        """Report the memory of each node at equal intervals.
 
-    def _on_state(self, state: JointState) -> None:
-        if list(state.name) != list(self._joint_names):  # a message of the attacker
+        Args:
+            begin: When the nodes had been started (monotonic clock) [s].
+            end: When the attack was over [s].
+            growth: By how much it may grow from a fifth of the time on, relative; None: not judged.
+        """
+        for name, samples in self._memory.items():
+            if not samples:
+                continue
+            times, values = np.array(samples).T
+            shown = np.interp(np.linspace(begin, end, SAMPLES), times, values)
+            self._report.memory[name] = [round(float(value), 2) for value in shown]
+            settled = times >= begin + 0.2 * (end - begin)
+            if growth is None or not settled.any():
+                continue
+            grown = float(values[settled].max() / values[settled][0]) - 1.0
+            self._report.measure(f"memory of {name}", "growth [%]", 100.0 * grown)
+            if grown > growth:
+                self._report.fail(f"memory of {name}", 0, f"grew by {100.0 * grown:.3g} % in the last four fifths of "
+                                  f"the time, the limit is {100.0 * growth:g} %")
+
+    def _judge(self, kind: str, number: int, gap: float | None, own_law: bool) -> None:
+        """Measure efforts and gaps since the last check, and compare them with the goals."""
+        seen, late, report = self._observed, self._machine.worst, self._report
+        report.measure(kind, "machine late [s]", late)
+        report.measure(kind, "gap [s]", seen.gap)
+        if gap is not None:
+            report.measure(kind, "gap - late [s]", seen.gap - late)
+            if seen.gap - late > gap:
+                report.fail(kind, number, f"no joint state for {seen.gap:.3g} s, the limit is {gap:.3g} s; the machine "
+                            f"woke a sleeping process {late:.3g} s late at worst")
+        if not own_law:
             return
-        self._states += 1
-        stamp = read_stamp(state.header.stamp)
-        if self._last_stamp and stamp > self._last_stamp:
-            self._worst_gap = max(self._worst_gap, 1e-9 * (stamp - self._last_stamp))
-        self._last_stamp = stamp
-        self._worst_effort = max([self._worst_effort, *map(abs, state.effort)])
+        report.measure(kind, "effort [N m]", float(seen.effort.max()))
+        report.measure(kind, "braking [N m]", float(seen.braking.max()))
+        if (seen.effort > self._robot.model.effort_limit).any():
+            report.fail(kind, number, f"efforts of {seen.effort} N m, the limits are {self._robot.model.effort_limit}")
+        report.measure(kind, "beyond law [N m]", seen.beyond_law)
+        if seen.beyond_law > LARGEST_EXCESS:
+            report.fail(kind, number, f"the controller commanded {seen.beyond_law:.3g} N m more or less than its law")
+        if self.alone is not None and late < IN_TIME:
+            report.measure(kind, "effort / alone", float((seen.effort / self.alone).max()))
+
+    def _sample_memory(self) -> None:
+        now = time.monotonic()
+        for name, process in self.nodes.items():
+            status = Path(f"/proc/{process.pid}/statm")
+            if process.running():
+                self._memory[name].append((now, int(status.read_text().split()[1]) * 4096 / 2**20))

@@ -1,0 +1,73 @@
+"""Services and parameters of the nodes under attack."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from std_srvs.srv import SetBool, Trigger
+
+from bench.attack.graph import AttackedGraph
+
+ANSWER_SECONDS = 10.0
+
+
+def call(graph: AttackedGraph, kind: Any, name: str, request: Any) -> Any:
+    """Return the answer of a service, or None."""
+    client = graph.node.create_client(kind, name)
+    try:
+        if not graph.wait(client.service_is_ready, ANSWER_SECONDS):
+            return None
+        future = client.call_async(request)
+        return future.result() if graph.wait(future.done, ANSWER_SECONDS) else None
+    finally:
+        graph.node.destroy_client(client)
+
+
+def interface(name: str) -> Any:
+    """Return the class of ``package/msg/Name``, and of services likewise."""
+    package, folder, kind = name.split("/")
+    return getattr(importlib.import_module(f"{package}.{folder}"), kind)
+
+
+def calm(graph: AttackedGraph) -> None:
+    """Let the hardware run, without the motion that an attack left."""
+    call(graph, SetBool, "hardware/pause", SetBool.Request(data=False))
+    call(graph, Trigger, "hardware/reset", Trigger.Request())
+
+
+def set_parameter(graph: AttackedGraph, node: str, name: str, value: ParameterValue) -> bool | None:
+    """Set a parameter; return whether the node took it, or None if it did not answer."""
+    answer = call(graph, SetParameters, f"{node}/set_parameters",
+                  SetParameters.Request(parameters=[Parameter(name=name, value=value)]))
+    return None if answer is None or not answer.results else bool(answer.results[0].successful)
+
+
+def set_controller(graph: AttackedGraph, name: str) -> bool:
+    """Put a law in force; return whether the controller took it."""
+    return bool(set_parameter(graph, "controller", "controller",
+                              ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=name)))
+
+
+def parameters_of(graph: AttackedGraph, node: str) -> dict[str, ParameterValue]:
+    """Return all parameters of a node; none if it does not answer."""
+    listed = call(graph, ListParameters, f"{node}/list_parameters", ListParameters.Request())
+    names = [] if listed is None else sorted(listed.result.names)
+    values = call(graph, GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names))
+    return {} if values is None else dict(zip(names, values.values, strict=True))
+
+
+def restore(graph: AttackedGraph, node: str, before: dict[str, ParameterValue]) -> list[str]:
+    """Give the parameters of a node their former values; return the names of those that do not take them.
+
+    Some need several rounds: a parameter can be fixed while another one has its present value.
+    """
+    wrong: list[str] = []
+    for _ in range(3):
+        now = parameters_of(graph, node)
+        wrong = [name for name, value in before.items() if now.get(name) != value]
+        for name in sorted(wrong, key=lambda name: (name == "controller", name)):
+            set_parameter(graph, node, name, before[name])
+    return wrong

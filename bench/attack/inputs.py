@@ -1,0 +1,144 @@
+"""Hostile input to nodes that live through it: messages, requests, goals, parameters and laws that fail."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from control_msgs.action import FollowJointTrajectory
+from rcl_interfaces.msg import ParameterType, ParameterValue
+from rclpy.action import ActionClient
+
+from bench.attack.absurd import bytes_of, fill
+from bench.attack.calls import (
+    ANSWER_SECONDS,
+    call,
+    calm,
+    interface,
+    parameters_of,
+    restore,
+    set_controller,
+    set_parameter,
+)
+from bench.attack.graph import NAMESPACE, NODES, AttackedGraph
+from bench.attack.report import Report
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
+
+BURST = 100
+"""Messages that are sent before the nodes are looked at."""
+
+REST = 2.0
+"""Time without an attack, relative to that of the attack before: two graphs share the machine."""
+
+LAWS = ("Slow", "Failing", "NotANumber", "Unstable")
+
+
+def attack_with_input(seed: int, end: float, growth: float | None) -> Report:
+    """Attack a graph of its own until a time.
+
+    Args:
+        seed: The seed.
+        end: When to end (monotonic clock) [s].
+        growth: By how much the memory of a node may grow, relative; None: not judged.
+    """
+    report = Report(seed)
+    with AttackedGraph(report) as graph:
+        begin = time.monotonic()
+        times = Counter[Callable[..., None]]()
+        while not times or time.monotonic() < end:
+            attack = _CYCLE[times.total() % len(_CYCLE)]
+            before = time.monotonic()
+            attack(graph, report, seed, times[attack])
+            times[attack] += 1
+            graph.spin(min(REST * (time.monotonic() - before), max(0.0, end - time.monotonic())))
+        graph.report_memory(begin, time.monotonic(), growth)
+    return report
+
+
+def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
+    """Absurd, cut-off, changed and random bytes on every topic that a node subscribes."""
+    chance = random.Random(f"{seed} messages {number}")
+    topics = {topic: kinds[0] for name in NODES for topic, kinds in
+              graph.node.get_subscriber_names_and_types_by_node(name, f"/{NAMESPACE}")}
+    for topic in sorted(topics):
+        message_type = interface(topics[topic])
+        publisher = graph.node.create_publisher(message_type, topic, LATCHED_QOS)  # serves any subscription
+        graph.wait(publisher.get_subscription_count, 2.0)
+        for _ in range(BURST):
+            publisher.publish(bytes_of(message_type, chance))
+            graph.spin(0.0005)  # depth 1: a later message would displace one that is not sent yet
+            report.count("messages", "tried")
+        graph.spin(0.05)
+        graph.node.destroy_publisher(publisher)
+        survived = graph.check("messages", number)
+        report.count("topics", "survived" if survived else "fell")
+    calm(graph)
+
+
+def services(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
+    """Absurd requests to every service of the nodes, and absurd goals; each has to be answered."""
+    chance = random.Random(f"{seed} services {number}")
+    for name in NODES:
+        for service, kinds in sorted(graph.node.get_service_names_and_types_by_node(name, f"/{NAMESPACE}")):
+            if "/_action/" in service or service.endswith("set_parameters_atomically"):
+                continue
+            kind = interface(kinds[0])
+            answer = call(graph, kind, service, fill(kind.Request(), chance))
+            report.count("requests", "tried", "not answered" if answer is None else "answered")
+            if answer is None:
+                report.fail(f"services {service}", number, f"no answer within {ANSWER_SECONDS} s")
+            graph.check("services", number, gap=None)
+            calm(graph)
+    client = ActionClient(graph.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
+    if graph.wait(client.server_is_ready, 5.0):
+        for _ in range(5):
+            sent = client.send_goal_async(fill(FollowJointTrajectory.Goal(), chance))
+            answered = graph.wait(sent.done, ANSWER_SECONDS)
+            report.count("goals", "tried", "answered" if answered else "not answered")
+            if not answered:
+                report.fail("goals", number, f"no answer within {ANSWER_SECONDS} s")
+        graph.check("goals", number)
+    client.destroy()
+
+
+def parameters(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
+    """Absurd values for every parameter of every node; then their own values."""
+    chance = random.Random(f"{seed} parameters {number}")
+    for node in NODES:
+        before = parameters_of(graph, node)
+        for name in before:
+            value = fill(ParameterValue(), chance)
+            value.type = chance.choice((ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER,
+                                        ParameterType.PARAMETER_STRING, chance.randrange(12)))
+            taken = set_parameter(graph, node, name, value)
+            report.count("parameters", "tried", {True: "accepted", False: "refused", None: "not answered"}[taken])
+        wrong = restore(graph, node, before)
+        if wrong:
+            report.fail("parameters", number, f"'{node}' does not take the former values of {', '.join(wrong)}")
+        graph.check("parameters", number, gap=None, own_law=False)
+    calm(graph)
+    graph.spin(0.2)
+    graph.check("parameters", number, gap=None, own_law=False)
+
+
+def laws(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
+    """A law that is slow, fails, returns NaN or is unstable; then a sound one."""
+    name = LAWS[number % len(LAWS)]
+    accepted = set_controller(graph, f"bench.attack.laws:{name}")
+    report.count("laws", "tried", "accepted" if accepted else "refused")
+    graph.spin(1.0)
+    graph.check(f"law {name}", number)
+    if not set_controller(graph, "pd_gravity"):
+        report.fail(f"law {name}", number, "no sound law can be set afterwards")
+    calm(graph)
+    survived = graph.recover()
+    graph.check(f"law {name}", number)
+    report.count(f"law {name}", "tried", "survived" if survived else "fell")
+    if not survived:
+        report.fail(f"law {name}", number, f"not all nodes publish afterwards: {graph.silent()}")
+
+
+_CYCLE: tuple[Callable[[AttackedGraph, Report, int, int], None], ...] = (
+    messages, services, messages, laws, messages, parameters, messages, laws)

@@ -1,0 +1,41 @@
+"""The effort that a law by itself asks for at a state and a reference, computed beside the controller node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_interfaces.msg import ControllerState
+from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.description.model import Array
+from robodyn_ros.robot import Robot
+
+
+class LawsAlone:
+    """Laws without memory, with their default parameters, as plain Python on the textbook's dynamics.
+
+    Args:
+        robot: The robot.
+        names: Names of the laws.
+    """
+
+    def __init__(self, robot: Robot, *names: str) -> None:
+        self._dynamics = robot.dynamics(compiled=False)
+        self._limit = robot.model.effort_limit
+        self._laws: dict[str, Law] = {}
+        for name in names:
+            law = make_controller(name, robot)
+            assert isinstance(law, Law)
+            self._laws[name] = law
+
+    def excess(self, message: ControllerState) -> float:
+        """Return by how much a controller's greatest deviation from its law's own effort is [N m]; 0: unknown law."""
+        law = self._laws.get(message.controller)
+        if law is None:
+            return 0.0
+        feedback, wanted = message.feedback, message.reference
+        state = State(0.0, 0.0, np.array(feedback.positions), np.array(feedback.velocities))
+        reference = None if law.follows is None else JointReference(
+            *(np.array(values) for values in (wanted.positions, wanted.velocities, wanted.accelerations)))
+        effort: Array = np.asarray(law.law(self._dynamics, law.parameters, state, reference, np.zeros(0)))
+        return float(np.abs(np.clip(effort, -self._limit, self._limit) - np.array(message.output)).max())
