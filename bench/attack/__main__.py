@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bench.attack.descriptions import attack_descriptions
@@ -37,11 +36,25 @@ def main() -> int:
     domain = int(os.environ.get("ROS_DOMAIN_ID", os.getpid() % 100))
     seed, end = options.seed, time.monotonic() + 60.0 * options.minutes
     growth = GROWTH if options.minutes >= SETTLED_MINUTES else None
-    with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
-        parts = [pool.submit(in_domain, domain, attack_with_faults, seed, end),
-                 pool.submit(in_domain, domain + 1, attack_with_input, seed, end, growth),
-                 pool.submit(attack_descriptions, seed, end, round(URDFS * options.minutes / 60.0))]
-        report = Report.merged([part.result() for part in parts])
+    folder, spawn = options.report.parent, multiprocessing.get_context("spawn")
+    parts = {
+        "faults": spawn.Process(target=in_domain, args=(domain, attack_with_faults, seed, end, folder / "faults.json")),
+        "inputs": spawn.Process(target=in_domain, args=(domain + 1, attack_with_input, seed, end,
+                                                        folder / "inputs.json", growth)),
+        "descriptions": spawn.Process(target=attack_descriptions, args=(
+            seed, end, folder / "descriptions.json", round(URDFS * options.minutes / 60.0))),
+    }
+    for name, part in parts.items():
+        (folder / f"{name}.json").unlink(missing_ok=True)
+        part.start()
+    found = []
+    for name, part in parts.items():
+        part.join()
+        path = folder / f"{name}.json"
+        found.append(Report.read(path) if path.exists() else Report(seed))
+        if part.exitcode:
+            found[-1].fail(name, 0, f"this part of the attack ended early, with exit code {part.exitcode}")
+    report = Report.merged(found)
     if options.minutes >= 60.0:
         wanted = {"URDFs": URDFS, "messages": MESSAGES, **{f"kill of {name}": KILLS for name in NODES}}
         for kind, count in wanted.items():

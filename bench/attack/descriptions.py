@@ -29,17 +29,18 @@ TEXTS = ("", " ", "base_link", "joint1", "link1", "a" * 100_000, "\N{COMBINING D
          "prismatic", "$(arg name)", "../../x", "]]>", "\u009b2J")
 """Texts in place of a name or a type."""
 
-URDFS_FOR_EACH_YAML = 10
+URDFS_FOR_EACH_YAML, URDFS_FOR_EACH_REPORT = 10, 1000
 BACKGROUND = 5
 """Niceness: the running nodes come first."""
 
 
-def attack_descriptions(seed: int, end: float, count: int) -> Report:
-    """Load mutated URDFs and YAML files.
+def attack_descriptions(seed: int, end: float, report_path: Path, count: int) -> None:
+    """Load mutated URDFs and YAML files; the report is written again and again.
 
     Args:
         seed: The seed.
         end: When to end at the latest (monotonic clock) [s].
+        report_path: File of the report.
         count: How many URDFs to load at most.
     """
     report = Report(seed)
@@ -51,9 +52,11 @@ def attack_descriptions(seed: int, end: float, count: int) -> Report:
             if number % URDFS_FOR_EACH_YAML == 0:
                 path.write_bytes(mutated_yaml(seed, number))
                 _judge(report, "YAML files", number, lambda: yaml_fault(path))
+            if number % URDFS_FOR_EACH_REPORT == 0:
+                report.write(report_path)
             if time.monotonic() > end:
                 break
-    return report
+    report.write(report_path)
 
 
 def _judge(report: Report, kind: str, number: int, load: Callable[[], str | None]) -> None:

@@ -8,6 +8,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 from bench.attack.calls import set_controller
 from bench.attack.graph import LONGEST_GAP, NAMESPACE, NODES, AttackedGraph
@@ -21,8 +22,8 @@ CONTINUED = 0.02
 """Time that a node that was stopped may take to continue [s]."""
 
 
-def attack_with_faults(seed: int, end: float) -> Report:
-    """Attack a graph of its own until a time (monotonic clock) [s]."""
+def attack_with_faults(seed: int, end: float, path: Path) -> None:
+    """Attack a graph of its own until a time (monotonic clock) [s]; the report is written after each fault."""
     report = Report(seed)
     with AttackedGraph(report) as graph:
         graph.measure_alone()
@@ -32,8 +33,8 @@ def attack_with_faults(seed: int, end: float) -> Report:
             before = time.monotonic()
             fault(graph, report, seed, times[fault])
             times[fault] += 1
+            report.write(path)
             graph.spin(min(REST * (time.monotonic() - before), max(0.0, end - time.monotonic())))
-    return report
 
 
 def kills(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:

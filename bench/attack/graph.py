@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from bench.attack.machine import MachineWatch
 from bench.attack.observation import Observation
 from bench.attack.report import Report
+from bench.process_trace import ProcessSample, at_equal_times, growth
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
@@ -48,14 +48,12 @@ MOTION_SECONDS = 1
 IN_TIME = 0.02
 """Lateness of the machine without which efforts are comparable with those of another run [s]."""
 
-SAMPLES = 11
-"""Number of figures of each node's memory in the report."""
 
 
-def in_domain(domain: int, attack: Callable[..., Report], *arguments: object) -> Report:
+def in_domain(domain: int, attack: Callable[..., None], *arguments: object) -> None:
     """Attack in a ROS domain of its own, so that two graphs do not discover each other."""
     os.environ["ROS_DOMAIN_ID"] = str(domain)
-    return attack(*arguments)
+    attack(*arguments)
 
 
 class AttackedGraph:
@@ -77,7 +75,7 @@ class AttackedGraph:
         self.nodes: dict[str, NodeProcess] = {}
         self.alone: Array | None = None
         self._goals = 0
-        self._memory: dict[str, list[tuple[float, float]]] = {name: [] for name in NODES}  # (time [s], memory [MB])
+        self._samples: dict[str, list[ProcessSample]] = {name: [] for name in NODES}
         self._robot = Robot.from_urdf(robot_file(ROBOT))
 
     def __enter__(self) -> Self:
@@ -185,10 +183,10 @@ class AttackedGraph:
                 survived = False
             if not process.running() or "Traceback" in output:
                 process.end()
-                self._memory[name].clear()
+                self._samples[name].clear()
                 self.start(name)
         self._judge(kind, number, gap, own_law)
-        self._sample_memory()
+        self._sample()
         self._machine.worst = 0.0
         self._observed.forget(pause=gap is None)
         return survived
@@ -206,28 +204,19 @@ class AttackedGraph:
         """Send a signal to a node."""
         self.nodes[name]._process.send_signal(number)
 
-    def report_memory(self, begin: float, end: float, growth: float | None = None) -> None:
-        """Report the memory of each node at equal intervals.
+    def report_memory(self, begin: float, end: float) -> None:
+        """Report the memory of each node at equal times, from when they had been started [s] to the end [s]."""
+        self._report.memory = {name: at_equal_times(samples, "memory", begin, end)
+                               for name, samples in self._samples.items() if samples}
 
-        Args:
-            begin: When the nodes had been started (monotonic clock) [s].
-            end: When the attack was over [s].
-            growth: By how much it may grow from a fifth of the time on, relative; None: not judged.
-        """
-        for name, samples in self._memory.items():
-            if not samples:
-                continue
-            times, values = np.array(samples).T
-            shown = np.interp(np.linspace(begin, end, SAMPLES), times, values)
-            self._report.memory[name] = [round(float(value), 2) for value in shown]
-            settled = times >= begin + 0.2 * (end - begin)
-            if growth is None or not settled.any():
-                continue
-            grown = float(values[settled].max() / values[settled][0]) - 1.0
+    def judge_memory(self, begin: float, end: float, limit: float | None) -> None:
+        """Judge by how much the memory of each node grew from a fifth of the time on, relative; None: no limit."""
+        for name, samples in self._samples.items():
+            grown = growth(samples, "memory", begin, end)
             self._report.measure(f"memory of {name}", "growth [%]", 100.0 * grown)
-            if grown > growth:
+            if limit is not None and grown > limit:
                 self._report.fail(f"memory of {name}", 0, f"grew by {100.0 * grown:.3g} % in the last four fifths of "
-                                  f"the time, the limit is {100.0 * growth:g} %")
+                                  f"the time, the limit is {100.0 * limit:g} %")
 
     def _judge(self, kind: str, number: int, gap: float | None, own_law: bool) -> None:
         """Measure efforts and gaps since the last check, and compare them with the goals."""
@@ -251,9 +240,7 @@ class AttackedGraph:
         if self.alone is not None and late < IN_TIME:
             report.measure(kind, "effort / alone", float((seen.effort / self.alone).max()))
 
-    def _sample_memory(self) -> None:
-        now = time.monotonic()
+    def _sample(self) -> None:
         for name, process in self.nodes.items():
-            status = Path(f"/proc/{process.pid}/statm")
             if process.running():
-                self._memory[name].append((now, int(status.read_text().split()[1]) * 4096 / 2**20))
+                self._samples[name].append(ProcessSample.of(process.pid))

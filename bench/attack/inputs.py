@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.msg import ParameterType, ParameterValue
@@ -35,12 +36,13 @@ REST = 2.0
 LAWS = ("Slow", "Failing", "NotANumber", "Unstable")
 
 
-def attack_with_input(seed: int, end: float, growth: float | None) -> Report:
-    """Attack a graph of its own until a time.
+def attack_with_input(seed: int, end: float, path: Path, growth: float | None) -> None:
+    """Attack a graph of its own until a time; the report is written after each attack.
 
     Args:
         seed: The seed.
         end: When to end (monotonic clock) [s].
+        path: File of the report.
         growth: By how much the memory of a node may grow, relative; None: not judged.
     """
     report = Report(seed)
@@ -52,9 +54,11 @@ def attack_with_input(seed: int, end: float, growth: float | None) -> Report:
             before = time.monotonic()
             attack(graph, report, seed, times[attack])
             times[attack] += 1
+            graph.report_memory(begin, time.monotonic())
+            report.write(path)
             graph.spin(min(REST * (time.monotonic() - before), max(0.0, end - time.monotonic())))
-        graph.report_memory(begin, time.monotonic(), growth)
-    return report
+        graph.judge_memory(begin, time.monotonic(), growth)
+    report.write(path)
 
 
 def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:

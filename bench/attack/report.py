@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 
@@ -46,6 +46,11 @@ class Report:
         return self.outcomes.get(kind, {}).get("tried", 0)
 
     @classmethod
+    def read(cls, path: Path) -> Report:
+        """Return a report that was written."""
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+    @classmethod
     def merged(cls, parts: Sequence[Report]) -> Report:
         """Return the report of a run from those of its parts, which have the same seed and kinds of their own."""
         whole = cls(parts[0].seed)
@@ -77,11 +82,11 @@ class Report:
         return "\n".join(lines)
 
     def write(self, path: Path) -> None:
-        """Write the report as JSON."""
-        content = {"seed": self.seed, "outcomes": self.outcomes, "worst": self.worst, "memory": self.memory,
-                   "failures": self.failures}
+        """Write the report as JSON; whoever reads the file meanwhile finds a whole one."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        aside = path.with_suffix(".new")
+        aside.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        aside.replace(path)
 
 
 def _cell(value: float | None, width: int) -> str:

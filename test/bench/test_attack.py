@@ -40,6 +40,19 @@ def test_the_report_names_what_failed_and_how_to_repeat_it(tmp_path):
     report.write(tmp_path / "report.json")
     written = json.loads((tmp_path / "report.json").read_text())
     assert written["worst"] == {"kills": {"gap [s]": 0.2}} and written["failures"] == report.failures
+    assert Report.read(tmp_path / "report.json") == report
+
+
+def test_the_report_of_a_run_has_those_of_its_parts(tmp_path):
+    faults, inputs = Report(seed=7), Report(seed=7)
+    faults.count("kill of hardware", "tried", times=3)
+    inputs.count("messages", "tried", times=40)
+    inputs.memory["controller"] = [100.0, 101.0]
+    inputs.fail("messages", 1, "no joint states")
+    run = Report.merged([faults, inputs])
+    assert run.tried("kill of hardware") == 3 and run.tried("messages") == 40 and run.tried("URDFs") == 0
+    assert run.memory == inputs.memory and run.failures == inputs.failures
+    assert "controller                  100.0 101.0" in run.text()
 
 
 def test_absurd_messages_can_be_sent():
