@@ -6,6 +6,7 @@
 #   make bench   figures side by side with Pinocchio, MuJoCo and bare rclpy
 #   make docs    these documents as web pages, build/docs/index.html
 #   make attack  faults and hostile input for an hour; make attack ARGS="--minutes 1 --seed 3"
+#   make soak    the nodes at 1 kHz for an hour; make soak ARGS="--minutes 30"
 #   make setup   the set-up alone; make clean removes all that it made
 #
 # PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
@@ -18,7 +19,7 @@ PYTHON := $(or $(PYTHON),$(shell for python in $(CANDIDATES); do \
 ENTER = . install/setup.sh
 ARGS =
 
-.PHONY: help setup demo test lint bench docs attack clean
+.PHONY: help setup demo test lint bench docs attack soak clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -45,6 +46,9 @@ docs: setup
 
 attack: setup
 	@$(ENTER) && exec python -m bench.attack $(ARGS)
+
+soak: setup
+	@$(ENTER) && exec python -m bench.soak $(ARGS)
 
 clean:
 	rm -rf .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output attack_output

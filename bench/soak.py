@@ -1,4 +1,4 @@
-"""Runs the nodes at 1 kHz for a time under ordinary use, prints what they did, and ends with 1 if a goal failed."""
+"""Runs the nodes for a time under ordinary use, prints what they did, and ends with 1 if a goal failed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ from robodyn_ros.nodes.common.topics import unserved_subscription
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
-ROBOT, RATE = "arm6", 1000
+ROBOT = "arm6"
 POSES = np.array([[1.2, -0.6, 0.9, 0.4, 0.5, 0.3], [-0.6, -1.2, 1.5, -0.4, -0.5, -0.3]])
 LAWS = ("pd_gravity", "computed_torque_pid", "joint_impedance", "adaptive", "computed_torque")
 SWAP_SECONDS, MOTION_SECONDS, SERVICE_SECONDS, SAMPLE_SECONDS = 10.0, 3.0, 1.0, 2.0
 """Times between swaps, motions, requests, and looks at the processes [s]."""
+
+DEPTH = 5000
+"""Commands that wait until this process looks at them."""
 
 START_SECONDS = 60.0
 LARGEST_GROWTH = 0.02
@@ -40,9 +43,10 @@ LARGEST_GROWTH = 0.02
 SETTLED_MINUTES = 10.0
 """From this length on, memory is judged; a shorter run sees the nodes fill their caches."""
 
-_SLEEPER = f"""
+_SLEEPER = """
+import sys
 import time
-period = {10**9 // RATE}
+period = 10**9 // int(sys.argv[1])
 begin = deadline = time.monotonic_ns()
 missed = worst = told = 0
 while True:
@@ -62,13 +66,16 @@ while True:
 class Sleeper:
     """A process that only sleeps until each period, and counts those that it misses: the machine's own misses.
 
+    Args:
+        rate: Periods per second [Hz].
+
     Attributes:
         counts: Periods, missed ones, and the greatest lateness [s], since its start.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rate: int) -> None:
         self.counts: tuple[float, ...] = (0.0, 0.0, 0.0)
-        self._process = subprocess.Popen([sys.executable, "-c", _SLEEPER], stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen([sys.executable, "-c", _SLEEPER, str(rate)], stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self._read, daemon=True).start()
 
     def __enter__(self) -> Sleeper:
@@ -106,8 +113,7 @@ class Soak:
         self._client, self._nodes, self._joint_names = client, nodes, robot.joint_names
         self._limit = robot.model.effort_limit
         self._wire = JointWire(robot.joint_names, ["effort"])
-        # As many as come in 5 s; the greatest delay of this process.
-        self._commands = unserved_subscription(client.node, JointState, "joint_commands", QoSProfile(depth=5 * RATE))
+        self._commands = unserved_subscription(client.node, JointState, "joint_commands", QoSProfile(depth=DEPTH))
         client.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         client.checks.append(self._take_commands)
         self.done: Counter[str] = Counter()
@@ -172,21 +178,23 @@ def main() -> int:
     """Run the soak; see docs/soak.md."""
     parser = ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="how long (default: 60)")
-    minutes = parser.parse_args().minutes
+    parser.add_argument("--rate", type=int, default=1000, help="control periods per second (default: 1000)")
+    options = parser.parse_args()
+    minutes, rate = options.minutes, options.rate
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(os.getpid() % 100 + 1))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "recording"
         client = stack.enter_context(RobotClient("soak"))
         nodes = {name: stack.enter_context(NodeProcess(name, {"robot": ROBOT, **parameters})) for name, parameters in (
-            ("hardware", {"update_rate": RATE}), ("controller", {"controller": LAWS[-1]}), ("dynamics", {}),
+            ("hardware", {"update_rate": rate}), ("controller", {"controller": LAWS[-1]}), ("dynamics", {}),
             ("state_publisher", {}))}
         nodes["recorder"] = stack.enter_context(NodeProcess(
             "recorder", command=("-m", "robodyn_ros", "record", "--output", str(folder))))
         soak = Soak(client, nodes)
-        client.wait_for(lambda: soak.done["commands"] > RATE and folder.exists() and soak.total("periods"),
+        client.wait_for(lambda: soak.done["commands"] > rate and folder.exists() and soak.total("periods"),
                         "commands and recording", START_SECONDS)
-        sleeper = stack.enter_context(Sleeper())
+        sleeper = stack.enter_context(Sleeper(rate))
         before = {name: soak.total(name) for name in ("periods", "missed periods")}
         soak.done.clear()
         begin = time.monotonic()
@@ -197,7 +205,7 @@ def main() -> int:
         output = {name: node.output() for name, node in nodes.items()}
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         lines = [
-            f"{(end - begin) / 60.0:.1f} minutes, {ROBOT} at {RATE} Hz, recording of {size / 2**20:.0f} MB",
+            f"{(end - begin) / 60.0:.1f} minutes, {ROBOT} at {rate} Hz, recording of {size / 2**20:.0f} MB",
             f"{soak.done['_swap']:,} swaps, {soak.done['_move']:,} trajectories, {2 * soak.done['_ask']:,} requests",
             f"{soak.done['commands']:,} commands seen, {soak.unsafe} unsafe; greatest effort {soak.share:.3f} of the "
             "limit",

@@ -1,0 +1,33 @@
+"""What a process uses over time, and by how much that grows."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bench.process_trace import ProcessSample, at_equal_times, growth
+
+
+def samples(*memory):
+    return [ProcessSample(float(second), value, 20, 5) for second, value in enumerate(memory)]
+
+
+def test_growth_counts_from_when_the_process_was_settled():
+    filling = samples(50.0, 90.0, 100.0, 100.0, 101.0, 103.0, 102.0, 100.0, 100.0, 100.0, 100.0)
+    assert growth(filling, "memory", 0.0, 10.0) == pytest.approx(0.03)
+    assert growth(filling, "threads", 0.0, 10.0) == 0.0
+    assert growth(filling, "memory", 0.0, 100.0) == 0.0, "no sample is late enough"
+
+
+def test_values_at_equal_times():
+    assert at_equal_times(samples(50.0, 60.0, 70.0), "memory", 0.0, 2.0, 5) == [50.0, 55.0, 60.0, 65.0, 70.0]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="a process is looked at in /proc")
+def test_a_process_is_measured():
+    before = ProcessSample.of(os.getpid())
+    held = b"x" * 50 * 2**20
+    with open(os.devnull):
+        after = ProcessSample.of(os.getpid())
+    assert after.memory - before.memory == pytest.approx(50.0, abs=5.0) and len(held)
+    assert after.descriptors == before.descriptors + 1 and after.threads == before.threads
