@@ -36,7 +36,7 @@ SWAP_SECONDS, MOTION_SECONDS, SERVICE_SECONDS, SAMPLE_SECONDS = 10.0, 3.0, 1.0, 
 DEPTH = 5000
 """Commands that wait until this process looks at them."""
 
-START_SECONDS = 60.0
+START_SECONDS = 150.0
 LARGEST_GROWTH = 0.02
 """Growth of a node's memory from a fifth of the time on, relative."""
 
@@ -48,7 +48,8 @@ import sys
 import time
 period = 10**9 // int(sys.argv[1])
 begin = deadline = time.monotonic_ns()
-missed = worst = told = 0
+missed = worst = 0
+told = begin
 while True:
     deadline += period
     while (now := time.monotonic_ns()) < deadline:
