@@ -68,10 +68,14 @@ def test_absurd_messages_can_be_sent():
 
 @pytest.mark.slow
 def test_half_a_minute(tmp_path):
+    """Without the gaps, which need a machine with nothing else to do: make attack judges them."""
     pytest.importorskip("rclpy")
     done = subprocess.run([sys.executable, "-m", "bench.attack", "--minutes", "0.5", "--seed", "1",
                            "--report", str(tmp_path / "report.json")], cwd=ROOT, capture_output=True, text=True,
-                          timeout=180.0)
-    assert done.returncode == 0, done.stdout + done.stderr
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["outcomes"]["URDFs"]["tried"] >= 100 and report["outcomes"]["messages"]["tried"] >= 300
+                          timeout=400.0)
+    assert (tmp_path / "report.json").exists(), done.stdout + done.stderr
+    report = Report.read(tmp_path / "report.json")
+    assert [text for text in report.failures if "no joint state for" not in text] == [], done.stdout + done.stderr
+    assert report.tried("URDFs") >= 100 and report.tried("messages") >= 300 and report.tried("kill of controller") >= 1
+    assert report.worst["kill of controller"]["beyond law [N m]"] < 1e-6
+    assert set(report.memory) == {"hardware", "controller", "dynamics", "state_publisher"}
