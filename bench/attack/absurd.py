@@ -46,6 +46,21 @@ def _value(kind: str, present: Any, chance: random.Random, depth: int) -> Any:
     return chance.choice((lowest, highest, 0, 1))
 
 
+class _Largest(random.Random):
+    """Chooses the longest text and sequence, and gives every field a value."""
+
+    def random(self) -> float:
+        return 0.0
+
+    def choice(self, options: Any) -> Any:
+        return max(options, key=lambda option: len(option) if isinstance(option, str) else option)
+
+
+def largest(message_type: type[Any]) -> bytes:
+    """Return a serialized message as large as any of the absurd ones."""
+    return bytes(serialize_message(fill(message_type(), _Largest())))
+
+
 def bytes_of(message_type: type[Any], chance: random.Random) -> bytes:
     """Return a serialized message that is absurd, cut off, changed or random."""
     data = bytes(serialize_message(fill(message_type(), chance)))

@@ -7,12 +7,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rclpy.action import ActionClient
 
-from bench.attack.absurd import bytes_of, fill
+from bench.attack.absurd import bytes_of, fill, largest
 from bench.attack.calls import (
     ANSWER_SECONDS,
     call,
@@ -29,6 +30,8 @@ from robodyn_ros.nodes.common.topics import LATCHED_QOS
 
 BURST = 100
 """Messages that are sent before the nodes are looked at."""
+
+LARGEST_MESSAGES = 10
 
 REST = 2.0
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""
@@ -47,6 +50,7 @@ def attack_with_input(seed: int, end: float, path: Path, growth: float | None) -
     """
     report = Report(seed)
     with AttackedGraph(report) as graph:
+        send_largest(graph)
         begin = time.monotonic()
         times = Counter[Callable[..., None]]()
         while not times or time.monotonic() < end:
@@ -64,10 +68,7 @@ def attack_with_input(seed: int, end: float, path: Path, growth: float | None) -
 def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
     """Absurd, cut-off, changed and random bytes on every topic that a node subscribes."""
     chance = random.Random(f"{seed} messages {number}")
-    topics = {topic: kinds[0] for name in NODES for topic, kinds in
-              graph.node.get_subscriber_names_and_types_by_node(name, f"/{NAMESPACE}")}
-    for topic in sorted(topics):
-        message_type = interface(topics[topic])
+    for topic, message_type in _topics(graph).items():
         publisher = graph.node.create_publisher(message_type, topic, LATCHED_QOS)  # serves any subscription
         graph.wait(publisher.get_subscription_count, 2.0)
         for _ in range(BURST):
@@ -79,6 +80,27 @@ def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> No
         survived = graph.check("messages", number)
         report.count("topics", "survived" if survived else "fell")
     calm(graph)
+
+
+def send_largest(graph: AttackedGraph) -> None:
+    """Send the largest message to every topic: the middleware keeps buffers as large as the largest message so far."""
+    for topic, message_type in _topics(graph).items():
+        publisher = graph.node.create_publisher(message_type, topic, LATCHED_QOS)
+        graph.wait(publisher.get_subscription_count, 2.0)
+        data = largest(message_type)
+        for _ in range(LARGEST_MESSAGES):
+            publisher.publish(data)
+            graph.spin(0.05)
+        graph.node.destroy_publisher(publisher)
+    graph.check("largest messages", 0)
+    calm(graph)
+
+
+def _topics(graph: AttackedGraph) -> dict[str, Any]:
+    """Return the topics that the nodes subscribe, with the classes of their messages."""
+    found = {topic: kinds[0] for name in NODES for topic, kinds in
+             graph.node.get_subscriber_names_and_types_by_node(name, f"/{NAMESPACE}")}
+    return {topic: interface(found[topic]) for topic in sorted(found)}
 
 
 def services(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
