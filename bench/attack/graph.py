@@ -34,7 +34,7 @@ NODES: dict[str, dict[str, object]] = {
     "dynamics": {"robot": ROBOT},
     "state_publisher": {"robot": ROBOT},
 }
-START_SECONDS = 120.0
+START_SECONDS = 240.0
 LONGEST_GAP = COMMAND_TIMEOUT + 0.02
 """Time without joint states that a fault may cause [s]."""
 

@@ -74,7 +74,7 @@ def test_half_a_minute(tmp_path):
     pytest.importorskip("rclpy")
     done = subprocess.run([sys.executable, "-m", "bench.attack", "--minutes", "0.5", "--seed", "1",
                            "--report", str(tmp_path / "report.json")], cwd=ROOT, capture_output=True, text=True,
-                          timeout=400.0)
+                          timeout=600.0)
     assert (tmp_path / "report.json").exists(), done.stdout + done.stderr
     report = Report.read(tmp_path / "report.json")
     assert [text for text in report.failures if "no joint state for" not in text] == [], done.stdout + done.stderr
