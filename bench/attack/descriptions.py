@@ -30,6 +30,9 @@ TEXTS = ("", " ", "base_link", "joint1", "link1", "a" * 100_000, "\N{COMBINING D
 """Texts in place of a name or a type."""
 
 URDFS_FOR_EACH_YAML, URDFS_FOR_EACH_REPORT = 10, 1000
+LEAST_URDFS = 100
+"""Loaded even if the start of the process took all of the time."""
+
 BACKGROUND = 5
 """Niceness: the running nodes come first."""
 
@@ -39,7 +42,7 @@ def attack_descriptions(seed: int, end: float, report_path: Path, count: int) ->
 
     Args:
         seed: The seed.
-        end: When to end at the latest (monotonic clock) [s].
+        end: When to end (monotonic clock) [s].
         report_path: File of the report.
         count: How many URDFs to load at most.
     """
@@ -54,7 +57,7 @@ def attack_descriptions(seed: int, end: float, report_path: Path, count: int) ->
                 _judge(report, "YAML files", number, lambda: yaml_fault(path))
             if number % URDFS_FOR_EACH_REPORT == 0:
                 report.write(report_path)
-            if time.monotonic() > end:
+            if number + 1 >= LEAST_URDFS and time.monotonic() > end:
                 break
     report.write(report_path)
 
