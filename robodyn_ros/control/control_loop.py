@@ -51,12 +51,14 @@ class Tick(NamedTuple):
         reference: The reference, of the class that the controller follows; None if it follows none.
         effort: The commanded efforts, within the limits of the joints, shape (n,) [N m or N].
         saturated: Whether the controller returned efforts beyond the limits.
+        plugin: The controller that computed the efforts.
     """
 
     state: State
     reference: Any
     effort: Array
     saturated: bool
+    plugin: Plugin
 
 
 class Beginning(NamedTuple):
@@ -336,7 +338,7 @@ class ControlLoop:
             return self._fall_back(state, error)
         within = all(map(operator.le, map(abs, values), self._limit_list))  # costs less than np.clip
         effort = asked if within else np.clip(asked, -self._limits, self._limits)
-        self.last = Tick(state, reference, effort, not within)
+        self.last = Tick(state, reference, effort, not within, self.active)
         return self.last
 
     def _activate(self, plugin: Plugin, state: State) -> None:
@@ -350,7 +352,7 @@ class ControlLoop:
         was_safe = self.active is self._safe
         self._drop(state, error)
         if was_safe:
-            self.last = Tick(state, None, np.zeros(self._n), False)
+            self.last = Tick(state, None, np.zeros(self._n), False, self._safe)
             return self.last
         return self._answer(state)
 

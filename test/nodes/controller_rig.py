@@ -1,5 +1,6 @@
 """Controller and hardware node in lockstep with records of their messages, for tests of the controller node."""
 
+import contextlib
 import time
 
 import numpy as np
@@ -7,9 +8,12 @@ from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from ros_process import DEADLINE, RosProcess
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
+from robodyn_interfaces.srv import Step
+from robodyn_ros.nodes.common.messages import read_stamp
 
 NAMES = ["joint1", "joint2"]
 START_DEADLINE = 120.0
@@ -103,6 +107,24 @@ class Rig:
         self.publisher.publish(trajectory([0.5], [q]))
         self.next("the goal", lambda s: s.controller == controller and np.allclose(s.reference.positions, q, atol=1e-9)
                   and np.abs(s.feedback.velocities).max() < 0.01)
+
+    @property
+    def period_ns(self):
+        return round(1e9 / self.settings["hardware"]["update_rate"])
+
+    @contextlib.contextmanager
+    def paused(self):
+        """Pause the simulation meanwhile; yields a function that runs some periods and returns their last stamp."""
+        def ask(kind, name, **fields):
+            answer = self.ros.call(kind, f"{self.namespace}/hardware/{name}", **fields)
+            assert answer.success, answer.message
+            return answer
+
+        ask(SetBool, "pause", data=True)
+        try:
+            yield lambda periods: read_stamp(ask(Step, "step", steps=periods).stamp)
+        finally:
+            ask(SetBool, "pause", data=False)
 
     def set(self, **values):
         result = self.ros.set_parameters(f"{self.namespace}/controller", values)

@@ -200,7 +200,7 @@ class ControllerNode(RobodynNode):
             self._voltages.publish(stamp, tick)
         if tick.saturated:
             self._saturated += 1
-        self._states.publish(stamp, self._loop.active, tick)
+        self._states.publish(stamp, tick)
         if self._trajectories.goal is not None:
             self._trajectories.watch(stamp, tick)
 

@@ -28,8 +28,8 @@ RELATIVE_SLACK = 1e-6  # part of a period by which a tick may be early, because 
 class ControllerStatePublisher:
     """Publishes ticks, if somebody subscribes.
 
-    The rate of ``~/controller_state`` is in the time of the joint states. ``~/_display_state`` has such messages for
-    displays, at a rate of real time.
+    The rate of ``~/controller_state`` is in the time of the joint states; between its messages comes the first tick of
+    each controller. ``~/_display_state`` has such messages for displays, at a rate of real time.
 
     Args:
         node: The node that publishes.
@@ -45,32 +45,36 @@ class ControllerStatePublisher:
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._voltage = voltage
         self._last = 0
+        self._plugin: Plugin | None = None
         self.set_rate(rate)
 
     def set_rate(self, rate: float) -> None:
         """Change the rate [Hz]."""
         self._period = NANOSECONDS_PER_SECOND / rate * (1.0 - RELATIVE_SLACK) if rate > 0 else inf
 
-    def publish(self, stamp: int, plugin: Plugin, tick: Tick) -> None:
+    def publish(self, stamp: int, tick: Tick) -> None:
         """Publish a tick on the topics for which one is due.
 
         Args:
             stamp: Stamp of the joint state [ns].
-            plugin: The controller in force.
-            tick: State, reference and effort of the tick.
+            tick: Controller, state, reference and effort of the tick.
         """
-        if self._due(stamp):
-            self._publisher.publish(self._message(stamp, plugin, tick))
+        if self._due(stamp, tick.plugin):
+            self._publisher.publish(self._message(stamp, tick))
         if self._display.due(time.monotonic()):
-            self._display.publish(self._message(stamp, plugin, tick))
+            self._display.publish(self._message(stamp, tick))
 
-    def _due(self, stamp: int) -> bool:
-        if self._last <= stamp < self._last + self._period or self._period == inf:
+    def _due(self, stamp: int, plugin: Plugin) -> bool:
+        due = not self._last <= stamp < self._last + self._period
+        if not due and plugin is self._plugin or self._period == inf:
             return False
-        self._last = stamp
+        self._plugin = plugin
+        if due:  # the first tick of a controller does not shift those that are due by time
+            self._last = stamp
         return self._publisher.get_subscription_count() > 0
 
-    def _message(self, stamp: int, plugin: Plugin, tick: Tick) -> ControllerState:
+    def _message(self, stamp: int, tick: Tick) -> ControllerState:
+        plugin = tick.plugin
         state, reference = tick.state, tick.reference
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.control_loop import Tick
+from robodyn_ros.control.control_loop import Plugin, Tick
 from robodyn_ros.control.trajectories.goal_tolerances import StateTolerance, Tolerances, TrajectoryGoal, Verdict
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 
@@ -12,6 +12,7 @@ NAMES = ("shoulder", "elbow")
 START = JointReference(*np.zeros((3, 2)))
 TRAJECTORY = JointTrajectory(START, 5.0, Points.from_arrays([1.0, 2.0], [[0.5, 0.0], [1.0, -1.0]]))
 INF = np.inf
+PLUGIN = Plugin("none", None)
 
 
 def tolerance(q=INF, v=INF):
@@ -26,7 +27,7 @@ def tick(time, error_q=(0.0, 0.0), error_v=(0.0, 0.0), reference=True):
     """Observation of a robot that lags behind the trajectory by an error."""
     desired = TRAJECTORY.sample(time) if time >= TRAJECTORY.start_time else START
     state = State(time, 0.002, desired.q - np.array(error_q), desired.v - np.array(error_v))
-    return Tick(state, desired if reference else None, np.zeros(2), False)
+    return Tick(state, desired if reference else None, np.zeros(2), False, PLUGIN)
 
 
 @pytest.mark.parametrize("time", [4.0, 5.0, 6.3, 6.999])
@@ -76,7 +77,8 @@ def test_the_goal_must_be_reached_in_time():
 def test_the_goal_is_the_last_point_whatever_the_reference_is_by_then():
     """A swap may hold the state that it finds: that is no success."""
     q = TRAJECTORY.sample(7.0).q - 0.5
-    held = Tick(State(8.0, 0.002, q, np.zeros(2)), JointReference(q, np.zeros(2), np.zeros(2)), np.zeros(2), False)
+    held = Tick(State(8.0, 0.002, q, np.zeros(2)), JointReference(q, np.zeros(2), np.zeros(2)), np.zeros(2), False,
+                PLUGIN)
     assert goal(end=tolerance(0.01)).judge(held) is None
 
 

@@ -216,6 +216,28 @@ def test_swap_at_rest_starts_from_the_current_state(rig):
     np.testing.assert_allclose(after.reference.positions, before.feedback.positions, atol=2e-3)
 
 
+def test_the_first_tick_of_a_controller_is_published_between_those_that_are_due(rig):
+    rig.hold_at("pd", [0.0, 0.0])
+    period, between = rig.period_ns, round(1e9 / rig.settings["controller"]["state_publish_rate"])
+    with rig.paused() as step:
+        begin = step(1)
+        now = step(between // period)
+
+        def later(than):
+            return [state for state in rig.states if read_stamp(state.header.stamp) > than]
+
+        due = read_stamp(rig.ros.wait_for(lambda: later(begin), "a state that is due")[0].header.stamp)
+        now = step((due + period - now) % between // period or between // period)
+        rig.set(controller="computed_torque")
+        swapped = step(1)
+        step(2 * between // period)
+        rig.ros.wait_for(lambda: len(later(now)) >= 3, "the first tick of the controller, and two that are due")
+    states = later(now)[:3]
+    assert [read_stamp(state.header.stamp) for state in states] == [
+        swapped, now - period + between, now - period + 2 * between]
+    assert {state.controller for state in states} == {"computed_torque"}
+
+
 def test_gains_are_live_and_validated(rig):
     rig.hold_at("pd", [0.0, 0.0])
     soft = rig.next()
