@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.child_processes import end
 
 STOP_SECONDS = 5.0
 """Longest wait for an interrupted node to end [s]."""
@@ -51,18 +51,7 @@ def command_beside(name: str, options: Mapping[str, object], patience: float = S
     try:
         yield
     finally:
-        _end(process, patience)
-
-
-def _end(process: subprocess.Popen[bytes], patience: float) -> int:
-    """Interrupt a process, kill it if it does not end in time [s], and return its exit code."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-    try:
-        return process.wait(patience)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
+        end(process, patience)
 
 
 class NodeProcess:
@@ -73,11 +62,12 @@ class NodeProcess:
         parameters: Parameters by name.
         namespace: Namespace of the node.
         command: Arguments of Python that start the node; empty: ``-m robodyn_ros NODE``, the package of this process.
+        patience: Longest wait for it to end after SIGINT [s]; then it is killed.
     """
 
     def __init__(self, node: str, parameters: Mapping[str, object] | None = None, namespace: str = "",
-                 command: Sequence[str] = ()) -> None:
-        self.node = node
+                 command: Sequence[str] = (), patience: float = STOP_SECONDS) -> None:
+        self.node, self._patience = node, patience
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         package = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -113,8 +103,8 @@ class NodeProcess:
                                f"it printed last:\n  {last}")
 
     def end(self) -> int:
-        """Interrupt the node and return its exit code; kill it if it does not end within ``STOP_SECONDS``."""
-        return _end(self._process, STOP_SECONDS)
+        """Interrupt the node and return its exit code; kill it if it does not end in time."""
+        return end(self._process, self._patience)
 
     def kill(self) -> None:
         """Kill the process; it does not clean up."""

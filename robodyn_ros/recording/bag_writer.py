@@ -162,8 +162,11 @@ class BagWriter:
             "files": [{"path": self._file_name, **times}],
             "custom_data": None, "ros_distro": os.environ.get("ROS_DISTRO", "")}}
         new = self._folder / ".metadata.yaml"
-        new.write_text(yaml.dump(content, Dumper=_PlainDumper, sort_keys=False))
-        new.replace(self._folder / "metadata.yaml")
+        try:
+            new.write_text(yaml.dump(content, Dumper=_PlainDumper, sort_keys=False))
+            new.replace(self._folder / "metadata.yaml")
+        finally:
+            new.unlink(missing_ok=True)
         self._listed = len(self._topics)
 
 

@@ -204,6 +204,18 @@ class Run:
         """Return the position of the tip link at ``states.time`` in base axes, shape (N, 3) [m]."""
         return self.robot.dynamics().batch.forward_kinematics(self.states.position)[:, :3, 3]
 
+    def stamp_times(self, topic: Topic) -> Array:
+        """Return the times of the N messages of a topic by their stamps, NaN for stamp 0, shape (N,) [s].
+
+        Args:
+            topic: The topic.
+
+        Raises:
+            RecordingError: A message cannot be decoded.
+        """
+        stamps = np.array([_stamp(message) for _, message in topic.decode()])
+        return np.where(stamps == 0, np.nan, self._seconds(stamps))
+
     def time_of_receipt(self, received: int) -> float:
         """Return the time of a message without a stamp since the first joint state [s].
 

@@ -59,3 +59,26 @@ def test_what_cannot_be_drawn_is_told_in_one_line(arguments, words, capsys):
     assert main(["plot", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and all(word in error for word in words)
+
+
+def test_things_that_are_no_recordings_and_another_robots_are_told_in_one_line(path, tmp_path, capsys):
+    (tmp_path / "robot.urdf").write_text(robot_file("planar_2r").read_text())
+    (tmp_path / "folder").mkdir()
+    with Recorder(tmp_path / "other") as recorder:
+        record(recorder, joints=("hip", "knee"), description="")
+    for runs, words in (([tmp_path / "robot.urdf"], "robot.urdf is cut off or damaged"),
+                        ([tmp_path / "folder"], "is it the folder of a recording?"),
+                        ([path, tmp_path / "other"], "expected runs of one robot, received the joints")):
+        assert main(["plot", *map(str, runs), "--output", str(tmp_path / "picture.png")]) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert line.startswith("robodyn: error: ") and words in line
+    assert not (tmp_path / "picture.png").exists()
+
+
+def test_a_recording_that_is_cut_off_is_drawn_up_to_there_with_a_warning(path, tmp_path, capsys):
+    data = (path / "swing.mcap").read_bytes()
+    (tmp_path / "half.mcap").write_bytes(data[:len(data) - 100])  # without its end, which the messages are before
+    assert main(["plot", str(tmp_path / "half.mcap"), "--output", str(tmp_path / "half.png")]) == 0
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("robodyn: warning: half.mcap is cut off or damaged")
+    assert imread(tmp_path / "half.png").std() > 0.01

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 import signal
+import subprocess
 
 import pytest
 
@@ -106,6 +108,38 @@ def test_a_full_disk_is_one_line_and_the_file_keeps_what_it_had(tmp_path, monkey
     assert "\n" not in str(caught.value)
     writer.abandon()
     assert texts(tmp_path / "run") == ["message 0", "message 1", "message 2"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 256 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", folder], capture_output=True, text=True, check=False)
+    if not mount or mount.returncode:
+        pytest.skip(f"cannot mount a small disk: {mount.stderr.strip() if mount else 'there is no mount'}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_real_disk_fills_up(small_disk):
+    folder = small_disk / "run"
+    writer, topic = written(folder)
+    writer.flush()
+    kept = 3
+    with pytest.raises(RecordingError, match="run': No space left on device; it ends here and can be read up to here"):
+        for i in range(1000):
+            writer.write(topic, 200 + i, 200, serialized(os.urandom(2000).hex()))
+            writer.flush()
+            kept += 1
+    writer.abandon()
+    assert 10 < kept <= len(texts(folder)) <= kept + 1  # there may be room for a message, but not for metadata.yaml
+    bag = read_bag(folder)
+    assert not bag.damage and len(bag.topics["/text"].messages) == len(texts(folder))
+    assert sorted(file.name for file in folder.iterdir()) == ["metadata.yaml", "run_0.mcap"]
+    with pytest.raises(RecordingError, match="second.*No space left on device"):
+        BagWriter(small_disk / "second")
 
 
 def test_damage_in_the_middle_is_told_and_what_is_before_it_is_read(tmp_path):

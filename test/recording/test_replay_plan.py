@@ -11,7 +11,8 @@ from robodyn_ros.control.controller import JointReference  # noqa: E402
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory  # noqa: E402
 from robodyn_ros.errors import RecordingError  # noqa: E402
 from robodyn_ros.recording import replay_plan  # noqa: E402
-from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, SetState, Swap  # noqa: E402
+from robodyn_ros.recording.recorded_ticks import SetState  # noqa: E402
+from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, Swap  # noqa: E402
 from robodyn_ros.recording.run import Run  # noqa: E402
 
 PERIOD = 0.002

@@ -29,8 +29,12 @@ from robodyn_ros.nodes.common.runtime import init_ros
 
 T = TypeVar("T")
 
-DISCOVERY_SECONDS = 0.3
-"""Time after a node was found until another one of its name would have been found, too [s]."""
+DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.3, 3.0
+"""Time without a new node until the graph counts as known, and longest wait for that [s].
+
+No time is long enough for a second node of one name on a machine that is busy enough. Hence names are compared again
+after each answer.
+"""
 MATCHING_SECONDS = 1.0
 """Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
 ANSWER_SECONDS = 2.0
@@ -134,7 +138,7 @@ class GraphClient:
         Args:
             node: Name of the node.
             kind: Type of the messages.
-            topic: Name of the topic below the node's name.
+            topic: Name of the topic, such as controller/pose.
             depth: Depth of the queue.
             seconds: Longest wait for the node [s].
 
@@ -144,8 +148,8 @@ class GraphClient:
         Raises:
             RobodynError: The node does not subscribe in time.
         """
-        publisher = self.node.create_publisher(kind, f"{node}/{topic}", depth)
-        owner, shown_since = publisher.topic_name.removesuffix(f"/{topic}"), 0.0
+        publisher = self.node.create_publisher(kind, topic, depth)
+        owner, shown_since = self.node.resolve_service_name(node), 0.0
 
         def is_reached() -> bool:
             nonlocal shown_since
@@ -158,7 +162,7 @@ class GraphClient:
             return count >= len(listeners) or (count > 0 and time.monotonic() - shown_since > MATCHING_SECONDS)
 
         try:
-            self.wait_for(is_reached, f"subscriber of {node}/{topic}", seconds)
+            self.wait_for(is_reached, f"subscription of node '{node}' to {topic}", seconds)
         except BaseException:
             self.node.destroy_publisher(publisher)
             raise
@@ -215,7 +219,8 @@ class GraphClient:
         except NameValidationException as error:
             raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
         self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
-        self._check_only_one(self.node.resolve_service_name(name).removesuffix(f"/{service}"))
+        full_name = self.node.resolve_service_name(name).removesuffix(f"/{service}")
+        self._check_only_one(full_name)
         futures: list[Any] = []
         sent = -math.inf
 
@@ -228,20 +233,34 @@ class GraphClient:
 
         try:
             future: Any = self.wait_for(answered, f"answer of node '{node}'", seconds)
+            self._refuse_namesakes(full_name)
             return future.result()
         finally:
             for future in futures:
                 client.remove_pending_request(future)
 
     def _check_only_one(self, full_name: str) -> None:
-        """Refuse to ask nodes of which two have one name: either could answer."""
+        """Refuse to ask nodes of which two have one name, since either could answer; wait until no more are found."""
         if full_name in self._checked:
             return
-        found = time.monotonic()
-        self.wait_for(lambda: time.monotonic() - found > DISCOVERY_SECONDS, "discovery", 10.0 * DISCOVERY_SECONDS)
+        known: list[tuple[str, str]] = []
+        settled_at, deadline = 0.0, time.monotonic() + LONGEST_DISCOVERY_SECONDS
+
+        def is_settled() -> bool:
+            nonlocal known, settled_at
+            now, found = time.monotonic(), sorted(self.node.get_node_names_and_namespaces())
+            if found != known:
+                known, settled_at = found, now + DISCOVERY_SECONDS
+            return now >= min(settled_at, deadline)
+
+        self.wait_for(is_settled, "discovery", 2.0 * LONGEST_DISCOVERY_SECONDS)
+        self._refuse_namesakes(full_name)
+        self._checked.add(full_name)
+
+    def _refuse_namesakes(self, full_name: str) -> None:
+        """Raise if the graph shows several nodes of one name."""
         count = sum(f"{namespace.rstrip('/')}/{name}" == full_name
                     for name, namespace in self.node.get_node_names_and_namespaces())
         if count > 1:
             raise RobodynError(f"{count} nodes are named {full_name}: stop all but one, or give each robot a namespace "
                                "(--namespace) or a ROS_DOMAIN_ID of its own")
-        self._checked.add(full_name)

@@ -163,7 +163,8 @@ class MotionRequests:
         message.header.frame_id = self.robot.model.base_link
         node = self._client.node
         states: list[ControllerState] = []
-        publisher = self._client.publisher_to("controller", CartesianTrajectory, "cartesian_trajectory", 10, ANSWER)
+        publisher = self._client.publisher_to("controller", CartesianTrajectory, "controller/cartesian_trajectory", 10,
+                                              ANSWER)
         subscription = node.create_subscription(ControllerState, "controller/controller_state", states.append, 10)
         try:
             publisher.publish(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -14,72 +15,65 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState, VoltageCommands
-from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
 from robodyn_ros.nodes.recorder.definitions import message_class
-from robodyn_ros.recording.replay_plan import ReferenceMotion, RepeatedMessage, ReplayPlan, SetParameter, SetState, Swap
+from robodyn_ros.recording.open_loop_plan import OpenLoopPlan
+from robodyn_ros.recording.recorded_ticks import RepeatedMessage, SetParameter, SetState
+from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, Request, Swap
 from robodyn_ros.timing import to_nanoseconds
 
-ANSWER, START = 30.0, 60.0
+ANSWER, START = 30.0, 120.0
 """Longest waits for an answer, and for the nodes to start [s]."""
 STEPS = 250
-"""Most control periods in one request."""
+"""Most control periods in one request, and between two messages on the progress."""
 NO_TOLERANCE = -1.0
+LAST_SECONDS = 0.2
+"""Controller states may end so long before the end of the replay [s]."""
 
 
-class Replay:
-    """Steps a simulation through the requests of a plan.
+class Replay(ABC):
+    """Takes a simulation through the requests of a plan.
 
     Args:
-        client: The connection to the graph, whose nodes run in lockstep.
+        client: The connection to the graph, whose hardware node runs in lockstep.
         plan: The requests.
         joints: Names of the robot's joints, in the order of the plan's columns.
-        voltage: Whether the controller commands voltages.
 
     Attributes:
         refusals: What the nodes refused, one line each.
-        samples: Tick and measured positions of each controller state that came, in the order of ``joints``.
+        samples: Measured positions by tick, in the order of ``joints`` [rad or m].
     """
 
-    def __init__(self, client: GraphClient, plan: ReplayPlan, joints: tuple[str, ...], voltage: bool = False) -> None:
+    def __init__(self, client: GraphClient, plan: ReplayPlan | OpenLoopPlan, joints: tuple[str, ...]) -> None:
         self._client, self._plan, self._joints = client, plan, joints
         self._simulation = SimulationRequests(client)
         self.refusals: list[str] = []
-        self.samples: list[tuple[int, list[float]]] = []
+        self.samples: dict[int, list[float]] = {}
         self._period_ns = to_nanoseconds(plan.period)
-        self._tick, self._origin, self._newest = 0, -1, -1
-        self._message_type: type[Any] = VoltageCommands if voltage else JointState
-        self._answers = unserved_subscription(
-            client.node, self._message_type, "voltage_commands" if voltage else "joint_commands", CONTROL_QOS)
+        self._tick, self._origin = 0, -1
         self._publishers: dict[str, Any] = {}
-        client.node.create_subscription(ControllerState, "controller/controller_state", self._on_state, 1000)
-        self._action: Any = ActionClient(client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
 
     def prepare(self) -> None:
-        """Pause the simulation, and put the robot into the first state.
+        """Wait for the nodes, let the simulation stand still, and put the robot into the first state.
 
         Raises:
             RobodynError: A node does not answer or refuses.
         """
-        self._client.wait_for(self._action.server_is_ready, "node 'controller' with its action", START)
-        self._simulation.pause(True)
-        for request in self._plan.requests[:1]:
-            assert isinstance(request, SetState)
-            self._set_state(request)
+        self._stand_still()
+        self._set_state(self._plan.states[0])
         state = self._simulation.next_state()
         self._tick, self._origin = 0, read_stamp(state.header.stamp)
-        topics = {request.topic: request.type for request in self._plan.requests
-                  if isinstance(request, RepeatedMessage)}
-        for topic, type_name in topics.items():
-            node, _, name = topic.partition("/")
-            self._publishers[topic] = self._client.publisher_to(node, message_class(type_name), name, 10, ANSWER)
+        for request in self._plan.requests:
+            if isinstance(request, RepeatedMessage) and request.topic not in self._publishers:
+                self._publishers[request.topic] = self._client.publisher_to(
+                    request.topic.partition("/")[0], message_class(request.type), request.topic, 10, ANSWER)
 
     def run(self, show: Callable[[int], None]) -> None:
-        """Make all further requests in their ticks, and step to the end.
+        """Make all further requests in their ticks, and go on to the end.
 
         Args:
             show: Called with the tick from time to time.
@@ -88,41 +82,30 @@ class Replay:
             RobodynError: A node does not answer, or refuses a state, a swap or a motion.
         """
         for request in self._plan.requests[1:]:
-            self._step_to(min(request.tick, self._plan.end), show)
-            match request:
-                case SetState():
-                    self._set_state(request)
-                    self._tick += 1
-                case Swap():
-                    self._set_parameter("controller", "controller", request.controller)
-                case SetParameter():
-                    try:
-                        self._set_parameter(request.node, request.name, request.value)
-                    except RobodynError as error:
-                        self.refusals.append(str(error))
-                case ReferenceMotion():
-                    self._follow(request)
-                case RepeatedMessage():
-                    self._publish(request)
-        self._step_to(self._plan.end, show)
+            self._go_to(min(request.tick, self._plan.end), show)
+            self._make(request)
+        self._go_to(self._plan.end, show)
 
-    def _step_to(self, tick: int, show: Callable[[int], None]) -> None:
-        """Step to a tick, and wait until the controller has answered its state."""
-        while self._tick < tick:
-            periods = min(STEPS, tick - self._tick)
-            self._simulation.step(periods, ANSWER)
-            self._tick += periods
-            show(self._tick)
-        stamp = self._origin + self._tick * self._period_ns
-        self._client.wait_for(lambda: self._answered() >= stamp, "command of node 'controller'", ANSWER)
+    @abstractmethod
+    def _stand_still(self) -> None:
+        """Wait until the simulation runs, and keep its time from passing."""
 
-    def _answered(self) -> int:
-        """Return the stamp of the newest command; the last state is repeated until it is answered."""
-        with self._answers.handle:
-            taken = self._answers.handle.take_message(self._message_type, False)
-        if taken is not None:
-            self._newest = read_stamp(taken[0].header.stamp)
-        return self._newest
+    @abstractmethod
+    def _go_to(self, tick: int, show: Callable[[int], None]) -> None:
+        """Let time pass until a tick."""
+
+    def _make(self, request: Request) -> None:
+        match request:
+            case SetState():
+                self._set_state(request)
+                self._tick += 1
+            case SetParameter():
+                try:
+                    self._set_parameter(request.node, request.name, request.value)
+                except RobodynError as error:
+                    self.refusals.append(str(error))
+            case RepeatedMessage():
+                self._publish(request)
 
     def _set_state(self, request: SetState) -> None:
         positions, velocities = (dict(zip(self._joints, values.tolist(), strict=True))
@@ -134,6 +117,99 @@ class Replay:
         result = self._client.set_parameters(node, {name: plain}, ANSWER)
         if not result.successful:
             raise RobodynError(f"node '{node}' refused {name} = {value}: {result.reason}")
+
+    def _publish(self, request: RepeatedMessage) -> None:
+        message = deserialize_message(request.data, message_class(request.type))
+        set_stamp(message.header.stamp, 0)
+        publisher = self._publishers[request.topic]
+        publisher.publish(message)
+        publisher.wait_for_all_acked()
+        self._client.wait_until_served(request.topic.partition("/")[0], ANSWER)
+
+    def _tick_at(self, stamp: int) -> int:
+        """Return the tick of a stamp [ns]; negative before the replay begins."""
+        return round((stamp - self._origin) / self._period_ns) if self._origin >= 0 else -1
+
+    def _note(self, tick: int, joints: list[str], positions: list[float]) -> None:
+        """Keep the measured positions of a tick."""
+        values = dict(zip(joints, positions, strict=True))
+        self.samples[tick] = [values[name] for name in self._joints]
+
+    def report(self) -> list[str]:
+        """Return lines about what was not repeated, and how far the positions are from the recorded ones.
+
+        Raises:
+            RobodynError: No positions came at recorded ticks.
+        """
+        plan, recorded = self._plan, dict(zip(self._plan.ticks.tolist(), self._plan.position, strict=True))
+        ticks = [tick for tick in self.samples if tick in recorded]
+        if not ticks:
+            raise RobodynError("no positions of the replay came at the recorded times: is the parameter "
+                               "state_publish_rate of node 'controller' 0?")
+        distances = np.abs([np.array(self.samples[tick]) - recorded[tick] for tick in ticks])
+        worst, joint = np.unravel_index(distances.argmax(), distances.shape)
+        how = (f"greatest distance from the recorded positions: {distances[worst, joint]:.3g} ({self._joints[joint]}, "
+               f"at {ticks[worst] * plan.period:.3f} s)" if distances.any() else
+               f"the positions at all {len(ticks)} compared times are the recorded ones, bit for bit")
+        return [*(f"not repeated: {refusal}" for refusal in self.refusals),
+                f"replayed {plan.end * plan.period:.3f} s of {plan.run.path}; {how}"]
+
+
+class ClosedLoopReplay(Replay):
+    """Lets controllers follow the recorded references; arguments as for :class:`Replay`.
+
+    Args:
+        voltage: Whether the controller commands voltages.
+    """
+
+    def __init__(self, client: GraphClient, plan: ReplayPlan, joints: tuple[str, ...], voltage: bool = False) -> None:
+        super().__init__(client, plan, joints)
+        self._newest = -1
+        self._message_type: type[Any] = VoltageCommands if voltage else JointState
+        self._answers = unserved_subscription(
+            client.node, self._message_type, "voltage_commands" if voltage else "joint_commands", CONTROL_QOS)
+        client.node.create_subscription(ControllerState, "controller/controller_state", self._on_state, 1000)
+        self._action: Any = ActionClient(client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
+
+    def _stand_still(self) -> None:
+        self._client.wait_for(self._action.server_is_ready, "node 'controller' with its action", START)
+        self._simulation.pause(True)
+
+    def _go_to(self, tick: int, show: Callable[[int], None]) -> None:
+        """Step to a tick, and wait until the controller has answered its state."""
+        while self._tick < tick:
+            periods = min(STEPS, tick - self._tick)
+            self._simulation.step(periods, ANSWER)
+            self._tick += periods
+            show(self._tick)
+        stamp = self._origin + self._tick * self._period_ns
+        self._client.wait_for(lambda: self._answered() >= stamp, "command of node 'controller'", ANSWER)
+
+    def wait_for_end(self) -> None:
+        """Wait for the last controller states.
+
+        Raises:
+            RobodynError: They do not come.
+        """
+        last = self._plan.end - LAST_SECONDS / self._plan.period
+        self._client.wait_for(lambda: self.samples and max(self.samples) > last, "controller state", ANSWER)
+
+    def _make(self, request: Request) -> None:
+        match request:
+            case Swap():
+                self._set_parameter("controller", "controller", request.controller)
+            case ReferenceMotion():
+                self._follow(request)
+            case _:
+                super()._make(request)
+
+    def _answered(self) -> int:
+        """Return the stamp of the newest command; the last state is repeated until it is answered."""
+        with self._answers.handle:
+            taken = self._answers.handle.take_message(self._message_type, False)
+        if taken is not None:
+            self._newest = read_stamp(taken[0].header.stamp)
+        return self._newest
 
     def _follow(self, motion: ReferenceMotion) -> None:
         """Send a motion as a goal without tolerances: an answer then tells if it is refused."""
@@ -153,31 +229,6 @@ class Replay:
             raise RobodynError(f"node 'controller' refused the references from {motion.tick * self._plan.period:.3f} s "
                                f"on: {ended.result().result.error_string}")
 
-    def _publish(self, request: RepeatedMessage) -> None:
-        message = deserialize_message(request.data, message_class(request.type))
-        set_stamp(message.header.stamp, 0)
-        publisher = self._publishers[request.topic]
-        publisher.publish(message)
-        publisher.wait_for_all_acked()
-        self._client.wait_until_served(request.topic.partition("/")[0], ANSWER)
-
     def _on_state(self, message: ControllerState) -> None:
-        since = read_stamp(message.header.stamp) - self._origin
-        if self._origin >= 0 and since >= 0:
-            values = dict(zip(message.joint_names, message.feedback.positions, strict=True))
-            self.samples.append((round(since / self._period_ns), [values[name] for name in self._joints]))
-
-    def deviations(self) -> tuple[Array, Array]:
-        """Compare the positions at the K ticks of which both motions have samples.
-
-        Returns:
-            Ticks, shape (K,); replayed minus recorded positions, shape (K, n) [rad or m].
-
-        Raises:
-            RobodynError: There are none.
-        """
-        recorded = dict(zip(self._plan.ticks.tolist(), self._plan.position, strict=True))
-        both = [(tick, np.array(q) - recorded[tick]) for tick, q in self.samples if tick in recorded]
-        if not both:
-            raise RobodynError("the controller node published no controller state during the replay")
-        return np.array([tick for tick, _ in both]), np.array([difference for _, difference in both])
+        if (tick := self._tick_at(read_stamp(message.header.stamp))) >= 0:
+            self._note(tick, message.joint_names, message.feedback.positions)

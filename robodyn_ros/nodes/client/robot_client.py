@@ -74,7 +74,8 @@ class RobotClient(GraphClient):
             point = JointTrajectoryPoint(positions=np.asarray(row).tolist())
             set_stamp(point.time_from_start, to_nanoseconds(when))
             message.points.append(point)
-        publisher = self.publisher_to(self._controller, JointTrajectory, "joint_trajectory", 1, seconds)
+        topic = f"{self._controller}/joint_trajectory"
+        publisher = self.publisher_to(self._controller, JointTrajectory, topic, 1, seconds)
         try:
             publisher.publish(message)
             publisher.wait_for_all_acked(Duration(seconds=seconds))

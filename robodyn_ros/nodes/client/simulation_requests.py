@@ -89,7 +89,7 @@ class SimulationRequests:
         Raises:
             RobodynError: Nobody takes wrenches, or simulated time does not pass.
         """
-        publisher = self._client.publisher_to(HARDWARE, WrenchStamped, "external_wrench", 10, ANSWER)
+        publisher = self._client.publisher_to(HARDWARE, WrenchStamped, f"{HARDWARE}/external_wrench", 10, ANSWER)
         try:
             # The node compiles a function at the first wrench on a link.
             self._send(publisher, link, np.zeros(6))

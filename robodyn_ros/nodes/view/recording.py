@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
+
+from robodyn_ros.nodes.common.child_processes import end, interrupt
 
 END_SECONDS = 20.0
 """Longest wait for a recorder to write the rest when the view ends [s]."""
@@ -51,8 +51,7 @@ class Recording:
     def stop(self) -> None:
         """Ask the recorder to end; :meth:`ended` tells when it has."""
         if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGINT)
+            interrupt(self._process)
 
     def ended(self) -> tuple[str, bool] | None:
         """Return the last line that a recorder printed and whether it is a success, once it has ended; else None."""
@@ -68,10 +67,5 @@ class Recording:
         """End the recorder and wait until it has written the rest."""
         if self._process is None:
             return
-        self.stop()
-        try:
-            self._process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process, END_SECONDS)
         self.ended()
