@@ -19,6 +19,7 @@ SECTIONS = {
     "round_trips": "bench.round_trips:ROUND_TRIPS",
     "real_time": "bench.real_time:REAL_TIME",
     "browser_view": "bench.browser_view:BROWSER_VIEW",
+    "recorder": "bench.recorder:RECORDER",
 }
 """Module and name of each section, in the order of the report; a module is imported when its section runs."""
 
