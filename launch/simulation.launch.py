@@ -24,7 +24,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import Action, LaunchContext, LaunchDescription
 from robodyn_ros.commands.rviz_configuration import rviz_configuration
-from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, set_up
+from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, has_simulated_time, set_up
 from robodyn_ros.commands.supervision import RESTARTS, Restarts
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
@@ -121,7 +121,8 @@ def state_publisher(setup: Setup, namespace: str, parameters: list[object]) -> N
                     parameters=parameters, output="screen")
     description = {"robot_description": typed(load_urdf(setup.robot_file).description)}
     return Node(package="robot_state_publisher", executable="robot_state_publisher", name=STATE_PUBLISHER,
-                namespace=namespace, parameters=[*parameters, description, follow_clock(setup)], output="screen")
+                namespace=namespace, parameters=[*parameters, description, follow_clock(setup, namespace)],
+                output="screen")
 
 
 def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
@@ -139,12 +140,12 @@ def rviz_node(setup: Setup, namespace: str, prefix: str) -> Node:
     file.write_text(rviz_configuration(Robot.from_urdf(setup.robot_file), setup.robot_file.parent, namespace, prefix),
                     encoding="utf-8")
     return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", str(file)],
-                parameters=[follow_clock(setup)])
+                parameters=[follow_clock(setup, namespace)])
 
 
-def follow_clock(setup: Setup) -> dict[str, bool]:
+def follow_clock(setup: Setup, namespace: str) -> dict[str, bool]:
     """Return use_sim_time for nodes of other packages; our nodes take their time from the stamps of joint states."""
-    return {"use_sim_time": setup.values.get("time_mode", "real_time") != "real_time"}
+    return {"use_sim_time": has_simulated_time(setup, namespace)}
 
 
 def boolean(argument: str, text: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from robodyn_ros.bounded_files import expand, is_file, read_yaml
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.resources import actuators_file, config_file, robot_file
 
 NODES = {
@@ -80,6 +81,21 @@ def set_up(
         read_yaml(path, construct=False)  # a file that the nodes would refuse
         files.append(path.resolve())
     return Setup(file, tuple(files), values)
+
+
+def has_simulated_time(setup: Setup, namespace: str) -> bool:
+    """Return whether the time of a simulation is that of /clock, by a value or a file that counts for its hardware.
+
+    Args:
+        setup: Parameters of the simulation.
+        namespace: Namespace of its nodes.
+    """
+    words = [word for file in setup.files for word in ("--params-file", str(file))]
+    if mode := setup.values.get("time_mode"):
+        words += ["-p", f"time_mode:={mode}"]
+    hardware = f"/{namespace.strip('/')}/hardware".replace("//", "/")
+    given = GivenParameters.from_arguments(["--ros-args", *words]).for_node(hardware)
+    return str(given["time_mode"].value) != TIME_MODES[0]
 
 
 def _factor(text: str) -> float:

@@ -14,7 +14,7 @@ from tf2_msgs.msg import TFMessage
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
-from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES
+from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, has_simulated_time, set_up
 from robodyn_ros.nodes.common.discovery import RANGE
 from robodyn_ros.nodes.hardware.parameters import TimeMode
 from robodyn_ros.resources import config_file
@@ -150,3 +150,14 @@ def test_a_controller_that_is_not_there_ends_the_process_with_the_reason():
 
 def test_time_modes_on_the_command_line_are_the_hardwares():
     assert TIME_MODES == tuple(TimeMode)
+
+
+@pytest.mark.parametrize(("time_mode", "node", "namespace", "simulated"), [
+    ("", "", "", False), ("lockstep", "", "", True), ("", "/**", "", True), ("", "/left/hardware", "left", True),
+    ("", "/right/hardware", "left", False), ("real_time", "/**", "", False), ("real_time", "hardware", "", True)])
+def test_simulated_time_is_known_for_nodes_of_other_packages(tmp_path, time_mode, node, namespace, simulated):
+    """A parameter file makes the time of a node, or of all, simulated; a value for a node by name wins over others."""
+    file = tmp_path / "parameters.yaml"
+    file.write_text(f"{node}:\n  ros__parameters: {{time_mode: scaled}}\n")
+    setup = set_up("scara", time_mode=time_mode, params_file=str(file) if node else "")
+    assert has_simulated_time(setup, namespace) == simulated
