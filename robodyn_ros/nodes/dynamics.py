@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.srv import (
@@ -77,11 +76,10 @@ class DynamicsNode(RobodynNode):
         self._gravity_effort = self.create_publisher(JointState, "~/gravity_effort", 1)
         self._joint_states: LatestMessage[JointState] = LatestMessage(self, self.diagnostics, JointState,
                                                                       "joint_states")
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0 / self.parameters["publish_frequency"], self._stream_gravity, clock=steady)
+        self.create_steady_timer(1.0 / self.parameters["publish_frequency"], self._stream_gravity)
         self._started = time.monotonic()
         self._to_compile = self._first_calls()
-        self._compiling = self.create_timer(0.0, self._compile_next, clock=steady)
+        self._compiling = self.create_steady_timer(0.0, self._compile_next)
 
     def _first_calls(self) -> list[Callable[[], object]]:
         """Return one call of each function; the calls compile the functions before requests need them."""

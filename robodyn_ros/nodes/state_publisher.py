@@ -13,7 +13,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from numpy.typing import NDArray
-from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -59,7 +58,7 @@ class StatePublisher(RobodynNode):
 
         self._joint_states = LatestMessage(self, self.diagnostics, JointState, "joint_states")
         period = 1.0 / self.parameters["publish_frequency"]
-        self.create_timer(period, self._publish_newest, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.create_steady_timer(period, self._publish_newest)
         self.log.info("robot", f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'")
 
     def _publish_newest(self) -> None:

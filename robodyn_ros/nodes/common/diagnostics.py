@@ -16,12 +16,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import MessageError, deserialize
-from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 
 _CONDITIONS_AT_ONCE = 4  # lines about one condition that may follow each other: it begins, changes, ends
 
@@ -55,7 +54,6 @@ class Diagnostics:
         self._news = _News(0, 0)
         self._published = _News(0, 0)
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        node.create_timer(1.0, self._once_a_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def count(self, kind: str) -> None:
         """Count an event without a warning."""
@@ -128,9 +126,9 @@ class Diagnostics:
             message = "; ".join(text for _, text in conditions)
         values = {**self.values(), **dict(self.counters)}
         return DiagnosticStatus(
-            level=level, name=self._node.get_fully_qualified_name(), message=printable(message),
+            level=level, name=self._node.get_fully_qualified_name(), message=one_line(message),
             hardware_id=self._node.get_name(),
-            values=[KeyValue(key=key, value=printable(str(value))) for key, value in values.items()])
+            values=[KeyValue(key=key, value=one_line(str(value))) for key, value in values.items()])
 
     def publish(self) -> None:
         """Publish the status now."""
@@ -138,7 +136,8 @@ class Diagnostics:
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
 
-    def _once_a_second(self) -> None:
+    def once_a_second(self) -> None:
+        """Run the checks, publish the status, and log what was held back; the node calls this once a second."""
         for check in self.checks:
             check()
         self.publish()

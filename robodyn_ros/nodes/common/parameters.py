@@ -33,7 +33,7 @@ from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError, shown
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenValue
-from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names
 from robodyn_ros.resources import robot_file
 
@@ -273,7 +273,7 @@ class DeclaredParameters:
                     listener(changed)
         except RobodynError as error:
             self._log.warning("parameters refused", f"parameters refused: {error}")
-            return SetParametersResult(successful=False, reason=printable(str(error)))
+            return SetParametersResult(successful=False, reason=one_line(str(error)))
         return SetParametersResult(successful=True)
 
 

@@ -32,6 +32,7 @@ from typing import Any
 
 import rclpy
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
@@ -40,6 +41,7 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
@@ -50,7 +52,7 @@ from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenParameters, na
 from robodyn_ros.nodes.common.parameter_service import CheckedParameterService
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.signals import StopSignals
-from robodyn_ros.nodes.common.throttled_log import ThrottledLog, printable, printable_lines
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line, short_lines
 from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 
 EXIT_OK, EXIT_USAGE = 0, 2
@@ -94,6 +96,7 @@ class RobodynNode(Node):
         self.log = ThrottledLog(self.get_logger())
         self.parameters = DeclaredParameters(self, self.log)
         self.diagnostics = Diagnostics(self, self.log)
+        self.create_steady_timer(1.0, self.diagnostics.once_a_second)
         self._control_paths: list[ControlPath] = []
 
     def set_parameters_atomically(self, parameter_list: list[RosParameter[Any]]) -> SetParametersResult:
@@ -103,6 +106,15 @@ class RobodynNode(Node):
                 return SetParametersResult(successful=False, reason=f"unknown parameter '{parameter.name}': "
                                            f"{suggest(parameter.name, self.parameters.names())}")
         return super().set_parameters_atomically(parameter_list)
+
+    def create_steady_timer(self, period: float, callback: Callable[[], None]) -> Timer:
+        """Create a timer of the steady clock, which goes on while simulated time stands still.
+
+        Args:
+            period: Time between two calls [s].
+            callback: Called by the executor.
+        """
+        return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def add_control_path(self, path: ControlPath) -> ControlPath:
         """Start and stop a control path with this node."""
@@ -277,9 +289,9 @@ def _log_parameters(node: RobodynNode) -> None:
 
 def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Log a Python warning, for example of a robot description, as a warning of the node."""
-    get_logger("robodyn_ros").warning(printable(str(message)))
+    get_logger("robodyn_ros").warning(one_line(str(message)))
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"robodyn: error: {printable_lines(message)}", file=sys.stderr, flush=True)
+    print(f"robodyn: error: {short_lines(message)}", file=sys.stderr, flush=True)
     return code

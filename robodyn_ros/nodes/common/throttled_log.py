@@ -24,7 +24,7 @@ LONGEST = 1000
 """Characters of a line, and of a traceback four times as many; the middle of a longer one is left out."""
 
 
-def printable(text: str, longest: int = LONGEST) -> str:
+def one_line(text: str, longest: int = LONGEST) -> str:
     """Return a text on one line, cut to a length, with escapes for characters that do not print."""
     if len(text) > longest:
         head, tail = longest * 3 // 4, longest // 4
@@ -32,10 +32,10 @@ def printable(text: str, longest: int = LONGEST) -> str:
     return escaped(text)
 
 
-def printable_lines(text: str, longest: int = 4 * LONGEST) -> str:
-    """Return a text of several lines, such as a traceback, cut and escaped as by :func:`printable`."""
+def short_lines(text: str, longest: int = 4 * LONGEST) -> str:
+    """Return a text of several lines, such as a traceback, cut and escaped as by :func:`one_line`."""
     lines = text.rstrip("\n").split("\n")
-    kept = "\n".join(printable(line) for line in (lines if len(lines) <= 40 else [*lines[:10], "...", *lines[-29:]]))
+    kept = "\n".join(one_line(line) for line in (lines if len(lines) <= 40 else [*lines[:10], "...", *lines[-29:]]))
     return kept if len(kept) <= longest else f"{kept[:longest // 4]}\n...\n{kept[-longest * 3 // 4:]}"
 
 
@@ -86,20 +86,20 @@ class ThrottledLog:
             text: The line.
             at_once: Lines of this kind that may follow each other at once after a pause.
         """
-        self._log(kind, at_once, lambda more: self._logger.info(printable(text) + more))
+        self._log(kind, at_once, lambda more: self._logger.info(one_line(text) + more))
 
     def warning(self, kind: str, text: str, at_once: int = 1) -> None:
         """Log a line as a warning; arguments as for :meth:`info`."""
-        self._log(kind, at_once, lambda more: self._logger.warning(printable(text) + more))
+        self._log(kind, at_once, lambda more: self._logger.warning(one_line(text) + more))
 
     def error(self, kind: str, text: str, at_once: int = 1) -> None:
         """Log a line, or the lines of a traceback, as an error; arguments as for :meth:`info`."""
-        self._log(kind, at_once, lambda more: self._logger.error(printable_lines(text) + more))
+        self._log(kind, at_once, lambda more: self._logger.error(short_lines(text) + more))
 
     def debug(self, kind: str, text: Callable[[], str]) -> None:
         """Log lines at level debug; the function is called only for those that are logged."""
         if self._logger.is_enabled_for(LoggingSeverity.DEBUG):
-            self._log(kind, 1, lambda more: self._logger.debug(printable_lines(text()) + more))
+            self._log(kind, 1, lambda more: self._logger.debug(short_lines(text()) + more))
 
     def flush(self) -> None:
         """Log the lines held back whose time has come; a node calls this once a second."""

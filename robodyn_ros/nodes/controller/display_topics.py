@@ -11,8 +11,6 @@ from collections import deque
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -24,6 +22,7 @@ from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipRe
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import from_arrays, to_pose
+from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.robot import Robot
 
@@ -49,7 +48,7 @@ class DisplayTopics:
         frame: tf frame of the base link.
     """
 
-    def __init__(self, node: Node, robot: Robot, loop: ControlLoop, rate: float, frame: str) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, rate: float, frame: str) -> None:
         self._loop, self._frame = loop, frame
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._tip_path = node.create_publisher(Path, "~/tip_path", 10)
@@ -59,7 +58,7 @@ class DisplayTopics:
         self._joint_names = list(robot.joint_names)
         self._trail: deque[PoseStamped] = deque(maxlen=TRAIL)
         self._shown: Trajectory | None = None
-        node.create_timer(1.0 / rate, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_steady_timer(1.0 / rate, self._publish)
 
     def _publish(self) -> None:
         tick, header = self._loop.last, self._header()

@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.qos import qos_profile_sensor_data
 
 from robodyn_ros.control.control_loop import ControlLoop
@@ -37,7 +36,7 @@ class WrenchSensor:
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._last_arrival = -np.inf
         node.listen(WrenchStamped, TOPIC, self._on_wrench, qos_profile_sensor_data)
-        node.create_timer(timeout, self._look_for_silence, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_steady_timer(timeout, self._look_for_silence)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import to_wrench
+from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 
 PERIOD = 0.1
@@ -24,11 +23,11 @@ class AppliedWrenches:
         frame_prefix: Prefix of tf frames.
     """
 
-    def __init__(self, node: Node, loop: PlantLoop, frame_prefix: str) -> None:
+    def __init__(self, node: RobodynNode, loop: PlantLoop, frame_prefix: str) -> None:
         self._loop, self._prefix = loop, frame_prefix
         self._publisher = node.create_publisher(WrenchStamped, "~/applied_wrench", 10)
         self._shown: set[str] = set()
-        node.create_timer(PERIOD, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_steady_timer(PERIOD, self._publish)
 
     def _publish(self) -> None:
         wrenches = self._loop.wrenches.in_force()

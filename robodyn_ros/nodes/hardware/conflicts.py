@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-from rclpy.clock import Clock as RosClock
-from rclpy.clock import ClockType
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
@@ -45,7 +43,7 @@ class Conflicts:
                                        lambda state: not joints.isdisjoint(state.name))
         self._clocks = RivalPublishers(node, own, Clock, "/clock", CLOCK_SILENT_AFTER) if outputs.has_clock else None
         self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
-        node.create_timer(PERIOD, self._look, clock=RosClock(clock_type=ClockType.STEADY_TIME))
+        node.create_steady_timer(PERIOD, self._look)
 
     def begin(self) -> None:
         """Hold at the start what another node, shown by the graph, may publish already; it is listened to then."""

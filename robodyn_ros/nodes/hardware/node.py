@@ -22,7 +22,7 @@ from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, Me
 from robodyn_ros.nodes.common.parameters import Parameter, robot_source
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
-from robodyn_ros.nodes.common.throttled_log import printable
+from robodyn_ros.nodes.common.throttled_log import one_line
 from robodyn_ros.nodes.common.topics import COMMAND_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.conflicts import Conflicts
@@ -190,7 +190,7 @@ class HardwareNode(RobodynNode):
             raise SimulationError(f"this node stands still: {self._loop.held}")
 
     def _refuse(self, response: Any, error: RobodynError) -> None:
-        response.success, response.message = False, printable(str(error))
+        response.success, response.message = False, one_line(str(error))
         self.diagnostics.problem("rejected requests", f"request rejected: {error}")
 
 

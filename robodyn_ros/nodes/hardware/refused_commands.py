@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.participants import describe, publishers
@@ -34,7 +33,7 @@ class RefusedCommands:
         self._told: dict[bytes, Refusal] = {}
         self._publisher = node.create_publisher(DiagnosticStatus, REFUSED_COMMANDS, LATCHED_QOS)
         self._publish({})  # a controller that another hardware node refused is free
-        node.create_timer(PERIOD, self._tell, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_steady_timer(PERIOD, self._tell)
 
     def _tell(self) -> None:
         owners = self._loop.owners

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
-
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -73,9 +71,8 @@ class RecorderNode(RobodynNode):
         self._bag = BagWriter(self._folder)
         self._topics: dict[str, RecordedTopic | None] = {}
         self._snapshots = ParameterSnapshots(self, self._on_parameters)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
         for seconds, action in ((LOOK_SECONDS, self._look), (TAKE_SECONDS, self._take), (FLUSH_SECONDS, self._flush)):
-            self.create_timer(seconds, action, clock=steady)
+            self.create_steady_timer(seconds, action)
         self._look()
         print(f"robodyn record: recording to {self._folder} until Ctrl-C", flush=True)
 

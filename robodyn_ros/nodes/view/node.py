@@ -10,7 +10,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
 
 from robodyn_ros.errors import RobodynError
@@ -54,8 +53,7 @@ class ViewNode(RobodynNode):
         subscription = self.listen(String, "robot_description", self._on_description, LATCHED_QOS)
         self._server.gui.add_markdown(WAITING.format(topic=subscription.topic_name))
         self.log.info("waiting", f"waiting for a robot on {subscription.topic_name}")
-        self.create_timer(1.0 / self.parameters["frame_rate"], self._show,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.create_steady_timer(1.0 / self.parameters["frame_rate"], self._show)
         print(f"robodyn view: open {address(self._server)} in a browser", flush=True)
 
     def stop(self) -> None:

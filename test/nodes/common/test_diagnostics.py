@@ -12,18 +12,15 @@ from robodyn_ros.nodes.common.throttled_log import LOG_EVERY, ThrottledLog
 
 
 class Node:
-    """Records log messages, and has the timer and publisher of the diagnostics."""
+    """Records log messages, and has the publisher of the diagnostics."""
 
     def __init__(self):
-        self.log, self.published, self.timers = [], [], []
+        self.log, self.published = [], []
         self.logger = SimpleNamespace(**{
             level: lambda text, level=level: self.log.append((level, text)) for level in ("info", "warning", "error")})
 
     def create_publisher(self, *_):
         return SimpleNamespace(publish=self.published.append)
-
-    def create_timer(self, period, callback, **__):
-        self.timers.append((period, callback))
 
     def get_clock(self):
         return Clock()
@@ -76,13 +73,12 @@ def test_a_condition_is_logged_when_it_begins_changes_and_ends():
 def test_a_condition_that_comes_and_goes_is_logged_now_and_then_and_its_end_at_last(clock):
     node = Node()
     diagnostics = diagnostics_of(node)
-    ((_, once_a_second),) = node.timers
     for number in range(100):
         diagnostics.raise_condition("diverged", f"positions became {number}")
         diagnostics.clear_condition("diverged", "finite again")
     assert len(node.log) == 4
     clock.now += LOG_EVERY
-    once_a_second()
+    diagnostics.once_a_second()
     assert node.log[4:] == [("info", "finite again (195 more like this since the last line)")]
 
 
@@ -111,9 +107,7 @@ def test_the_status_is_as_bad_as_the_worst_and_problems_are_news_once(clock):
 def test_checks_come_before_each_publication():
     node = Node()
     diagnostics = diagnostics_of(node)
-    ((period, tick),) = node.timers
-    assert period == 1.0
     diagnostics.checks.append(lambda: diagnostics.raise_condition("deaf", "nobody is heard"))
-    tick()
+    diagnostics.once_a_second()
     (message,) = node.published
     assert message.status[0].message == "nobody is heard"

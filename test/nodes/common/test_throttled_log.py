@@ -7,7 +7,7 @@ import pytest
 
 import robodyn_ros
 from robodyn_ros.nodes.common import throttled_log as module
-from robodyn_ros.nodes.common.throttled_log import LOG_EVERY, LONGEST, ThrottledLog, printable, printable_lines
+from robodyn_ros.nodes.common.throttled_log import LOG_EVERY, LONGEST, ThrottledLog, one_line, short_lines
 
 
 @pytest.fixture
@@ -65,15 +65,15 @@ def test_details_are_made_only_where_they_are_logged(log):
     ("\u202eright to left\x9b", "\\u202eright to left\\x9b"),
 ])
 def test_what_does_not_print_is_escaped(given, shown):
-    assert printable(given) == shown
-    assert printable_lines(f"above\n{given}").split("\n")[0] == "above"
+    assert one_line(given) == shown
+    assert short_lines(f"above\n{given}").split("\n")[0] == "above"
 
 
 def test_long_texts_lose_their_middle():
-    text = printable("head" + "x" * 10**6 + "tail")
+    text = one_line("head" + "x" * 10**6 + "tail")
     assert text.startswith("headx") and text.endswith("xtail") and "999008 characters left out" in text
     assert len(text) < LONGEST + 60
-    lines = printable_lines("\n".join(f"line {number} " + "x" * 5000 for number in range(10_000)))
+    lines = short_lines("\n".join(f"line {number} " + "x" * 5000 for number in range(10_000)))
     assert len(lines) < 4 * LONGEST + 10 and lines.startswith("line 0") and "line 9999" in lines
 
 
