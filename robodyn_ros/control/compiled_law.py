@@ -44,7 +44,8 @@ class PackedParameters:
 
     Attributes:
         values: The numbers of fields that hold floats, one field after the other, shape (p,).
-        fixed: The other fields (switches, names, counts) and the shapes of these; each combination has its own kernel.
+        fixed: The other fields (switches, names, counts), and the shapes of the fields in `values`; each combination
+            has its own kernel.
     """
 
     def __init__(self, parameters: Parameters) -> None:

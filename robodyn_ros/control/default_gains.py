@@ -113,7 +113,7 @@ def task_gains(robot: Robot) -> TaskGains:
 
 
 def sampled_positions(robot: Robot) -> Array:
-    """Random joint positions within the limits, the same at every call, shape (64, n) [rad or m]."""
+    """Random joint positions within the limits and ±pi, the same at every call, shape (64, n) [rad or m]."""
     model = robot.model
     lower, upper = np.maximum(model.position_lower, -np.pi), np.minimum(model.position_upper, np.pi)
     rng = np.random.default_rng(0)

@@ -20,8 +20,8 @@ class State(NamedTuple):
     """Measured state of the robot at one tick.
 
     Attributes:
-        time: Time of the measurement, on the robot's clock [s].
-        period: Time since the measurement before; 0 at the first tick [s].
+        time: Time of the measurement since the start or the last new start, such as a reset [s].
+        period: Time since the measurement before; 0 at the first tick and at a new start [s].
         q: Joint positions, shape (n,) [rad or m].
         v: Joint velocities, shape (n,) [rad/s or m/s].
         wrench_tip: (force, torque) that the environment exerts on the tip link, about its origin in base axes, shape

@@ -42,7 +42,7 @@ class Delay(NamedTuple):
 
     @property
     def of_law(self) -> bool:
-        """Whether the law took most of the time; otherwise the thread was held up."""
+        """Whether the law took a period or more, and most of the delay; otherwise the thread was held up."""
         return not self.law_in_time and self.law >= self.held_up
 
 

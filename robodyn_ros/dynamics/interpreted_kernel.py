@@ -27,7 +27,14 @@ class InterpretedKernel:
         self._inputs = dict(inputs)
 
     def __call__(self, *arrays: Any, **named: Any) -> Array:
-        """The function of one sample.
+        """Compute one sample.
+
+        Args:
+            *arrays: One per input, each of its input's shape.
+            **named: Inputs by name instead of position.
+
+        Returns:
+            The function's result.
 
         Raises:
             InputError: An array is missing, superfluous, not of numbers, or of another shape.
@@ -35,7 +42,7 @@ class InterpretedKernel:
         return self._function(*self._checked(arrays, named, ()))
 
     def batch(self, *arrays: Any, threads: int = 1, out: Array | None = None, **named: Any) -> Array:
-        """The function of every sample.
+        """Compute each sample by itself.
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
@@ -58,7 +65,7 @@ class InterpretedKernel:
         return out
 
     def _computed(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Array:
-        """The results of all samples."""
+        """Return the results of all samples, of shape (N, ...)."""
         checked = self._checked(arrays, named, ("N",))
         if len({len(array) for array in checked}) != 1:
             lengths = ", ".join(f"{len(array)} in {name}" for name, array in zip(self._inputs, checked, strict=True))

@@ -84,5 +84,5 @@ def trace_minus(matrix: Array) -> Array:
 
 
 def mirrored(matrix: Array) -> Array:
-    """A symmetric matrix, shape (n, n), from its upper triangle, so that the tape computes the lower one not again."""
+    """A symmetric matrix, shape (n, n), from its upper triangle: a tape then does not compute the lower one again."""
     return np.triu(matrix) + np.triu(matrix, 1).T

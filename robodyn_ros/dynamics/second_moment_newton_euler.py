@@ -87,7 +87,10 @@ def gravity(model: RobotModel, q: Array) -> Array:
         q: Joint positions, shape (n,) [rad or m].
 
     Returns:
-        The joint efforts that hold the robot still, shape (n,) [N m or N].
+        Joint efforts, shape (n,) [N m or N].
+
+    Raises:
+        InputError: q has another shape.
     """
     return inverse_dynamics(model, q, np.zeros(model.n), np.zeros(model.n))
 
@@ -109,11 +112,11 @@ class PointAccelerations(NamedTuple):
 
     @classmethod
     def from_motion(cls, omega: Array, omega_dot: Array, origin: Array) -> PointAccelerations:
-        """From how the body turns, and how the frame's origin accelerates."""
+        """From angular velocity and acceleration, and the acceleration of the frame's origin, each of shape (3,)."""
         return cls(omega, omega_dot, origin, skew(omega_dot) + skew(omega) @ skew(omega))
 
     def at(self, point: Array) -> Array:
-        """(4.28), (4.35): w' × r + w × (w × r) and the origin's."""
+        """Acceleration a + w' × r + w × (w × r) of the body's point r, (4.28), (4.35), shape (3,) [m/s^2]."""
         return self.origin + self.gradient @ point
 
     def wrench(self, body: SpatialInertia) -> Array:
@@ -133,7 +136,7 @@ class PointAccelerations(NamedTuple):
 def _link_accelerations(
     joint: Joint, pose: Array, before: PointAccelerations, velocity: Array, acceleration: Array
 ) -> PointAccelerations:
-    """(4.29) to (4.34), of a joint's link from those of the link before it and from the degree of freedom's."""
+    """(4.29) to (4.34): accelerations of a joint's link, from those of the link before it and the joint's motion."""
     to_own_axes = pose[:3, :3].T
     along, along_dot = joint.axis * (joint.multiplier * velocity), joint.axis * (joint.multiplier * acceleration)
     omega, omega_dot = to_own_axes @ before.omega, to_own_axes @ before.omega_dot

@@ -50,7 +50,7 @@ def axis_rows(axes: str) -> list[int]:
     """Rows of the Jacobian that axes stand for, in their order there.
 
     Raises:
-        InputError: None, or one that is unknown or named twice.
+        InputError: No axis is named, or one is unknown or named twice.
     """
     named = axes.split()
     if not named or len(set(named)) < len(named) or not set(named) <= set(AXES):

@@ -133,7 +133,7 @@ class JointTrajectory:
     Attributes:
         start_time: When the motion begins [s].
         end_time: When it ends [s].
-        origin: From when its points' times count [s].
+        origin: Zero of the points' times [s].
         kind: Class of the references that it gives.
 
     Raises:

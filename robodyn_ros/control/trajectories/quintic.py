@@ -31,7 +31,7 @@ PEAK_SPEED = 15.0 / 8.0
 
 
 def coefficients(durations: Array, q: Array, v: Array, a: Array) -> Array:
-    """Of the quintic on each of m segments between m + 1 knots, in powers of t / duration, shape (m, 6, n)."""
+    """Coefficients, in powers of t / duration, of a quintic on each of m segments between m + 1 knots, (m, 6, n)."""
     h = durations[:, None]
     ends = np.stack([q[:-1], h * v[:-1], h**2 * a[:-1], q[1:], h * v[1:], h**2 * a[1:]], axis=1)
     return np.asarray(_FROM_ENDS @ ends)

@@ -104,7 +104,7 @@ class ReferenceSource(ABC):
 
 
 class JointReferenceSource(ReferenceSource):
-    """Of `JointReference`."""
+    """Source of `JointReference`; it holds joint positions."""
 
     accepts = JointReference
 
@@ -135,7 +135,7 @@ class TipReferenceSource(ReferenceSource):
 
 
 class ForceReferenceSource(TipReferenceSource):
-    """Of `ForceReference`: poses as of `TipReferenceSource`, and a wrench that is 0 until `exert` sets it."""
+    """Source of `ForceReference`: poses as of `TipReferenceSource`, and a wrench that is 0 until `exert` sets it."""
 
     def hold(self, q: Array) -> None:
         """As in `ReferenceSource`; without pushing."""

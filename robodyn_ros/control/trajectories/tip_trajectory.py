@@ -164,7 +164,7 @@ def least_duration(
     start: TipReference | ForceReference, position: ArrayLike, quaternion: ArrayLike | None = None,
     speed: float = 0.25, angular_speed: float = 0.5,
 ) -> float:
-    """Time of a `line` from rest that keeps to a speed and an angular speed [s].
+    """Shortest duration of a `line` from rest within a speed and an angular speed [s].
 
     Args:
         start: Where it begins.
