@@ -130,11 +130,11 @@ def test_a_real_disk_fills_up(small_disk):
     kept = 3
     with pytest.raises(RecordingError, match="run': No space left on device; it ends here and can be read up to here"):
         for i in range(1000):
-            writer.write(topic, 200 + i, 200, serialized(os.urandom(2000).hex()))
+            writer.write(topic, 200 + i, 200, serialized(os.urandom(16000).hex()))
             writer.flush()
             kept += 1
     writer.abandon()
-    assert 10 < kept <= len(texts(folder)) <= kept + 1  # there may be room for a message, but not for metadata.yaml
+    assert 5 < kept <= len(texts(folder)) <= kept + 1  # there may be room for a message, but not for metadata.yaml
     bag = read_bag(folder)
     assert not bag.damage and len(bag.topics["/text"].messages) == len(texts(folder))
     assert sorted(file.name for file in folder.iterdir()) == ["metadata.yaml", "run_0.mcap"]
