@@ -138,6 +138,9 @@ def test_a_real_disk_fills_up(small_disk):
     bag = read_bag(folder)
     assert not bag.damage and len(bag.topics["/text"].messages) == len(texts(folder))
     assert sorted(file.name for file in folder.iterdir()) == ["metadata.yaml", "run_0.mcap"]
+    with pytest.raises(OSError, match="No space left"), (small_disk / "rest").open("wb", buffering=0) as rest:
+        while True:
+            rest.write(bytes(4096))
     with pytest.raises(RecordingError, match="second.*No space left on device"):
         BagWriter(small_disk / "second")
 
