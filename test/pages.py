@@ -8,8 +8,8 @@ the page ends, starts another graph, or has a line `^C`.
 `python`, `yaml`, `xml`: A first line such as `# my_law.py` names the file that the block becomes. Other Python runs in
 one name space; other YAML and XML has to be well-formed.
 
-`text`: The programs that run on have to print it after the block before. Without such programs it is for the eye only,
-as `mermaid` is.
+`text`: What the Python code of the block before prints; otherwise the programs that run on have to print it after the
+block before. Without either it is for the eye only, as `mermaid` is.
 
 `<!-- not run: REASON -->` before a block leaves it out: only for programs that the test cannot have (`NOT_HERE`).
 `<!-- beside -->` lets the graph before it go on.
@@ -19,6 +19,8 @@ as `mermaid` is.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import signal
@@ -115,6 +117,7 @@ class Reader:
         self._state.write_text("")
         self._running: list[tuple[subprocess.Popen[str], Path]] = []
         self._seen: dict[Path, int] = {}
+        self._printed = ""  # by the last block of Python code
         self._names: dict[str, object] = {"__name__": "page"}
         self._show = show
 
@@ -139,6 +142,7 @@ class Reader:
         """Do what a block asks for."""
         first = FILE.match(block.text)
         if block.language != "text":
+            self._printed = ""
             self._seen = {log: log.stat().st_size for _process, log in self._running}
         if block.reason:
             assert NOT_HERE.search(block.text), f"this block could be run:\n{block.text}"
@@ -150,11 +154,17 @@ class Reader:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text)
         elif block.language == "python":
-            exec(compile(block.text, "page", "exec"), self._names)
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(block.text, "page", "exec"), self._names)
+            self._printed = printed.getvalue()
         elif block.language == "yaml":
             assert yaml.safe_load(block.text)
         elif block.language == "xml":
             ElementTree.fromstring(block.text)
+        elif block.language == "text" and self._printed:
+            line = missing(block.text.splitlines(), self._printed)
+            assert not line, f"the Python code did not print '{line}':\n{self._printed}"
+            self._printed = ""
         elif block.language == "text" and self._running:
             self._wait_for(block.text.splitlines())
         else:

@@ -46,3 +46,12 @@ def test_a_command_that_fails_fails(tmp_path):
             reader.read(pages.Block("sh", "exit 3\n", ""))
         with pytest.raises(AssertionError, match="did not print"):
             reader.read(pages.Block("console", "$ echo one\ntwo\n", ""))
+
+
+def test_what_python_code_prints_is_compared(tmp_path):
+    with pages.Reader(tmp_path) as reader:
+        reader.read(pages.Block("python", "print('mass', 2.5)\n", ""))
+        reader.read(pages.Block("text", "mass 3.5\n", ""))
+        reader.read(pages.Block("python", "print('mass', 2.5)\n", ""))
+        with pytest.raises(AssertionError, match="did not print 'length"):
+            reader.read(pages.Block("text", "length 3.5\n", ""))

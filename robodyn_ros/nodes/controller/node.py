@@ -76,6 +76,12 @@ TOLD_HOLD_UP = 0.02
 STARTUP_SECONDS = 5.0
 """Extra time for the first joint state to arrive, beyond ``state_timeout`` [s]."""
 
+GOAL_PATIENCE = 5.0
+"""Silence of the joint states that ends a goal [s].
+
+After a shorter one the stamp of the next state decides: in lockstep no time has passed, and the motion goes on.
+"""
+
 NOT_FOLLOWED = ("the hardware says that it followed no commands on the way to this joint state, or that time went on "
                 "without it")
 
@@ -156,7 +162,8 @@ class ControllerNode(RobodynNode):
             text = (f"no joint states for {self._timeout:g} s or more: is the hardware node running, or held up by the "
                     "computer?")
             self.diagnostics.raise_condition("silence", text)
-            self._trajectories.abort(text)
+            if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):
+                self._trajectories.abort(text)
 
     def _on_joint_state(self, data: bytes, now: float, info: Mapping[str, Any]) -> None:
         """Answer a serialized joint state.
