@@ -26,6 +26,9 @@ setup(
     name=NAME,
     version="0.1.0",
     description="Robot dynamics from a URDF, compiled; a simulated robot and swappable controllers, as ROS 2 nodes",
+    # colcon runs a link to this file in its build folder, which has no README.
+    long_description=(Path(__file__).resolve().parent / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     license="Apache-2.0",
     maintainer="robodyn_ros maintainers",
     maintainer_email="maintainers@example.org",

@@ -7,10 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcap.records import Channel, Message, Metadata, Schema
-from mcap.stream_reader import StreamReader
-from mcap_ros2.decoder import DecoderFactory
-
 from robodyn_ros.errors import RecordingError
 
 
@@ -106,6 +102,13 @@ def _mcap_files(path: Path) -> list[Path]:
 
 def _read_file(file: Path, bag: Bag) -> None:
     """Read one file, up to its end or its first damage."""
+    try:  # here, because plots of simulated motions take runs, too, and need no recordings
+        from mcap.records import Channel, Message, Metadata, Schema
+        from mcap.stream_reader import StreamReader
+        from mcap_ros2.decoder import DecoderFactory
+    except ModuleNotFoundError as error:
+        raise RecordingError(f"{error}: recordings need mcap and mcap-ros2-support; install them with "
+                             "pip install 'robodyn_ros[record]'") from None
     schemas: dict[int, Schema] = {}
     channels: dict[int, Topic] = {}
     try:
@@ -117,7 +120,7 @@ def _read_file(file: Path, bag: Bag) -> None:
                     case Schema():
                         schemas[record.id] = record
                     case Channel():
-                        channels[record.id] = _topic(bag, record, schemas.get(record.schema_id))
+                        channels[record.id] = _topic(bag, record, schemas.get(record.schema_id), DecoderFactory())
                     case Metadata():
                         bag.metadata.append((record.name, record.metadata))
     except OSError as error:
@@ -126,11 +129,11 @@ def _read_file(file: Path, bag: Bag) -> None:
         bag.damage = f"{file.name} is cut off or damaged ({type(error).__name__}{f': {error}' if str(error) else ''})"
 
 
-def _topic(bag: Bag, channel: Channel, schema: Schema | None) -> Topic:
+def _topic(bag: Bag, channel: Any, schema: Any, decoders: Any) -> Topic:
     """Return the topic of a channel; publishers of one topic may have several channels."""
     known = bag.topics.get(channel.topic)
     if known is None:
         # The library keeps decoders by the number of the schema, which is another one in another file.
-        decoder = DecoderFactory().decoder_for(channel.message_encoding, schema)
+        decoder = decoders.decoder_for(channel.message_encoding, schema)
         known = bag.topics[channel.topic] = Topic(channel.topic, schema.name if schema else "unknown", [], decoder)
     return known
