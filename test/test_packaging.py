@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import places
 import pytest
 
 ROOT = Path(__file__).parents[1]
-REQUIREMENTS = ("run", "test", "bench", "docs", "build", "ros")
+REQUIREMENTS = ("run", "test", "bench", "docs", "build")
 DATA_FOLDERS = ("launch", "config", "urdf")
 ROS_PACKAGES = ("robodyn_ros", "robodyn_interfaces")
-MADE_BY_SET_UP = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
+MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
 
 def normal(name):
@@ -73,14 +74,21 @@ def test_requirements_are_pinned_as_the_lock_has_them(name):
     assert pins(name).items() <= pins("lock").items()
 
 
+@pytest.mark.parametrize("distro", places.WHEELS)
+def test_wheels_of_ros_are_pinned_as_their_lock_has_them(distro):
+    locked = pins(f"lock_{distro}")
+    assert pins(distro).items() <= locked.items()
+    assert not pins("lock").keys() & locked.keys()
+
+
 @pytest.mark.skipif(not MADE_BY_SET_UP or "ROS_DISTRO" in os.environ,
-                    reason="not in the .venv that 'make setup' fills with the locked versions alone")
+                    reason="not in an environment that 'make setup' fills with the locked versions alone")
 def test_environment_is_what_the_lock_says():
     installed = {normal(each.metadata["Name"]): each.version for each in importlib.metadata.distributions()
                  if (each.read_text("INSTALLER") or "").strip() == "pip"
                  or each.read_text("installed-files.txt") is not None}  # of an sdist, without the package wheel
     installed.pop("pip")
-    assert installed == pins("lock")
+    assert installed == pins("lock") | pins(f"lock_{places.CHOSEN}")
 
 
 def test_setup_asks_for_what_the_requirements_pin(distribution):
@@ -168,8 +176,10 @@ def test_cmake_generates_every_interface():
 @pytest.mark.parametrize(("path", "type_hash"), [
     ("tf2_msgs/msg/TFMessage", "e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"),
     pytest.param(
-        "control_msgs/action/FollowJointTrajectory", "ff29901b2693f5deb847e96084a1c2cdb26e70b7c847be21859b70a55fb29cf0",
-        marks=pytest.mark.skipif("ROS_DISTRO" in os.environ, reason="before 6.3 its feedback had no index")),
+        "control_msgs/action/FollowJointTrajectory", {
+            "kilted": "ff29901b2693f5deb847e96084a1c2cdb26e70b7c847be21859b70a55fb29cf0",
+            "jazzy": "738ebcb7a2d7cfa42f9f1001cc99ce3a4383d1cfe508015d9be8485e4b1c66f6",  # without index in feedback
+        }.get(places.CHOSEN), marks=pytest.mark.skipif("ROS_DISTRO" in os.environ, reason="it has its own")),
 ])
 def test_stand_ins_have_the_types_that_others_know(path, type_hash):
     """Hashes of ROS 2's own packages; nodes on other machines refuse messages with other hashes."""

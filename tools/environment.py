@@ -1,4 +1,4 @@
-"""Makes the virtual environment .venv with the pinned packages, ready to build ROS 2 interfaces."""
+"""Makes the virtual environment with the pinned packages, ready to build ROS 2 interfaces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ import places
 from steps import Step, call, fingerprint
 
 REQUIREMENTS = places.ROOT / "requirements"
-LOCK = REQUIREMENTS / "lock.txt"
-EVERYWHERE, ROS = ("run", "build", "test", "bench", "docs"), "ros"
-"""Files of requirements/: those that are always installed, and the one that replaces a ROS 2 installation."""
+EVERYWHERE = ("run", "build", "test", "bench", "docs")
+"""Files of requirements/ that are always installed; one named after a release of ROS 2 replaces an installation."""
 PIP_FOR_VENV = "pip==25.3"
 """Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""
 
@@ -33,6 +32,7 @@ _robodyn_prepend() {{
   unset _robodyn_old
 }}
 export VIRTUAL_ENV='{venv}'
+export ROBODYN_DISTRO='{distro}'
 """
 
 NO_NETWORK = "If the network was the reason, run the same command again: it goes on from here."
@@ -41,9 +41,9 @@ NO_NETWORK = "If the network was the reason, run the same command again: it goes
 def steps() -> list[Step]:
     """Return the steps that make the environment and install its packages."""
     return [
-        Step(f"virtual environment .venv (Python {platform.python_version()})", places.VENV / "made.stamp", origin(),
-             make_environment),
-        Step("pinned packages" + (f" beside ROS 2 {places.DISTRO}" if places.DISTRO else ", ROS 2 among them"),
+        Step(f"virtual environment {places.VENV.relative_to(places.ROOT)} (Python {platform.python_version()})",
+             places.VENV / "made.stamp", origin(), make_environment),
+        Step(f"pinned packages, {'beside' if places.DISTRO else 'with'} ROS 2 {places.CHOSEN}",
              places.VENV / "packages.stamp", fingerprint(origin(), Path(__file__), REQUIREMENTS), install_packages),
     ]
 
@@ -56,11 +56,12 @@ def origin() -> str:
 
 def foundation() -> str:
     """Return the key of the inputs of compiled interfaces; other packages may change without a new build."""
-    return fingerprint(origin(), REQUIREMENTS / "ros.txt", REQUIREMENTS / "build.txt")
+    ros = () if places.DISTRO else (REQUIREMENTS / f"{places.CHOSEN}.txt",)
+    return fingerprint(origin(), *ros, REQUIREMENTS / "build.txt")
 
 
 def make_environment() -> None:
-    """Replace .venv by a new, empty environment."""
+    """Replace the environment by a new, empty environment."""
     remove(places.VENV)
     command = [places.base_python(), "-m", "venv", str(places.VENV)]
     if places.DISTRO:
@@ -85,10 +86,10 @@ def remove(path: Path) -> None:
 def install_packages() -> None:
     """Install all pinned packages; then correct include folders and write the scripts that install/setup.* sources."""
     remove_half_installed()
-    names = EVERYWHERE if places.DISTRO else (*EVERYWHERE, ROS)
+    names = EVERYWHERE if places.DISTRO else (*EVERYWHERE, places.CHOSEN)
     wanted, constraints = places.NOTES / "requirements.txt", places.NOTES / "constraints.txt"
     wanted.write_text(pinned(*names))
-    constraints.write_text(pinned("lock"))
+    constraints.write_text(pinned("lock") if places.DISTRO else read("lock", f"lock_{places.CHOSEN}"))
     command = [str(places.PYTHON), "-m", "pip", "install", "--requirement", str(wanted),
                "--constraint", str(constraints),
                "--only-binary", ":all:", "--no-binary", "empy"]     # nothing is compiled; empy has no wheel
@@ -147,7 +148,7 @@ def correct_include_folders() -> None:
 def write_local_setup() -> None:
     """Write the scripts that install/setup.* sources to add this environment."""
     entries = [("PATH", places.VENV / "bin"), ("PATH", places.PROGRAMS)]
-    text = LOCAL_SETUP.format(venv=places.VENV)
+    text = LOCAL_SETUP.format(venv=places.VENV, distro=places.CHOSEN)
     if not places.DISTRO:
         entries += [("AMENT_PREFIX_PATH", places.VENV), ("CMAKE_PREFIX_PATH", places.VENV)]
         entries += [("LD_LIBRARY_PATH", folder) for folder in places.library_folders()]

@@ -7,16 +7,23 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
-INSTALL = ROOT / "install"
-PROGRAMS = INSTALL / "robodyn_ros" / "lib" / "robodyn_ros"
-"""Folder in which `ros2 run` finds the nodes; it is also in PATH, for use without ros2."""
-NOTES = ROOT / ".setup"
-"""Folder of the steps' logs, and of the lock against two set-ups at once."""
 
 DISTRO = os.environ.get("ROS_DISTRO", "")
 """Name of the sourced ROS 2 installation; empty if ROS 2 is installed from wheels."""
+WHEELS = ("kilted", "jazzy")
+"""Releases of ROS 2 of which PyPI has wheels: the default, and those that ``make DISTRO=…`` chooses."""
+CHOSEN = os.environ.get("ROBODYN_DISTRO") or DISTRO or WHEELS[0]
+"""Release that ``make DISTRO=…`` or a sourced install/setup.* names; without one the sourced installation's."""
+
+HOME = ROOT if DISTRO or CHOSEN == WHEELS[0] else ROOT / f".{CHOSEN}"
+"""Folder of all that the set-up makes; releases other than the default have one of their own."""
+VENV = HOME / ".venv"
+PYTHON = VENV / "bin" / "python"
+INSTALL = HOME / "install"
+PROGRAMS = INSTALL / "robodyn_ros" / "lib" / "robodyn_ros"
+"""Folder in which `ros2 run` finds the nodes; it is also in PATH, for use without ros2."""
+NOTES = HOME / ".setup"
+"""Folder of the steps' logs, and of the lock against two set-ups at once."""
 
 PATH_VARIABLES = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "COLCON_PREFIX_PATH", "LD_LIBRARY_PATH", "PATH",
                   "PKG_CONFIG_PATH", "PYTHONPATH")

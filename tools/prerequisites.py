@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 def problems() -> list[Problem]:
     """Return all reasons why the set-up would fail."""
     ros = sourced_ros_problems() if places.DISTRO else platform_problems()
-    return [*path_problems(), *ros, *python_problems(), *tool_problems()]
+    return [*path_problems(), *release_problems(), *ros, *python_problems(), *tool_problems()]
 
 
 def report(found: list[Problem]) -> str:
@@ -59,6 +59,16 @@ def path_problems() -> Iterator[Problem]:
     if odd:
         yield Problem(f"a path without {', '.join(map(repr, odd))}: this checkout is in '{places.ROOT}'",
                       advice="Move or clone it elsewhere, for instance to ~/robodyn_ros.")
+
+
+def release_problems() -> Iterator[Problem]:
+    """Check the release of ROS 2 that ``make DISTRO=…`` names."""
+    if places.DISTRO and places.CHOSEN != places.DISTRO:
+        yield Problem(f"ROS 2 {places.CHOSEN}, which DISTRO asks for: ROS_DISTRO says that {places.DISTRO} is sourced",
+                      advice=f"Omit DISTRO={places.CHOSEN}, or open a shell without ROS 2 (unset ROS_DISTRO).")
+    elif not places.DISTRO and places.CHOSEN not in places.WHEELS:
+        yield Problem(f"ROS 2 wheels for DISTRO={places.CHOSEN}: PyPI has them for {' and '.join(places.WHEELS)}",
+                      advice="Name one of these, or omit DISTRO for the first.")
 
 
 def platform_problems() -> Iterator[Problem]:

@@ -32,7 +32,7 @@ def main() -> int:
         if found:
             print(prerequisites.report(found), file=sys.stderr)
             return 1
-        places.NOTES.mkdir(exist_ok=True)
+        places.NOTES.mkdir(parents=True, exist_ok=True)
         with (places.NOTES / "lock").open("w") as lock:
             try:
                 take(lock)

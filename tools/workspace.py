@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -43,12 +44,15 @@ def package_step(path: Path, name: str, key: str) -> Step:
 
 def build(path: Path, name: str) -> None:
     """Build a package from nothing, so that no file of an older or interrupted build stays."""
-    for folder in (places.ROOT / "build" / name, places.INSTALL / name):
+    for folder in (places.HOME / "build" / name, places.INSTALL / name):
         if folder.exists():
             shutil.rmtree(folder)
+    # Without MAKEFLAGS, colcon lets make wait for a low load, so that a build beside other programs takes minutes.
     # colcon's own script may belong to the system's Python, which does not see the environment's packages.
     colcon = [str(places.PYTHON), "-c", "import sys; from colcon_core.command import main; sys.exit(main())"]
-    call([*colcon, "build", "--symlink-install", "--paths", str(path), "--event-handlers", "console_direct+",
+    call([*colcon, "--log-base", str(places.HOME / "log"), "build", "--build-base", str(places.HOME / "build"),
+          "--install-base", str(places.INSTALL), "--symlink-install", "--paths", str(path),
+          "--event-handlers", "console_direct+",
           "--cmake-args", "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=Release",
           f"-DPython3_EXECUTABLE={places.PYTHON}"],
-         f"build_{name}", places.inner_environment())
+         f"build_{name}", {**places.inner_environment(), "MAKEFLAGS": f"-j{len(os.sched_getaffinity(0))}"})

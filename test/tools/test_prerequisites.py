@@ -119,3 +119,25 @@ def test_nothing_is_missing_here(monkeypatch):
 def test_make_without_python(checkout):
     done = subprocess.run(["make", "setup", "PYTHON=no-such-python"], cwd=checkout, text=True, capture_output=True)
     assert done.returncode and "sudo apt-get install python3" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("changes, advice", [
+    ({"ROBODYN_DISTRO": "humble"}, "PyPI has them for kilted and jazzy"),
+    ({"ROBODYN_DISTRO": "jazzy", "ROS_DISTRO": "rolling"}, "ROS_DISTRO says that rolling is sourced"),
+])
+def test_a_release_without_wheels_or_beside_another_one_is_refused(checkout, changes, advice):
+    assert advice in set_up(checkout, **changes)
+
+
+def test_each_release_has_a_home_of_its_own(checkout):
+    code = "import places; print(places.CHOSEN, places.VENV, places.INSTALL, places.NOTES)"
+    found = [subprocess.run([sys.executable, "-c", code], cwd=checkout / "tools", text=True, stdout=subprocess.PIPE,
+                            check=True, env={**os.environ, "ROS_DISTRO": "", "ROBODYN_DISTRO": distro}).stdout.split()
+             for distro in ("", "kilted", "jazzy")]
+    here = [str(checkout / name) for name in (".venv", "install", ".setup")]
+    assert found == [["kilted", *here], ["kilted", *here],
+                     ["jazzy", *(path.replace(str(checkout), f"{checkout}/.jazzy") for path in here)]]
+
+
+def test_make_knows_the_default_release():
+    assert f"filter-out {places.WHEELS[0]}," in (ROOT / "Makefile").read_text()
