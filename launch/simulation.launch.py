@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 import atexit
-import difflib
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, TimerAction
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler, TimerAction
 from launch.event_handlers import OnProcessExit
 from launch.events.process import ProcessExited
 from launch.logging import get_logger
@@ -23,6 +23,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import Action, LaunchContext, LaunchDescription
+from robodyn_ros.commands.launch_arguments import refuse_unknown
 from robodyn_ros.commands.rviz_configuration import rviz_configuration
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, has_simulated_time, set_up
 from robodyn_ros.commands.supervision import RESTARTS, Restarts
@@ -40,6 +41,7 @@ ARGUMENTS = {
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),
     "rviz": ("false", "Whether to open RViz, set up for the robot: true or false."),
+    "clock_rate": ("", "Messages on /clock per simulated second; 0 for all robots but one; empty: as in the files."),
     "restarts": (str(RESTARTS), "Greatest number of restarts of each node after failures."),
     "view": ("false", "Whether to show the graph in a browser, at http://127.0.0.1:8080: true or false."),
 }
@@ -61,13 +63,18 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     """Return the nodes for the values of the launch arguments.
 
     Raises:
-        RobodynError: An argument has a value that cannot be used, or names a robot or file that does not exist.
+        RobodynError: An argument is unknown, has a value that cannot be used, or names a robot or file that does not
+            exist.
     """
+    refuse_unknown(__file__, sys.argv, ARGUMENTS)
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     namespace, prefix = given.pop("namespace"), given.pop("frame_prefix")
     restarts = whole_number("restarts", given.pop("restarts"))
     rviz, view = (boolean(name, given.pop(name)) for name in ("rviz", "view"))
+    clock_rate = given.pop("clock_rate")
     setup = set_up(**given)
+    if clock_rate:
+        setup.values["clock_rate"] = whole_number("clock_rate", clock_rate)
     parameters = [*map(str, setup.files), {name: typed(value) for name, value in setup.values.items()},
                   {"frame_prefix": typed(prefix)}]
     makers = [lambda name=name: Node(package="robodyn_ros", executable=name, namespace=namespace, parameters=parameters,
@@ -78,8 +85,7 @@ def start_nodes(context: LaunchContext) -> list[Action]:
     if view:
         makers.append(lambda: Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
                                    parameters=[{"robot_file": typed(str(setup.robot_file))}]))
-    nodes = [action for make in makers for action in supervised(make, Restarts(restarts))]
-    return [*misspelt_arguments(context), *nodes]
+    return [action for make in makers for action in supervised(make, Restarts(restarts))]
 
 
 def supervised(make: Callable[[], Node], restarts: Restarts) -> list[Action]:
@@ -102,16 +108,6 @@ def supervised(make: Callable[[], Node], restarts: Restarts) -> list[Action]:
 
     node = make()
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=on_exit)), node]
-
-
-def misspelt_arguments(context: LaunchContext) -> list[LogInfo]:
-    """Return a message for each argument of the command line that nearly has the name of an argument of this file.
-
-    They are no errors: a launch file that includes this one may have arguments of such names.
-    """
-    names = [word.partition(":=")[0] for word in context.argv if ":=" in word]
-    return [LogInfo(msg=f"launch argument '{name}' has no effect here: did you mean '{near[0]}'?") for name in names
-            if name not in ARGUMENTS and (near := difflib.get_close_matches(name, ARGUMENTS, n=1))]
 
 
 def state_publisher(setup: Setup, namespace: str, parameters: list[object]) -> Node:
