@@ -72,6 +72,7 @@ def shown(value: object) -> str:
 
 
 class _Shown(reprlib.Repr):
+
     def __init__(self) -> None:
         super().__init__()
         self.maxlevel = 4

@@ -263,4 +263,3 @@ def _groups(loop: Loop, columns: int) -> list[tuple[int, int, int, int]]:
             for first, found in bits.items()
         ]
     return groups
-

@@ -69,7 +69,7 @@ class Recorder:
         return self.record((code, *indices))
 
     def constant(self, value: float) -> "Scalar":
-        """The scalar of a constant (-0.0 counts as 0.0)."""
+        """Return the scalar of a constant; -0.0 counts as 0.0."""
         return self.record((op.CONSTANT, value + 0.0))
 
 

@@ -27,6 +27,7 @@ from robodyn_ros.robot import Robot
 
 __all__ = ["UNMEASURED", "Controller", "JointReference", "Law", "State"]
 
+
 class Controller(ABC):
     """Answers each measured state with the efforts that the joints shall exert.
 

@@ -106,4 +106,3 @@ def force_of_kinetic_energy(
     momentum_rate = by_position @ v + by_velocity @ a + by_time
     result: NDArray[Any] = momentum_rate - derivative_at(kinetic_energy, (q, v, instant), 0)
     return result
-

@@ -90,7 +90,7 @@ def reach(model: RobotModel) -> float:
 
 def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:
     document, _ = read_document(model.description)
-    materials = [material for material in document.root.findall("material")]
+    materials = list(document.root.findall("material"))
     shapes: list[LinkMesh] = []
     for name, element in document.links.items():
         if element.find(tag) is None:

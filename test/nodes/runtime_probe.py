@@ -28,6 +28,7 @@ def even(value):
 
 
 class Probe(RobodynNode):
+
     def __init__(self):
         super().__init__("probe")
         self.parameters.declare([

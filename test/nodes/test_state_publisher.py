@@ -75,7 +75,7 @@ def test_every_joint_is_one_transform_and_the_tree_is_forward_kinematics(source)
         stamp = moving[-1].transforms[0].header.stamp
         assert (stamp.sec, stamp.nanosec) == (12, 34)
         fixed, movable = edges(static[0]), edges(moving[-1])
-        assert {link for link in movable} == {joint.link for joint in robot.model.joints}
+        assert set(movable) == {joint.link for joint in robot.model.joints}
         assert fixed.keys() | movable.keys() | {robot.model.base_link} == set(robot.model.frames)
         tree = {**fixed, **movable}
         book = robot.dynamics(compiled=False)

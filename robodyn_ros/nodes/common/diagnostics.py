@@ -142,4 +142,3 @@ class Diagnostics:
             check()
         self.publish()
         self._log.flush()
-

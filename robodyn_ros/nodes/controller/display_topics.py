@@ -105,4 +105,3 @@ class DisplayTopics:
     @staticmethod
     def _heard(publisher: Publisher) -> bool:
         return publisher.get_subscription_count() > 0
-

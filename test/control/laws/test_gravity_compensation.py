@@ -27,6 +27,7 @@ def test_it_is_gravity_less_damping(xml):
 
 
 class State:
+
     def __init__(self, q, v):
         self.q, self.v = q, v
 

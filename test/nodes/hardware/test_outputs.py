@@ -33,6 +33,7 @@ class Publisher(list):
 
 
 class Node(dict):
+
     def create_publisher(self, message_type, topic, qos):
         return self.setdefault(topic, Publisher())
 
