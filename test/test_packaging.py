@@ -17,6 +17,11 @@ ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ("run", "test", "bench", "docs", "build")
 DATA_FOLDERS = ("launch", "config", "urdf")
 ROS_PACKAGES = ("robodyn_ros", "robodyn_interfaces")
+KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "pin": "pinocchio",
+        "pyyaml": "python3-yaml",
+        **{name: f"python3-{name}-pip" for name in ("rosbags", "ruff", "trimesh", "yourdfpy")}}
+"""Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
+WITHOUT_KEY = {"llvmlite", "playwright", "viser"}
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
 
@@ -113,8 +118,18 @@ def test_what_is_imported_is_declared_and_no_more(distribution):
 
 
 def test_manifest_names_nothing_unused():
-    packages = {name for name in dependencies("exec_depend") if not name.startswith("python3-")} - {"rviz2"}
-    assert packages <= set(imported("robodyn_ros", "launch"))
+    packages = {name for name in dependencies("exec_depend") if not name.startswith("python3-")}
+    others = {"launch_xml", "launch_yaml", "rviz2", *KEYS.values()}  # launch files and keys of rosdep
+    assert packages - others <= set(imported("robodyn_ros", "launch"))
+
+
+def test_manifest_names_every_dependency_that_has_a_rosdep_key():
+    needed, tests = pins("run").keys(), pins("test").keys() - {"matplotlib"}
+    assert WITHOUT_KEY <= needed | tests
+    for names, kind in ((needed, "exec_depend"), (tests, "test_depend")):
+        keys = {KEYS.get(name, f"python3-{name}") for name in names - WITHOUT_KEY}
+        ros = {name for name in dependencies(kind) if not name.startswith("python3-")} - set(KEYS.values())
+        assert dependencies(kind) - ros == keys
 
 
 def test_manifests_agree(distribution):

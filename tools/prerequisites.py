@@ -20,8 +20,9 @@ from workspace import STAND_INS
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 """Versions of Python for which every pinned wheel exists and with which the tests are run."""
-DISPENSABLE = ("launch", "launch_ros", "rviz2", "robodyn_interfaces", *STAND_INS)
-"""Dependencies of package.xml that the set-up builds, or that only `ros2 launch` needs."""
+DISPENSABLE = ("launch", "launch_ros", "launch_xml", "launch_yaml", "rviz2", "robodyn_interfaces", "mcap-ros2-support",
+               *STAND_INS)
+"""Dependencies of package.xml that the set-up builds or installs, or that only `ros2 launch` needs."""
 OLDEST_GLIBC = (2, 28)
 OLDEST_PIP = (22, 3)
 """The first pip that installs into another environment; it replaces a missing ensurepip."""
