@@ -23,6 +23,7 @@ its own, a :class:`~robodyn_ros.nodes.common.control_path.ControlPath`.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 import warnings
@@ -42,6 +43,7 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
+from rclpy.utilities import get_rmw_implementation_identifier
 
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
@@ -53,6 +55,7 @@ from robodyn_ros.nodes.common.parameter_service import CheckedParameterService
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line, short_lines
+from robodyn_ros.nodes.common.transport import use_sockets
 from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 
 EXIT_OK, EXIT_USAGE = 0, 2
@@ -171,11 +174,12 @@ class RobodynNode(Node):
 
 
 def init_ros(**options: Any) -> None:
-    """Initialise rclpy; options as for ``rclpy.init``.
+    """Initialise rclpy; options as for ``rclpy.init``. See :mod:`robodyn_ros.nodes.common.transport`.
 
     Raises:
         RobodynError: ROS refuses the environment or the arguments.
     """
+    use_sockets(os.environ, get_rmw_implementation_identifier())
     try:
         rclpy.init(**options)
     except Exception as error:  # rclpy raises RCLError and others

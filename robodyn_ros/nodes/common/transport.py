@@ -1,0 +1,74 @@
+"""How the messages of a process travel: by UDP, not by shared memory, so that no process waits for one that was killed.
+
+Fast DDS's shared memory has a mutex for each process that receives. A process that is killed while it holds its mutex
+stops everyone who sends to it for a second, also the control thread of a node. Sockets have no such lock.
+
+Fast DDS reads its settings from the environment. :func:`use_sockets` sets them before rclpy starts, unless the user
+has. They also hold for the processes that this one starts. Where the discovery range is LOCALHOST, rmw_fastrtps adds
+shared memory whatever the settings are; a profile with the same discovery then takes the place of the range.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import tempfile
+from collections.abc import MutableMapping, Sequence
+from pathlib import Path
+
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.resources import config_file
+
+TRANSPORTS, PROFILES = "FASTDDS_BUILTIN_TRANSPORTS", "FASTDDS_DEFAULT_PROFILES_FILE"
+RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
+
+UDP = "UDPv4"
+UDP_WITHOUT_WAITING = f"{UDP}?non_blocking=true"
+"""UDP alone; a send waits neither for room in a buffer nor for an address on the network."""
+
+_OLD_PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE"
+_PROFILES_HERE = "DEFAULT_FASTDDS_PROFILES.xml"  # Fast DDS reads it in the working directory
+_PEERS_END = "</initialPeersList>"
+
+
+def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
+    """Have Fast DDS send by UDP alone, unless the user has chosen transports or profiles.
+
+    Args:
+        environment: Environment variables; changed in place.
+        middleware: Identifier of the ROS middleware; only rmw_fastrtps is concerned.
+
+    Raises:
+        RobodynError: A static peer has no address.
+    """
+    if (not middleware.startswith("rmw_fastrtps") or environment.get(PROFILES) or environment.get(_OLD_PROFILES)
+            or not environment.get(TRANSPORTS, UDP).startswith(UDP) or Path(_PROFILES_HERE).exists()):
+        return
+    if environment.get(RANGE) != "LOCALHOST":
+        environment.setdefault(TRANSPORTS, UDP_WITHOUT_WAITING)
+        return
+    peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
+    profile = config_file("fastdds_localhost.xml")
+    environment[PROFILES] = str(_with_peers(profile, peers) if peers else profile)
+    environment[RANGE] = "SYSTEM_DEFAULT"
+
+
+def _with_peers(profile: Path, peers: Sequence[str]) -> str:
+    """Return a copy of the profile that also looks for nodes at static peers; it is removed at exit.
+
+    Raises:
+        RobodynError: A peer has no address.
+    """
+    locators = ""
+    for peer in peers:
+        try:
+            address = socket.gethostbyname(peer)
+        except (OSError, UnicodeError) as error:
+            raise RobodynError(f"{PEERS}: expected names or addresses of machines, separated by ';', received "
+                               f"'{peer}': {error}") from None
+        locators += f"<locator><udpv4><address>{address}</address></udpv4></locator>"
+    with tempfile.NamedTemporaryFile("w", prefix="robodyn_fastdds_", suffix=".xml", delete=False) as copy:
+        copy.write(profile.read_text(encoding="utf-8").replace(_PEERS_END, locators + _PEERS_END))
+    atexit.register(os.remove, copy.name)
+    return copy.name

@@ -1,0 +1,81 @@
+"""Nodes send by sockets alone, whatever the discovery range, unless the user has chosen otherwise."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tf2_msgs.msg import TFMessage
+
+from robodyn_ros import RobodynError
+from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.nodes.common.transport import PEERS, PROFILES, RANGE, TRANSPORTS, UDP_WITHOUT_WAITING, use_sockets
+from robodyn_ros.resources import config_file
+
+FAST_DDS = "rmw_fastrtps_cpp"
+LOCALHOST = str(config_file("fastdds_localhost.xml"))
+
+
+def after(environment, middleware=FAST_DDS):
+    environment = dict(environment)
+    use_sockets(environment, middleware)
+    return environment
+
+
+def transports(pid):
+    """Transports that a process listens with, by the names of Fast DDS's threads."""
+    names = (path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/comm"))
+    return {name.split(".")[1] for name in names if re.match(r"dds\.(udp|tcp|shm)\.", name)}
+
+
+def test_a_node_has_no_shared_memory_unless_the_user_wants_it(ros, monkeypatch):
+    monkeypatch.setenv(RANGE, "LOCALHOST")  # where rmw_fastrtps adds shared memory by itself
+    monkeypatch.delenv(PROFILES, raising=False)
+    with NodeProcess("hardware", {"robot": "planar_2r"}) as hardware:
+        monkeypatch.setenv(TRANSPORTS, "DEFAULT")
+        with NodeProcess("state_publisher", {"robot": "planar_2r"}) as other:
+            frames = ros.record(TFMessage, "/tf")
+            ros.wait_for(lambda: len(frames) > 5, "frames by the one of the joint states of the other")
+            assert transports(hardware.pid) == {"udp"}
+            assert "/dev/shm/fastdds" not in Path(f"/proc/{hardware.pid}/maps").read_text()
+            assert transports(other.pid) == {"udp", "shm"}
+
+
+def test_every_node_and_command_starts_ros_in_one_place():
+    sources = Path(__file__).parents[3] / "robodyn_ros"
+    starting = [path.name for path in sources.rglob("*.py") if re.search(r"\brclpy\.init\(", path.read_text())]
+    assert starting == ["runtime.py"]
+
+
+@pytest.mark.parametrize("given", [{}, {RANGE: "SUBNET"}, {RANGE: "OFF"}, {RANGE: "SYSTEM_DEFAULT"}])
+def test_beyond_localhost_only_the_transport_changes(given):
+    assert after(given) == {**given, TRANSPORTS: UDP_WITHOUT_WAITING}
+
+
+def test_localhost_is_replaced_by_a_profile_of_the_same_discovery():
+    local = {RANGE: "LOCALHOST"}
+    assert after(local) == {RANGE: "SYSTEM_DEFAULT", PROFILES: LOCALHOST}
+    assert after(after(local)) == after(local)  # in a process that this one starts
+    assert after({**local, TRANSPORTS: "UDPv4"})[PROFILES] == LOCALHOST  # rmw_fastrtps would ignore the user's wish
+
+
+@pytest.mark.parametrize("given", [{TRANSPORTS: "SHM"}, {TRANSPORTS: "LARGE_DATA"}, {PROFILES: "mine.xml"},
+                                   {"FASTRTPS_DEFAULT_PROFILES_FILE": "mine.xml"}])
+@pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
+def test_the_choice_of_the_user_stays(given, discovery):
+    assert after({**given, RANGE: discovery}) == {**given, RANGE: discovery}
+
+
+def test_a_profile_in_the_working_directory_and_another_middleware_stay(tmp_path, monkeypatch):
+    assert after({RANGE: "LOCALHOST"}, "rmw_cyclonedds_cpp") == {RANGE: "LOCALHOST"}
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "DEFAULT_FASTDDS_PROFILES.xml").write_text("<dds/>")
+    assert after({RANGE: "LOCALHOST"}) == {RANGE: "LOCALHOST"}
+
+
+def test_static_peers_are_looked_for_too():
+    profile = after({RANGE: "LOCALHOST", PEERS: "192.0.2.7;localhost;"})[PROFILES]
+    addresses = [node.text for node in ElementTree.parse(profile).iter() if node.tag.endswith("address")]
+    assert addresses == ["127.0.0.1", "192.0.2.7", "127.0.0.1"]
+    with pytest.raises(RobodynError, match=r"ROS_STATIC_PEERS: .*received '\.\.': "):
+        after({RANGE: "LOCALHOST", PEERS: ".."})
