@@ -10,31 +10,37 @@ _PROGRAM = """
 import time
 while True:
     begin = time.monotonic()
-    time.sleep(0.005)
-    late = time.monotonic() - begin - 0.005
-    if late > 0.005:
+    time.sleep(0.001)
+    late = time.monotonic() - begin - 0.001
+    if late > 0.002:
         print(late, flush=True)
 """
 
 
 class MachineWatch:
-    """A process that does nothing but sleep; the attack ends it.
+    """Processes that do nothing but sleep; the attack ends them.
+
+    Args:
+        processes: How many; the greatest lateness of any of them counts.
 
     Attributes:
         worst: Greatest lateness since it was last set to 0 [s].
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int = 1) -> None:
         self.worst = 0.0
-        self._process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE, text=True)
-        threading.Thread(target=self._read, daemon=True).start()
+        self._processes = [subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE, text=True)
+                           for _ in range(processes)]
+        for process in self._processes:
+            threading.Thread(target=self._read, args=(process,), daemon=True).start()
 
     def close(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.wait()
+        """End the processes."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
             self.worst = max(self.worst, float(line))

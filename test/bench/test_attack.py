@@ -81,3 +81,12 @@ def test_half_a_minute(tmp_path):
     assert report.tried("URDFs") >= 100 and report.tried("messages") >= 300 and report.tried("kill of controller") >= 1
     assert report.worst["kill of controller"]["beyond law [N m]"] < 1e-6
     assert set(report.memory) == {"hardware", "controller", "dynamics", "state_publisher"}
+
+
+@pytest.mark.slow
+def test_killed_controllers_do_not_hold_up_the_hardware():
+    pytest.importorskip("rclpy")
+    done = subprocess.run([sys.executable, "-m", "bench.attack.kill_stalls", "--kills", "2", "--limit", "0.5"],
+                          cwd=ROOT, capture_output=True, text=True, timeout=180.0)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 kills of controller: 0 held up the survivor" in done.stdout
