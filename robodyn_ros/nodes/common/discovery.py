@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 RANGE, PEERS, SERVER = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"
 THIS_MACHINE = "LOCALHOST"
+
+PROFILES, LOCAL_PROFILE = "FASTDDS_DEFAULT_PROFILES_FILE", "fastdds_localhost"
+"""Variable, and the begin of the name of the profile that stands for `THIS_MACHINE`; see transport.py."""
 
 
 def stay_on_this_machine() -> None:
@@ -19,6 +23,8 @@ def stay_on_this_machine() -> None:
 def described() -> str:
     """Return a sentence for the log: which nodes the nodes of this process find, by which variable."""
     found, peers, server = (os.environ.get(name, "") for name in (RANGE, PEERS, SERVER))
+    if Path(os.environ.get(PROFILES, "")).name.startswith(LOCAL_PROFILE):
+        found = THIS_MACHINE
     if server:
         return f"discovery: nodes that use the discovery server {SERVER} = {server}"
     others = f", and the machines of {PEERS} = {peers}" if peers else ""

@@ -18,10 +18,10 @@ from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, PEERS, PROFILES, RANGE, THIS_MACHINE
 from robodyn_ros.resources import config_file
 
-TRANSPORTS, PROFILES = "FASTDDS_BUILTIN_TRANSPORTS", "FASTDDS_DEFAULT_PROFILES_FILE"
-RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
+TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
 
 UDP = "UDPv4"
 UDP_WITHOUT_WAITING = f"{UDP}?non_blocking=true"
@@ -45,11 +45,11 @@ def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
     if (not middleware.startswith("rmw_fastrtps") or environment.get(PROFILES) or environment.get(_OLD_PROFILES)
             or not environment.get(TRANSPORTS, UDP).startswith(UDP) or Path(_PROFILES_HERE).exists()):
         return
-    if environment.get(RANGE) != "LOCALHOST":
+    if environment.get(RANGE) != THIS_MACHINE:
         environment.setdefault(TRANSPORTS, UDP_WITHOUT_WAITING)
         return
     peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
-    profile = config_file("fastdds_localhost.xml")
+    profile = config_file(f"{LOCAL_PROFILE}.xml")
     environment[PROFILES] = str(_with_peers(profile, peers) if peers else profile)
     environment[RANGE] = "SYSTEM_DEFAULT"
 
@@ -68,7 +68,7 @@ def _with_peers(profile: Path, peers: Sequence[str]) -> str:
             raise RobodynError(f"{PEERS}: expected names or addresses of machines, separated by ';', received "
                                f"'{peer}': {error}") from None
         locators += f"<locator><udpv4><address>{address}</address></udpv4></locator>"
-    with tempfile.NamedTemporaryFile("w", prefix="robodyn_fastdds_", suffix=".xml", delete=False) as copy:
+    with tempfile.NamedTemporaryFile("w", prefix=f"{LOCAL_PROFILE}_", suffix=".xml", delete=False) as copy:
         copy.write(profile.read_text(encoding="utf-8").replace(_PEERS_END, locators + _PEERS_END))
     atexit.register(os.remove, copy.name)
     return copy.name

@@ -4,12 +4,12 @@ import os
 
 import pytest
 
-from robodyn_ros.nodes.common.discovery import PEERS, RANGE, SERVER, described, stay_on_this_machine
+from robodyn_ros.nodes.common.discovery import PEERS, PROFILES, RANGE, SERVER, described, stay_on_this_machine
 
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch):
-    for name in (RANGE, PEERS, SERVER, "ROS_SECURITY_ENABLE"):
+    for name in (RANGE, PEERS, SERVER, PROFILES, "ROS_SECURITY_ENABLE"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -9,7 +9,8 @@ from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.nodes.common.transport import PEERS, PROFILES, RANGE, TRANSPORTS, UDP_WITHOUT_WAITING, use_sockets
+from robodyn_ros.nodes.common.discovery import PEERS, PROFILES, RANGE, described
+from robodyn_ros.nodes.common.transport import TRANSPORTS, UDP_WITHOUT_WAITING, use_sockets
 from robodyn_ros.resources import config_file
 
 FAST_DDS = "rmw_fastrtps_cpp"
@@ -71,6 +72,19 @@ def test_a_profile_in_the_working_directory_and_another_middleware_stay(tmp_path
     monkeypatch.chdir(tmp_path)
     (tmp_path / "DEFAULT_FASTDDS_PROFILES.xml").write_text("<dds/>")
     assert after({RANGE: "LOCALHOST"}) == {RANGE: "LOCALHOST"}
+
+
+@pytest.mark.parametrize("given", [{}, {RANGE: "SUBNET"}, {RANGE: "LOCALHOST"},
+                                   {RANGE: "LOCALHOST", PEERS: "127.0.0.1"}])
+def test_the_log_tells_the_range_of_the_user(given, monkeypatch):
+    for name in (RANGE, PEERS, PROFILES, TRANSPORTS):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    told = described()
+    for name, value in after(given).items():
+        monkeypatch.setenv(name, value)
+    assert described() == told
 
 
 def test_static_peers_are_looked_for_too():
