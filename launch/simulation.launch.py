@@ -36,6 +36,8 @@ ARGUMENTS = {
     "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
     "time_mode": ("", "Pace of the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),
     "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
+    "speed_limit": ("", "Greatest number of simulated seconds per second, for time_mode:=lockstep; empty: as in the "
+                    "parameter files."),
     "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
     "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),

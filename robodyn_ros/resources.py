@@ -78,21 +78,24 @@ def actuators_file(name_or_path: str | Path) -> Path:
     """Return a YAML file of actuators and friction.
 
     Args:
-        name_or_path: Name of a file in config/ (no directory, no ending), or the path of a file.
+        name_or_path: Name of a file in config/ that describes joints (no directory, no ending), or the path of a file.
 
     Returns:
         The file's path.
 
     Raises:
-        InputError: There is neither.
+        InputError: There is neither; the message lists the names.
     """
     path = expand(name_or_path)
     if is_file(path):
         return path
-    if path.suffix or path.parent != Path("."):
-        raise InputError(f"actuators: there is no file '{path.absolute()}'; give the path of a YAML file, or the name "
-                         "of one in config/ without ending, such as hardware_dc_motors")
-    return config_file(f"{path.name}.yaml")
+    shipped = {entry.stem: entry for entry in sorted((share_directory() / "config").glob("*.yaml"))
+               if "joints:" in entry.read_text(encoding="utf-8").splitlines()}
+    if str(name_or_path) not in shipped:
+        raise InputError(f"actuators: '{name_or_path}' is neither a file (looked for {path.absolute()}) nor one that "
+                         f"comes with {PACKAGE} ({', '.join(shipped)}); give one of these names or the path of a YAML "
+                         "file")
+    return shipped[str(name_or_path)]
 
 
 def config_file(name: str) -> Path:

@@ -72,7 +72,7 @@ TESTED_BY = {
     "commands/options.py": "commands/test_command_line.py",
     "commands/robot_commands.py": "commands/test_command_line.py",
     "commands/rollout_commands.py": "commands/test_tune.py",
-    "commands/ros_required.py": "commands/test_command_line.py",
+    "commands/required.py": "commands/test_command_line.py",
 }
 """Where a module is tested that has no test file of its own: a part that only a neighbour uses, by that one's tests."""
 

@@ -176,7 +176,7 @@ class HardwareSettings:
             return _IDEAL
         place = f"{self.where}: joint '{joint}': actuator"
         motor = (section(MotorFigures, f"{place}: motor", {"name": joint, "source": self.where} | dict(found.motor))
-                 if isinstance(found.motor, Mapping) else load_motor(str(found.motor)))
+                 if isinstance(found.motor, Mapping) else load_motor(str(found.motor), f"{place}: motor"))
         ratio = reduction if found.gear_ratio is None else found.gear_ratio
         if ratio == 0.0:
             raise InputError(f"{place}: gear_ratio: expected a number other than 0, received 0")

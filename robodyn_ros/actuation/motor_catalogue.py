@@ -50,18 +50,19 @@ def motor_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
 
 
-def load_motor(name: str) -> MotorFigures:
+def load_motor(name: str, where: str = "motor") -> MotorFigures:
     """Load the data of a motor.
 
     Args:
         name: Name in the catalogue, or path of a file like those in config/motors/.
+        where: Place of the name, for messages.
 
     Raises:
         InputError: There is no such motor, or its file is not valid.
     """
     path = _folder() / f"{name}.yaml" if name in motor_names() else expand(name)
     if not is_file(path):
-        raise InputError(f"unknown motor '{name}': {suggest(name, motor_names())}")
+        raise InputError(f"{where}: unknown motor '{name}': {suggest(name, motor_names())}; or give the path of a file")
     return section(MotorFigures, str(path), read_yaml(path))
 
 

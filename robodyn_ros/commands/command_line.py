@@ -7,10 +7,12 @@ ROS.
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NoReturn
 
 from robodyn_ros.commands import (
     cache_command,
@@ -53,7 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser, parsers = make_parser()
     if given and not given[0].startswith("-") and given[0] not in parsers:
         return _fail(f"unknown command '{given[0]}': {suggest(given[0], parsers)}", USAGE_ERROR)
-    options, unknown = parser.parse_known_args(given[:split])
+    try:
+        options, unknown = parser.parse_known_args(given[:split])
+    except InputError as error:
+        return _fail(str(error), USAGE_ERROR)
     if unknown:
         known = [word for word in parsers[options.command].format_help().split() if word.startswith("--")]
         return _fail(f"{options.command}: unexpected '{unknown[0]}': {suggest(unknown[0], known)}", USAGE_ERROR)
@@ -87,14 +92,26 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def make_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+class _Parser(argparse.ArgumentParser):
+    """Raises errors as one line without the usage, and takes ``-20mm`` for a value, not for an option."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._negative_number_matcher = re.compile(r"-\.?\d")
+
+    def error(self, message: str) -> NoReturn:
+        command = self.prog.partition(" ")[2]
+        raise InputError(f"{command and f'{command}: '}{message}; see {self.prog} --help")
+
+
+def make_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """Make the parser of the command line.
 
     Returns:
         The parser, whose result has the attribute ``run``, the function that runs the command; and the parser of each
         command.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="robodyn", description="Robot dynamics from a URDF, a simulated robot and its controllers, on ROS 2."
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")

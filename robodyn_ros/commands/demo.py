@@ -15,7 +15,7 @@ import numpy as np
 
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
-from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.commands.required import ros_required
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.discovery import described, stay_on_this_machine

@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import Subparsers, add_options
+from robodyn_ros.commands.required import require
 
 FAILED = 1
 
@@ -24,6 +25,7 @@ def add_commands(commands: Subparsers) -> None:
 
 def run(options: Namespace) -> int:
     """Run the demo, see `demo.run_demo`."""
+    require("matplotlib")
     from robodyn_ros.commands.demo import run_demo
 
     return run_demo(options)

@@ -12,7 +12,7 @@ import numpy as np
 
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
-from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.commands.required import ros_required
 from robodyn_ros.description.model import RobotModel, suggest
 from robodyn_ros.errors import InputError
 

@@ -10,11 +10,11 @@ from contextlib import ExitStack
 
 from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
 from robodyn_ros.commands.processes import command_beside, ros_arguments
-from robodyn_ros.commands.record import END_SECONDS, check_mcap, new_folder
-from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.commands.record import END_SECONDS, new_folder
+from robodyn_ros.commands.required import require, ros_required
 from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, set_up
 from robodyn_ros.commands.supervision import RESTARTS, end_with_supervisor, supervise
-from robodyn_ros.commands.view import check_viser
+from robodyn_ros.commands.view import check_port
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.given_parameters import namespace_rule
@@ -46,11 +46,13 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
     simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="pace of the simulation")
     simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
+    simulate.add_argument("--speed-limit", default="",
+                          help="greatest number of simulated seconds per second, for --time-mode lockstep")
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
-    simulate.add_argument("--view-port", type=int, default=8080, help="port of the page (default: %(default)s)")
+    simulate.add_argument("--view-port", type=int, help="port of the page, for --view (default: 8080)")
     simulate.add_argument("--record", default="", metavar="RUN", help="folder for a recording, as of robodyn record")
     simulate.add_argument("--restarts", type=int, default=RESTARTS, metavar="N",
                           help="greatest number of restarts after failures of the nodes (default: %(default)s)")
@@ -88,9 +90,12 @@ def run_simulate(options: Namespace) -> int:
         return all_nodes.main(options.ros_arguments, options.namespace)
     if options.restarts < 0:
         raise InputError(f"restarts: expected 0 or more, received {options.restarts}")
+    if options.view_port is not None and not options.view:
+        raise InputError("--view-port has no effect without --view: give both or neither")
+    check_port("--view-port", options.view_port)
     stay_on_this_machine()
-    setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.params_file,
-                   options.actuators)
+    setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.speed_limit,
+                   options.params_file, options.actuators)
     with ros_required():
         if importlib.util.find_spec("rclpy") is None:
             raise ModuleNotFoundError("No module named 'rclpy'", name="rclpy")
@@ -103,11 +108,11 @@ def run_simulate(options: Namespace) -> int:
     given = ["--ros-args", *files, *ros_arguments(setup.values), *options.ros_arguments, *ros_arguments({}, namespace)]
     with ExitStack() as beside:
         if options.view:
-            check_viser()
-            beside.enter_context(command_beside("view", {"robot": setup.robot_file, "namespace": namespace,
-                                                         "port": options.view_port}))
+            require("viser")
+            port = {} if options.view_port is None else {"port": options.view_port}
+            beside.enter_context(command_beside("view", {"robot": setup.robot_file, "namespace": namespace, **port}))
         if options.record:
-            check_mcap()
+            require("mcap_ros2")
             recording = {"output": new_folder(options.record), "namespace": namespace}
             beside.enter_context(command_beside("record", recording, END_SECONDS))
         return supervise([sys.executable, "-m", "robodyn_ros", "simulate", "--supervised", f"--namespace={namespace}",

@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.required import require
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -36,17 +37,16 @@ def run_plot(options: Namespace) -> int:
 
     if len(options.runs) > 2:
         raise InputError(f"plot: expected one or two recordings, received {len(options.runs)}")
+    require("matplotlib")
+    require("mcap_ros2")
+    from robodyn_ros.plots.motion import recorded_motion
+    from robodyn_ros.plots.motion_figure import save_motions
     from robodyn_ros.recording.run import Run
 
     runs = [Run(path) for path in options.runs]
     for run in runs:
         if run.damage:
             print(f"robodyn: warning: {run.damage}", file=sys.stderr)
-    try:
-        from robodyn_ros.plots.motion import recorded_motion
-        from robodyn_ros.plots.motion_figure import save_motions
-    except ImportError as error:
-        raise InputError(f"plot: Matplotlib is missing ({error}); pip install 'robodyn_ros[plot]'") from None
     picture = options.output or Path(f"{runs[0].path.resolve().with_suffix('').name}.png")
     picture = picture if picture.suffix else picture.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)

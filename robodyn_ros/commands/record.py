@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import ros_arguments
-from robodyn_ros.commands.ros_required import ros_required
-from robodyn_ros.errors import RecordingError, RobodynError
+from robodyn_ros.commands.required import require, ros_required
+from robodyn_ros.errors import RecordingError
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 
 END_SECONDS = 20.0
@@ -36,23 +35,12 @@ def run_record(options: Namespace) -> int:
         RecordingError: The folder is there already.
         RobodynError: mcap or ROS 2 is not installed.
     """
-    check_mcap()
+    require("mcap_ros2")
     folder = new_folder(options.output or time.strftime("run_%Y-%m-%d_%H-%M-%S"))
     hold_stop_signals()
     with ros_required():
         from robodyn_ros.nodes.recorder.node import main
     return main([*ros_arguments({"output": str(folder)}, options.namespace), *options.ros_arguments])
-
-
-def check_mcap() -> None:
-    """Raise if the library of recordings is missing.
-
-    Raises:
-        RobodynError: mcap-ros2-support is not installed.
-    """
-    if importlib.util.find_spec("mcap_ros2") is None:
-        raise RobodynError("recordings need mcap-ros2-support, which is not installed: pip install mcap-ros2-support, "
-                           "or make setup")
 
 
 def new_folder(path: str) -> Path:

@@ -12,8 +12,8 @@ from typing import Any
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
-from robodyn_ros.commands.record import END_SECONDS, check_mcap, new_folder
-from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.commands.record import END_SECONDS, new_folder
+from robodyn_ros.commands.required import require, ros_required
 from robodyn_ros.commands.simulation_setup import set_up
 from robodyn_ros.errors import InputError
 
@@ -48,7 +48,11 @@ def run_replay(options: Namespace) -> int:
         InputError: The other robot has other joints, or a controller is given for an open loop.
         RobodynError: A node ended, does not answer or refuses; or ROS 2 or mcap is not installed.
     """
-    check_mcap()
+    require("mcap_ros2")
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.open_loop_replay import OpenLoopReplay
+        from robodyn_ros.nodes.client.replay import ClosedLoopReplay
     from robodyn_ros.recording.open_loop_plan import OpenLoopPlan
     from robodyn_ros.recording.replay_plan import ReplayPlan, check_joints, parameters_of_nodes
     from robodyn_ros.recording.run import Run
@@ -58,10 +62,6 @@ def run_replay(options: Namespace) -> int:
     run = Run(options.run_folder)
     plan = OpenLoopPlan(run) if options.open_loop else ReplayPlan(run, swaps=not options.controller)
     check_joints(run, options.robot)
-    with ros_required():
-        from robodyn_ros.nodes.client.graph_client import GraphClient
-        from robodyn_ros.nodes.client.open_loop_replay import OpenLoopReplay
-        from robodyn_ros.nodes.client.replay import ClosedLoopReplay
     recording = new_folder(options.record) if options.record else None
     controller = options.controller or ("" if isinstance(plan, OpenLoopPlan) else plan.controller)
     parameters = parameters_of_nodes(plan, controller)

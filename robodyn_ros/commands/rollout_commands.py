@@ -7,6 +7,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+from robodyn_ros.commands.required import require
+from robodyn_ros.errors import InputError
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 PERIOD_AND_STEP = ("period", DEFAULT_PERIOD, "control period [s]"), ("step", DEFAULT_STEP, "time step [s]")
@@ -51,12 +53,12 @@ def add_commands(commands: Subparsers) -> None:
         compare,
         ROBOT_OPTION,
         ("output", Path("compare.png"), "picture"),
-        ("seed", 0, "seed of the noise"),
         ("mass-error", 0.0, "how much heavier the simulated links are than in the laws' model [%%]"),
         *PERIOD_AND_STEP,
         ("position-noise", 0.0, POSITION_NOISE),
         ("velocity-noise", 0.0, VELOCITY_NOISE),
     )
+    compare.add_argument("--seed", type=int, help="seed of the noise (default: 0)")
     compare.set_defaults(run=run_compare)
 
 
@@ -67,6 +69,7 @@ def usable_processors() -> int:
 
 def run_tune(options: Namespace) -> int:
     """Search gains, print and draw them, and write them into a file."""
+    require("matplotlib")
     from robodyn_ros.commands.tune import tune_robot
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot
@@ -76,6 +79,10 @@ def run_tune(options: Namespace) -> int:
 
 def run_compare(options: Namespace) -> int:
     """Compare control laws, print and draw the results."""
+    if options.seed is not None and not options.position_noise and not options.velocity_noise:
+        raise InputError("compare: --seed has no effect without --position-noise or --velocity-noise")
+    options.seed = options.seed or 0
+    require("matplotlib")
     from robodyn_ros.commands.compare import compare_robot
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot

@@ -45,6 +45,7 @@ def set_up(
     controller: str = "",
     time_mode: str = "",
     real_time_factor: str = "",
+    speed_limit: str = "",
     params_file: str = "",
     actuators: str = "",
 ) -> Setup:
@@ -55,11 +56,13 @@ def set_up(
         controller: Name of a controller plugin; the controller node checks it.
         time_mode: One of ``TIME_MODES``.
         real_time_factor: Simulated seconds per second, for ``scaled``.
+        speed_limit: Greatest number of simulated seconds per second, for ``lockstep``.
         params_file: YAML file of further parameters.
         actuators: YAML file of actuators and friction, or its name in config/ without ending.
 
     Raises:
-        InputError: The robot, time mode or file does not exist, or the factor is not a positive number.
+        InputError: The robot, time mode or file does not exist, a factor is not a positive number, or belongs to
+            another time mode.
     """
     file = robot_file(robot).resolve()
     values: dict[str, str | float] = {"robot": str(file)}
@@ -69,8 +72,14 @@ def set_up(
         if time_mode not in TIME_MODES:
             raise InputError(f"time_mode: expected one of {', '.join(TIME_MODES)}, received '{time_mode}'")
         values["time_mode"] = time_mode
-    if real_time_factor:
-        values["real_time_factor"] = _factor(real_time_factor)
+    for parameter, text, mode in (("real_time_factor", real_time_factor, "scaled"),
+                                  ("lockstep_speed_limit", speed_limit, "lockstep")):
+        if text:
+            name = parameter.removeprefix("lockstep_")
+            values[parameter] = _factor(name, text)
+            if time_mode != mode:
+                raise InputError(f"{name}: has an effect only in time mode {mode}, received "
+                                 f"{f'time mode {time_mode}' if time_mode else 'no time mode'}; give both or neither")
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
     files = [config_file("simulation.yaml")]
@@ -98,11 +107,11 @@ def has_simulated_time(setup: Setup, namespace: str) -> bool:
     return str(given["time_mode"].value) != TIME_MODES[0]
 
 
-def _factor(text: str) -> float:
+def _factor(name: str, text: str) -> float:
     try:
         factor = float(text)
     except ValueError:
         factor = math.nan
     if not (math.isfinite(factor) and factor > 0.0):
-        raise InputError(f"real_time_factor: expected a positive number, received '{text}'")
+        raise InputError(f"{name}: expected a positive number, received '{text}'")
     return factor

@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import Protocol
 
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.commands.ros_required import ros_required
+from robodyn_ros.commands.required import ros_required
 from robodyn_ros.errors import PluginError, RobodynError
 
 FAILED = 1

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from argparse import Namespace
 
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import ros_arguments
-from robodyn_ros.commands.ros_required import ros_required
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.commands.required import require, ros_required
+from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 from robodyn_ros.resources import robot_file
@@ -37,10 +36,11 @@ def run_view(options: Namespace) -> int:
     """Serve the page until SIGINT or SIGTERM.
 
     Raises:
-        InputError: There is no such robot.
+        InputError: There is no such robot, or the port is out of range.
         RobodynError: viser or ROS 2 is not installed.
     """
-    check_viser()
+    check_port("--port", options.port)
+    require("viser")
     parameters = {name: getattr(options, name) for name in ("host", "port") if getattr(options, name) is not None}
     if options.robot:
         parameters["robot_file"] = str(robot_file(options.robot).resolve())
@@ -51,11 +51,11 @@ def run_view(options: Namespace) -> int:
     return main([*ros_arguments(parameters, options.namespace), *options.ros_arguments])
 
 
-def check_viser() -> None:
-    """Raise if the page's library is missing.
+def check_port(option: str, port: int | None) -> None:
+    """Raise unless a number can be that of a port, or is None.
 
     Raises:
-        RobodynError: viser is not installed.
+        InputError: It is out of range.
     """
-    if importlib.util.find_spec("viser") is None:
-        raise RobodynError("the browser view needs viser, which is not installed: pip install viser, or make setup")
+    if port is not None and not 0 <= port <= 65535:
+        raise InputError(f"{option}: expected a port from 0 to 65535, received {port}")

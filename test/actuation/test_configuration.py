@@ -87,7 +87,8 @@ def test_mistakes_in_a_file_are_named(text, message):
 @pytest.mark.parametrize(("text", "message"), [
     ("joints: {joint9: {friction: {coulomb: 1}}}", "test.yaml: robot 'planar_2r' has no moving joint 'joint9'"),
     ("joints: {joint9: {actuator: {motor: maxon_re40_148877}}}", "has no moving joint 'joint9'"),
-    ("joints: {joint1: {actuator: {motor: maxon_re40}}}", "unknown motor 'maxon_re40': did you mean 'maxon_re40_148"),
+    ("joints: {joint1: {actuator: {motor: maxon_re40}}}",
+     "^test.yaml: joint 'joint1': actuator: motor: unknown motor 'maxon_re40': did you mean 'maxon_re40_148877'"),
     ("joints: {joint1: {actuator: {motor: {resistance: 1}}}}", "motor: .*missing: nominal_voltage, torque_constant"),
     ("joints: {joint1: {actuator: {motor: maxon_re40_148877, gear_ratio: 0}}}", "gear_ratio: expected a number other"),
     ("joints: {joint1: {friction: {coulomb: 1, static: 0.5}}}", "static: expected a number not below the Coulomb fric"),

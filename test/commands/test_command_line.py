@@ -45,12 +45,36 @@ def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
     (["simulate", "--robot", "arm66"], ("arm66", "arm6, arm7")),
     (["simulate", "--params-file", "nowhere.yaml"], ("nowhere.yaml",)),
     (["simulate", "--actuators", "nowhere.yaml"], ("actuators", "nowhere.yaml")),
+    (["simulate", "--actuators", "nope"], ("actuators: 'nope' is neither", "(hardware_dc_motors); give")),
     (["simulate", "--time-mode", "scaled", "--real-time-factor", "-1"], ("real_time_factor", "-1")),
-], ids=lambda value: " ".join(value[:2]))
+    (["simulate", "--time-mode", "lockstep", "--speed-limit", "fast"], ("speed_limit", "positive", "'fast'")),
+    (["simulate", "--view", "--view-port", "99999"], ("--view-port", "0 to 65535", "99999")),
+    (["view", "--port", "-1"], ("--port", "0 to 65535", "-1")),
+    (["simulate", "--restarts", "-1"], ("restarts", "-1")),
+    # of argparse
+    ([], ("required: command", "robodyn --help")),
+    (["check"], ("check: the following arguments are required: file", "robodyn check --help")),
+    (["step", "two"], ("step: argument periods: invalid int value: 'two'",)),
+    (["simulate", "--time-mode", "fast"], ("--time-mode: invalid choice: 'fast'", "lockstep")),
+    (["simulate", "--robot"], ("--robot: expected one argument",)),
+    (["tune", "--span", "big"], ("tune: argument --span: invalid float value: 'big'",)),
+    # without effect
+    (["simulate", "--real-time-factor", "2"], ("real_time_factor: has an effect only in time mode scaled", "no time")),
+    (["simulate", "--time-mode", "lockstep", "--real-time-factor", "2"], ("mode scaled, received time mode lockstep",)),
+    (["simulate", "--time-mode", "real_time", "--speed-limit", "1"], ("speed_limit", "lockstep, received time mode")),
+    (["simulate", "--view-port", "8081"], ("--view-port has no effect without --view",)),
+    (["compare", "pd", "--seed", "3"], ("--seed has no effect without --position-noise",)),
+], ids=lambda value: " ".join(value[:3]))
 def test_mistakes_get_one_clear_message_and_exit_code_2(arguments, words, capsys):
     assert main(arguments) == 2
-    message = capsys.readouterr().err
+    out, message = capsys.readouterr()
+    assert not out and message.count("\n") == 1
     assert message.startswith("robodyn: error: ") and all(word in message for word in words), message
+
+
+def test_a_negative_value_with_a_unit_is_no_option(capsys):
+    assert main(["push", "tool0", "0", "-5kg", "0"]) == 1
+    assert "force: expected a unit among N, kN, received 'kg'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["dynamics", "simulate"])
@@ -60,6 +84,32 @@ def test_without_ros_it_says_what_is_missing(command):
     result = subprocess.run([sys.executable, "-c", without_ros, command], capture_output=True, text=True)
     assert result.returncode == 2
     assert "rclpy" in result.stderr and "make setup" in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("hidden, command, words", [
+    ("matplotlib", ["demo"], "Matplotlib, which is not installed: pip install 'robodyn_ros[plot]'"),
+    ("matplotlib", ["compare"], "Matplotlib, which is not installed"),
+    ("matplotlib", ["tune"], "Matplotlib, which is not installed"),
+    ("matplotlib", ["plot", "run_1"], "Matplotlib, which is not installed"),
+    ("mcap_ros2", ["plot", "run_1"], "mcap-ros2-support, which is not installed"),
+    ("mcap_ros2", ["replay", "run_1"], "mcap-ros2-support, which is not installed"),
+    ("mcap_ros2", ["simulate", "--record", "run_1"], "mcap-ros2-support, which is not installed"),
+    ("rclpy", ["demo"], "'make setup'"),
+    ("rclpy", ["replay", "run_1"], "'make setup'"),
+    ("rclpy", ["record"], "'make setup'"),
+    ("rclpy", ["view"], "'make setup'"),
+    ("robodyn_interfaces", ["demo"], "'make setup'"),
+])
+def test_a_missing_package_is_reported_before_the_work(hidden, command, words, monkeypatch, tmp_path, capsys):
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("rclpy", "robodyn_ros")
+                 and ".nodes" in name]:
+        monkeypatch.delitem(sys.modules, name)  # they may have imported what is hidden now
+    monkeypatch.setitem(sys.modules, hidden, None)
+    monkeypatch.chdir(tmp_path)
+    assert main(command) in (1, 2)
+    out, message = capsys.readouterr()
+    assert words in message and message.count("\n") == 1 and not out
+    assert not list(tmp_path.iterdir())
 
 
 def test_cache_is_counted_and_cleared(tmp_path, monkeypatch, capsys):

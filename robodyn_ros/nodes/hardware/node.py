@@ -132,6 +132,10 @@ class HardwareNode(RobodynNode):
         return self._answer(response, lambda: self._path.call(action), "paused" if request.data else "running")
 
     def _on_set_state(self, request: SetState.Request, response: SetState.Response) -> SetState.Response:
+        if not request.position and not request.velocity:
+            response.message = "set_state: expected positions, velocities or both, received neither"
+            return response
+
         def read(position: Array) -> tuple[Array, Array]:
             names, joints = request.joint_names, self._joints
             return (joints.read(names, request.position, "set_state: position", POSITION, position)

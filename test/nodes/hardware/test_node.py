@@ -345,6 +345,8 @@ def test_set_state_and_reset(paused):
 
 
 @pytest.mark.parametrize(("request_", "text"), [
+    ({}, "set_state: expected positions, velocities or both, received neither"),
+    ({"joint_names": ["joint1"]}, "set_state: expected positions, velocities or both, received neither"),
     ({"joint_names": ["elbow"], "position": [0.0]}, "set_state: position: unknown joint 'elbow'"),
     ({"joint_names": ["joint1"], "position": [NAN]}, "expected finite numbers, received nan for joint 'joint1'"),
     ({"joint_names": ["joint1"], "velocity": [0.0, 1.0]}, "set_state: velocity: expected one value per joint, 1"),

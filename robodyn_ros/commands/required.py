@@ -1,0 +1,43 @@
+"""Packages that only some commands need: a missing one is reported before a command begins its work."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+
+from robodyn_ros.errors import RobodynError
+
+PURPOSES = {
+    "matplotlib": ("the plots need Matplotlib", "'robodyn_ros[plot]'"),
+    "mcap_ros2": ("recordings need mcap-ros2-support", "mcap-ros2-support"),
+    "viser": ("the browser view needs viser", "viser"),
+}
+"""What needs a module, and what pip installs, by the name of the module."""
+
+
+def require(module: str) -> None:
+    """Raise unless a module of `PURPOSES` is installed.
+
+    Raises:
+        RobodynError: It is not; the message says how to install it.
+    """
+    if importlib.util.find_spec(module) is None:
+        need, package = PURPOSES[module]
+        raise RobodynError(f"{need}, which is not installed: pip install {package}, or make setup")
+
+
+@contextlib.contextmanager
+def ros_required() -> Iterator[None]:
+    """Turn a failed import of ROS 2 in this context into an error that says what to do.
+
+    Raises:
+        RobodynError: ROS 2 or the generated interfaces cannot be imported.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "robodyn_ros":
+            raise
+        raise RobodynError(f"{error}: this command needs ROS 2 and this workspace's interfaces; source a ROS 2 "
+                           "installation if there is one, run 'make setup', then source install/setup.bash") from error
