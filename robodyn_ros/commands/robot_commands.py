@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from argparse import Namespace
 
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.errors import DescriptionWarning
+from robodyn_ros.errors import DescriptionError, DescriptionWarning
+
+FINDINGS = 1
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -16,11 +17,13 @@ def add_commands(commands: Subparsers) -> None:
     robots.set_defaults(run=run_robots)
 
     check = commands.add_parser(
-        "check", help="read a URDF and print joints, limits, masses and warnings",
-        description="Read a URDF and print its joints, limits and masses, and warnings about odd values.",
+        "check", help="print what a URDF contains, and what is doubtful in it",
+        description="Print a robot's tree, limits, masses, reach and Denavit-Hartenberg table, the loader's warnings, "
+        "and doubts about its values. Exit code: 0 without findings, 1 with warnings or doubts, 2 if the robot cannot "
+        "be used.",
     )
     check.add_argument("file", help="path of a URDF file, or the name of a shipped robot")
-    check.add_argument("--strict", action="store_true", help="refuse a robot with physically odd values")
+    check.add_argument("--strict", action="store_true", help="refuse a robot with warnings or doubts")
     check.add_argument("--tip-link", help="link that functions refer to when none is named")
     check.set_defaults(run=run_check)
 
@@ -37,27 +40,29 @@ def run_robots(_: Namespace) -> int:
 
 
 def run_check(options: Namespace) -> int:
-    """Read a URDF and print its joints, limits, masses and warnings.
+    """Read a URDF, and print what it contains and what is doubtful.
+
+    Returns:
+        The exit code: 0, or 1 if there are warnings or doubts.
 
     Raises:
-        RobodynError: The file does not exist, or the description cannot be used.
+        RobodynError: The file does not exist, or the description cannot be used; or it is odd, and ``--strict`` is set.
     """
+    from robodyn_ros.commands.robot_report import report
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot
 
+    file = robot_file(options.file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DescriptionWarning)
-        model = Robot.from_urdf(robot_file(options.file), strict=options.strict, tip_link=options.tip_link).model
-    mass = sum(joint.inertia.mass for joint in model.joints)
-    print(f"{model.name}: {model.n} joints, {len(model.frames)} links, {mass:.6g} kg moving")
-    print(f"base link {model.base_link}, tip link {model.tip_link}")
-    row = "{:<24} {:<11} {:>10} {:>10} {:>10} {:>10} {:>10}".format
-    print(row("joint", "kind", "lower", "upper", "velocity", "effort", "mass"))
-    for joint in model.joints:
-        limits = joint.limits
-        numbers = (limits.lower, limits.upper, limits.velocity, limits.effort, joint.inertia.mass)
-        kind = joint.kind if joint.name in model.joint_names else "mimic"
-        print(row(joint.name, kind, *("none" if math.isinf(x) else f"{x:.4g}" for x in numbers)))
-    for warning in caught:
-        print(f"warning: {warning.message}")
-    return 0
+        robot = Robot.from_urdf(file, strict=options.strict, tip_link=options.tip_link)
+    lines, doubts = report(robot, file)
+    if options.strict and doubts:
+        raise DescriptionError("\n".join([*doubts, "(an error because of --strict)"]))
+    print("\n".join(lines))
+    for kind, messages in (("warning", [warning.message for warning in caught]), ("doubt", doubts)):
+        for message in messages:
+            print(f"{kind}: {message}")
+    found = len(caught) + len(doubts)
+    print(f"\n{found or 'no'} finding{'s'[:found != 1]}")
+    return FINDINGS if found else 0

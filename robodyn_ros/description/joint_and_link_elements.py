@@ -18,7 +18,7 @@ _UNIT_TOLERANCE = 1e-3
 _INERTIA_TOLERANCE = 1e-6
 """Relative tolerance of principal moments, for the few digits of published values."""
 
-_NO_INERTIA = 1e-12
+NO_INERTIA = 1e-12
 """Smaller moments of inertia count as zero [kg m^2]: a milligram at a millimetre. Some files write 1e-20 for zero."""
 
 _DEGREES = (8 * math.pi, 720.0)
@@ -185,22 +185,22 @@ def read_inertia(link: Any, element: etree._Element, report: Report, *, moves: b
         raise report.error(element, f"the mass {mass:g} kg is negative", "give a mass of zero or more")
     moments = np.linalg.eigvalsh(rotational)
     listed = f"(principal moments {', '.join(f'{moment:.4g}' for moment in moments)} kg m^2)"
-    if moments[0] < -max(_INERTIA_TOLERANCE * np.max(np.abs(moments)), _NO_INERTIA):
+    if moments[0] < -max(_INERTIA_TOLERANCE * np.max(np.abs(moments)), NO_INERTIA):
         problem = f"the inertia has a negative principal moment {listed}"
         if moves:
             raise report.error(
                 element, problem, "no body has such an inertia: check the signs and the off-diagonal elements"
             )
         report.warn(element, problem, "without effect, as the link is fixed to the base; correct it")
-    elif moments[0] + moments[1] < moments[2] * (1.0 - _INERTIA_TOLERANCE) - _NO_INERTIA:
+    elif moments[0] + moments[1] < moments[2] * (1.0 - _INERTIA_TOLERANCE) - NO_INERTIA:
         report.warn(
             element,
             f"the inertia breaks the triangle inequality {listed}",
             "no body has such an inertia: check that it is about the centre of mass, and its units",
         )
-    if mass > 0.0 and moments[2] <= _NO_INERTIA:
+    if mass > 0.0 and moments[2] <= NO_INERTIA:
         report.warn(element, f"mass {mass:g} kg without rotational inertia (a point mass)", "give <inertia>")
-    if mass == 0.0 and moments[2] > _NO_INERTIA:
+    if mass == 0.0 and moments[2] > NO_INERTIA:
         report.warn(element, "rotational inertia without mass", "give <mass>")
     rotational = _without_negative_moments(rotational)
     pose = read_origin(link.inertial.origin)
@@ -216,4 +216,4 @@ def _without_negative_moments(rotational: Array) -> Array:
 
 def is_massless(inertia: Inertia) -> bool:
     """Whether a body has neither mass nor rotational inertia."""
-    return inertia.mass == 0.0 and float(np.max(np.abs(inertia.rotational))) <= _NO_INERTIA
+    return inertia.mass == 0.0 and float(np.max(np.abs(inertia.rotational))) <= NO_INERTIA

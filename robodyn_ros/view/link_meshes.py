@@ -53,11 +53,15 @@ def link_meshes(model: RobotModel, folder: Path | None = None) -> tuple[list[Lin
         The shapes, and a warning for each shape that differs from its description; a box replaces a missing mesh.
     """
     warnings: list[str] = []
+    return described_meshes(model, folder, warnings) or _rods(model), warnings
+
+
+def described_meshes(model: RobotModel, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:
+    """Return the visuals of all links, or else their collision shapes; arguments and warnings as for `link_meshes`."""
     for tag in ("visual", "collision") if model.description else ():
-        shapes = _described(model, tag, folder, warnings)
-        if shapes:
-            return shapes, warnings
-    return _rods(model), warnings
+        if shapes := _described(model, tag, folder, warnings):
+            return shapes
+    return []
 
 
 def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:

@@ -22,16 +22,25 @@ def test_robots_lists_every_shipped_robot(capsys):
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(shipped_robots())
 
 
-def test_check_prints_joints_limits_and_warnings(tmp_path, capsys):
+def test_check_prints_the_robot_and_its_exit_code_tells_of_findings(tmp_path, capsys):
     file = tmp_path / "odd.urdf"
     file.write_text(ODD)
-    assert main(["check", str(file)]) == 0
+    assert main(["check", str(file)]) == 1
     out = capsys.readouterr().out
     turn = next(line for line in out.splitlines() if line.startswith("turn"))
-    assert turn.split() == ["turn", "continuous", "none", "none", "none", "none", "2"]
+    assert turn.split() == ["turn", "continuous", "none", "none", "none", "none", "0", "2"]
     assert "base link base, tip link arm" in out and "warning: " in out and "triangle" in out
     assert main(["check", "--strict", str(file)]) == 2
     assert "triangle" in capsys.readouterr().err
+    assert main(["check", "arm6"]) == 0
+    assert capsys.readouterr().out.endswith("\nno findings\n")
+    assert main(["check", "scara"]) == 1  # its published link 4: 1 kg, and 1 kg m^2
+    out = capsys.readouterr().out
+    assert "doubt: " in out and "<link name='link4'>: its inertia is that of 1 kg at 1 m" in out
+    assert out.endswith("\n1 finding\n")
+    assert main(["check", "--strict", "scara"]) == 2
+    out, err = capsys.readouterr()
+    assert not out and "link4" in err
 
 
 @pytest.mark.parametrize("arguments, words", [

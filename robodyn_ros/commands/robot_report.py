@@ -1,0 +1,128 @@
+"""What ``robodyn check`` prints of a robot: tree, limits, masses, reach, Denavit-Hartenberg table, doubts."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_ros.description.document import Document, read_document
+from robodyn_ros.description.doubts import find_doubts
+from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import DescriptionError
+from robodyn_ros.robot import Robot
+from robodyn_ros.view.link_meshes import MISSING_COLOR, described_meshes, reach
+
+POSTURES = 32
+"""Random postures whose gravity efforts are compared."""
+
+
+def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
+    """Describe a robot.
+
+    Args:
+        robot: The robot.
+        file: Its URDF.
+
+    Returns:
+        The lines of the description, and the doubts.
+    """
+    model = robot.model
+    document, messages = read_document(file)
+    gravity = gravity_efforts(robot)
+    moving = sum(joint.inertia.mass for joint in model.joints)
+    lines = [f"{model.name}: {model.n} joints, {len(model.frames)} links, {moving:.6g} kg moving, "
+             f"reach {reach(model):.4g} m",
+             f"base link {model.base_link}, tip link {model.tip_link}", "", *tree(document), "",
+             *joint_table(model, gravity), "", *dh_table(model)]
+    return lines, find_doubts(document, messages, model, link_boxes(model, file.parent), gravity, reach(model))
+
+
+def tree(document: Document) -> Iterator[str]:
+    """Yield the links as a tree: the joint, its type, its link, and the mass of that link."""
+    children = defaultdict(list)
+    for joint in document.joints.values():
+        children[joint.find("parent").get("link")].append(joint)
+
+    def labelled(link: str) -> str:
+        mass = document.links[link].find("inertial/mass")
+        return link if mass is None else f"{link}  {float(mass.get('value')):.4g} kg"
+
+    yield labelled(document.base)
+    pending = [(joint, "", joint is children[document.base][-1]) for joint in reversed(children[document.base])]
+    while pending:  # a stack: chains may be longer than Python's call stack
+        joint, indent, last = pending.pop()
+        link = joint.find("child").get("link")
+        mimics = joint.find("mimic")
+        kind = joint.get("type") if mimics is None else f"{joint.get('type')}, mimics {mimics.get('joint')}"
+        yield f"{indent}{'└─' if last else '├─'} {joint.get('name')} ({kind}) → {labelled(link)}"
+        inner = indent + ("   " if last else "│  ")
+        pending += [(child, inner, child is children[link][-1]) for child in reversed(children[link])]
+
+
+def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
+    """Yield the limits of the moving joints, the mass that each carries up to the next, and gravity's effort.
+
+    Args:
+        model: The robot.
+        gravity: As of `gravity_efforts`.
+    """
+    width = max(len("joint"), *(len(joint.name) for joint in model.joints))
+    row = ("{:<%d} {:<10}" % width + " {:>10}" * 6).format  # noqa: UP031 - braces
+    yield row("joint", "kind", "lower", "upper", "velocity", "effort", "gravity", "mass")
+    yield row("", "", "[rad, m]", "[rad, m]", "[rad, m/s]", "[N m, N]", "[N m, N]", "[kg]")
+    for joint in model.joints:
+        limits, leads = joint.limits, joint.name in model.joint_names
+        numbers = (limits.lower, limits.upper, limits.velocity, limits.effort,
+                   gravity[joint.dof] if leads else math.nan, joint.inertia.mass)
+        shown = ("none" if math.isinf(x) else "" if math.isnan(x) else f"{x:.4g}" for x in numbers)
+        yield row(joint.name, joint.kind if leads else "mimic", *shown)
+    yield f"gravity: the greatest effort that holds the robot in {POSTURES} random postures"
+
+
+def dh_table(model: RobotModel) -> Iterator[str]:
+    """Yield the modified Denavit-Hartenberg parameters of the chain to the tip link, or why there are none."""
+    try:
+        rows = find_denavit_hartenberg(model).rows
+    except DescriptionError as error:
+        yield f"no Denavit-Hartenberg table: {error}"
+        return
+    yield f"modified Denavit-Hartenberg parameters of the chain to {model.tip_link}"
+    width = max(len("joint"), *(len(row.name or "") for row in rows))
+    yield f"{'joint':<{width}} {'a [m]':>10} {'alpha [deg]':>12} {'d [m]':>10} {'theta [deg]':>12}"
+    for row in rows:
+        numbers = np.array([row.a, math.degrees(row.alpha), row.d, math.degrees(row.theta)]).round(6) + 0.0  # no -0
+        a, alpha, d, theta = numbers
+        yield f"{row.name:<{width}} {a:>10.6g} {alpha:>12.6g} {d:>10.6g} {theta:>12.6g}"
+
+
+def gravity_efforts(robot: Robot) -> Array:
+    """Return the greatest effort that holds the robot against gravity in random postures, shape (n,) [N m or N]."""
+    model = robot.model
+    span = np.array([0.5 if joint.kind == "prismatic" else math.pi for joint in model.leaders])
+    lower = np.where(np.isfinite(model.position_lower), model.position_lower, -span)
+    upper = np.where(np.isfinite(model.position_upper), model.position_upper, span)
+    postures = np.random.default_rng(0).uniform(lower, np.maximum(lower, upper), (POSTURES, model.n))
+    gravity = robot.dynamics(compiled=False).gravity  # compiling takes longer than these calls
+    return np.abs([gravity(q) for q in postures]).max(axis=0).round(9)  # without rounding noise
+
+
+def link_boxes(model: RobotModel, folder: Path) -> dict[str, Array]:
+    """Return the box around the shapes of each link whose shapes are known, in its frame: corners, shape (2, 3) [m].
+
+    Args:
+        model: The robot.
+        folder: Folder of the URDF file, to which mesh paths are relative.
+    """
+    corners: dict[str, list[Array]] = defaultdict(list)
+    missing = set()
+    for shape in described_meshes(model, folder, []):
+        corners[shape.link].append(np.asarray(shape.mesh.bounds))
+        if shape.color == MISSING_COLOR:
+            missing.add(shape.link)
+    return {link: np.array([np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)])
+            for link, found in corners.items() if link not in missing}

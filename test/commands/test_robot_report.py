@@ -1,0 +1,55 @@
+"""The report of `robodyn check`; its doubts: description/test_doubts.py."""
+
+import numpy as np
+from urdf_parts import joint, link, robot
+
+from robodyn_ros import Robot
+from robodyn_ros.commands.robot_report import dh_table, joint_table, link_boxes, report, tree
+from robodyn_ros.description.document import read_document
+from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
+from robodyn_ros.resources import robot_file
+
+HAND = robot(link("base", ""), joint("turn", "base", "palm", axis="1 0 0"), link("palm"),
+             joint("left", "palm", "finger_1", "prismatic"), link("finger_1"),
+             joint("fix", "finger_1", "nail", "fixed"), link("nail", ""),
+             joint("right", "palm", "finger_2", "prismatic", extra='<mimic joint="left"/>'), link("finger_2"))
+
+
+def test_the_tree_shows_joints_links_and_masses():
+    document, _ = read_document(HAND)
+    assert list(tree(document)) == [
+        "base",
+        "└─ turn (revolute) → palm  2 kg",
+        "   ├─ left (prismatic) → finger_1  2 kg",
+        "   │  └─ fix (fixed) → nail",
+        "   └─ right (prismatic, mimics left) → finger_2  2 kg",
+    ]
+
+
+def test_the_table_has_limits_masses_and_gravity():
+    model = Robot.from_urdf(HAND).model
+    rows = {line.split()[0]: line.split() for line in joint_table(model, np.array([7.5, 1e3]))}
+    assert rows["turn"] == ["turn", "revolute", "-1", "2", "3", "4", "7.5", "2"]
+    assert rows["right"] == ["right", "mimic", "-1", "2", "3", "4", "2"]
+
+
+def test_the_denavit_hartenberg_table_is_that_of_the_chain(tmp_path):
+    model = Robot.from_urdf(robot_file("arm7")).model
+    lines = [line.split() for line in dh_table(model)][2:]
+    expected = find_denavit_hartenberg(model).rows
+    assert [line[0] for line in lines] == list(model.joint_names)
+    for line, row in zip(lines, expected, strict=True):
+        found = np.array(line[1:], float)
+        np.testing.assert_allclose(found, [row.a, np.degrees(row.alpha), row.d, np.degrees(row.theta)], atol=1e-6)
+    mimic = tmp_path / "mimic.urdf"
+    mimic.write_text(HAND)
+    lines, _ = report(Robot.from_urdf(mimic, tip_link="finger_2"), mimic)
+    assert any(line.startswith("no Denavit-Hartenberg table: joint 'right'") for line in lines)
+
+
+def test_boxes_hold_the_shapes_of_a_link(tmp_path):
+    shapes = ('<visual><origin xyz="1 0 0"/><geometry><box size="0.2 0.4 0.6"/></geometry></visual>'
+              '<visual><geometry><sphere radius="0.1"/></geometry></visual>')
+    model = Robot.from_urdf(robot(link("a", ""), joint("j", "a", "b"), link(
+        "b", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>' + shapes))).model
+    np.testing.assert_allclose(link_boxes(model, tmp_path)["b"], [[-0.1, -0.2, -0.3], [1.1, 0.2, 0.3]], atol=1e-3)
