@@ -108,7 +108,8 @@ def read_yaml(path: Path, construct: bool = True) -> Any:
             return node
 
     try:
-        loader = Loader(read_file(path, LARGEST_YAML).decode("utf-8"))
+        text = read_file(path, LARGEST_YAML).decode("utf-8")
+        loader = Loader(text.rstrip().removesuffix("\n---"))  # ends messages that `ros2 topic echo` has printed
         node = loader.get_single_node()
         return loader.construct_document(node) if construct and node is not None else None
     except InputError:

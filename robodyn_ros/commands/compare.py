@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, PluginError, RobodynError
+from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
@@ -62,6 +65,23 @@ class Failure:
 
     controller: str
     reason: str
+
+
+def simulated_plant(model: RobotModel, step: float, actuators: str | None) -> PlantModel:
+    """Return the simulated robot.
+
+    Args:
+        model: Its description.
+        step: Time step [s].
+        actuators: File of actuators and friction, or its name in config/; None: ideal sources of effort.
+
+    Raises:
+        InputError: There is no such file, or it does not fit the robot; or the step is out of range.
+    """
+    if not actuators:
+        return PlantModel.from_description(model, step)
+    settings = HardwareSettings.from_yaml(actuators_file(actuators))
+    return PlantModel.from_description(model, step, settings.joint_actuators(model), settings.joint_friction(model))
 
 
 def comparable() -> tuple[str, ...]:
@@ -219,9 +239,9 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
         InputError: An option is out of range, or no controller could be simulated.
         OSError: The picture cannot be written.
     """
-    plant = PlantModel.from_description(with_mass_error(robot.model, options.mass_error), options.step)
-    motion = excursion(robot)
-    results = compare(options.controllers or comparable(), lambda name: perform(
+    plant = simulated_plant(with_mass_error(robot.model, options.mass_error), options.step, options.actuators)
+    motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
+    results = compare([*options.more_controllers, *options.controllers] or comparable(), lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed))
     performances = [one for one in results if isinstance(one, Performance)]
@@ -229,8 +249,8 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
     if not performances:
         raise InputError("compare: no controller could be simulated: "
                          + "; ".join(f"{one.controller}: {one.reason}" for one in failures))
-    title = (f"{robot.name}: test motion of {motion.end_time:.3g} s, control period {1e3 * options.period:g} ms, "
-             f"simulated masses {options.mass_error:+g} %")
+    title = (f"{robot.name}: {options.trajectory or 'test motion'} of {motion.end_time:.3g} s, "
+             f"control period {1e3 * options.period:g} ms, simulated masses {options.mass_error:+g} %")
     print(f"{title}\n{table(results)}")
     picture = options.output if options.output.suffix else options.output.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.commands.options import Subparsers, add_options
+from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
 from robodyn_ros.commands.required import require
 
 FAILED = 1
@@ -16,9 +16,11 @@ def add_commands(commands: Subparsers) -> None:
     demo = commands.add_parser(
         "demo",
         help="an arm follows a trajectory while its controller is swapped; prints the tracking errors",
-        description="arm6 follows a trajectory. Half-way, pd is swapped for computed_torque. Prints the "
-        "tracking errors under each controller and writes a plot.",
+        description="A robot follows a trajectory in lockstep, at most at real-time speed. On the way its controllers "
+        "are swapped, each one in force for the same time. Prints the tracking errors under each controller and writes "
+        "a plot.",
     )
+    add_task_options(demo, "laws that follow joints (default: pd computed_torque)", ["pd", "computed_torque"])
     add_options(demo, ("output", Path("demo_output"), "folder for the plot"))
     demo.set_defaults(run=run, error_code=FAILED)
 

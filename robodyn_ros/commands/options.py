@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, _SubParsersAction
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,7 +12,24 @@ from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
 Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
 """Type of the result of ``add_subparsers``. Each module of a command adds its parser and the default ``run``."""
 
-ROBOT_OPTION = "robot", DEFAULT_ROBOT, "name of a shipped robot, or path of a URDF file"
+ROBOT_OPTION = ("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or path of a URDF or "
+                "xacro file, which arguments may follow: 'arm.urdf.xacro gripper:=true'")
+
+
+def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequence[str] = ()) -> None:
+    """Add the options of commands that have controllers follow a motion: robot, controllers, motion and actuators.
+
+    Args:
+        parser: Parser of a command.
+        controllers: Help text of the controllers.
+        defaults: The controllers without this option.
+    """
+    add_options(parser, ROBOT_OPTION)
+    parser.add_argument("--controllers", nargs="+", metavar="NAME", default=list(defaults), help=controllers)
+    parser.add_argument("--trajectory", metavar="FILE", help="follow this motion: trajectory_msgs/JointTrajectory as "
+                        "YAML, CSV with the columns time and joints, or a recording (default: a test motion)")
+    parser.add_argument("--actuators", metavar="FILE", help="YAML file of actuators and friction, or its name in "
+                        "config/ (default: ideal sources of effort, friction of the robot's description)")
 
 
 def add_options(parser: ArgumentParser, *options: tuple[str, str | int | float | Path, str]) -> None:

@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
 from robodyn_ros.commands.required import require
 from robodyn_ros.errors import InputError
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
@@ -24,11 +24,12 @@ def add_commands(commands: Subparsers) -> None:
         description="Search the gains of a control law for a robot. Thousands of motions are simulated, each with "
         "other gains. Writes a YAML file for 'robodyn simulate --params-file', and pictures.",
     )
-    add_options(tune, ROBOT_OPTION, ("controller", "computed_torque", "law that follows joints or poses"))
+    add_task_options(tune, "laws that follow joints or poses, tuned one after the other (default: computed_torque)",
+                     ["computed_torque"])
     tune.add_argument("--gains", nargs="+", help="parameters to search (default: gains such as p, d, i)")
     add_options(
         tune,
-        ("output", Path("tune_output"), "folder for the results"),
+        ("output", Path("tune_output"), "folder for the results; with several laws, for a folder of each"),
         ("generations", 60, "generations of the search"),
         ("population", 128, "simulated robots in a generation"),
         ("seed", 0, "seed of the search and of the noise"),
@@ -48,10 +49,10 @@ def add_commands(commands: Subparsers) -> None:
         description="Simulate control laws with their default parameters on the same robot and the same motion. Prints "
         "and draws the errors, efforts and work of each.",
     )
-    compare.add_argument("controllers", nargs="*", help="laws that follow joints or poses (default: all)")
+    compare.add_argument("more_controllers", nargs="*", metavar="NAME", help="short for --controllers")
+    add_task_options(compare, "laws that follow joints or poses (default: all)")
     add_options(
         compare,
-        ROBOT_OPTION,
         ("output", Path("compare.png"), "picture"),
         ("mass-error", 0.0, "how much heavier the simulated links are than in the laws' model [%%]"),
         *PERIOD_AND_STEP,

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robodyn_ros.commands.gain_search import Generation, Tuning, tune
+from robodyn_ros.commands.compare import simulated_plant
+from robodyn_ros.commands.gain_search import Generation, Tuning, searched_fields, tune
 from robodyn_ros.commands.progress import Progress
+from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.registry import load_controller, make_controller, prefix
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError
 from robodyn_ros.plots.motion import Curves, MotionCurves
 from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.simulation.test_motion import excursion, offset_start, tip_references
@@ -32,7 +34,7 @@ _REST = 0.3
 
 
 def tune_robot(robot: Robot, options: Namespace) -> int:
-    """Search gains, print tables, write the parameters and two pictures.
+    """Search the gains of each controller, print tables, write parameters and pictures.
 
     Args:
         robot: The robot.
@@ -47,13 +49,32 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
         SimulationError: The motion diverges with the controller's own parameters.
         OSError: The output cannot be written.
     """
-    follows = load_controller(options.controller).follows
-    if follows not in (JointReference, TipReference):
-        raise InputError(f"tune: expected a controller that follows joints or poses, received '{options.controller}'")
-    options.output.mkdir(parents=True, exist_ok=True)
-    loop = ClosedLoop(make_controller(options.controller, robot),
-                      PlantModel.from_description(robot.model, options.step), options.period)
-    motion = excursion(robot)
+    for name in options.controllers:
+        if load_controller(name).follows not in (JointReference, TipReference):
+            raise InputError(f"tune: expected a controller that follows joints or poses, received '{name}'")
+    motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
+    plant = simulated_plant(robot.model, options.step, options.actuators)
+    loops = {name: ClosedLoop(make_controller(name, robot), plant, options.period) for name in options.controllers}
+    for loop in loops.values():
+        searched_fields(loop.controller.parameters, options.gains)  # raises before the first search
+    for name, loop in loops.items():
+        folder = options.output / name.replace(":", ".") if len(options.controllers) > 1 else options.output
+        folder.mkdir(parents=True, exist_ok=True)
+        tune_controller(name, loop, motion, folder, options)
+    return 0
+
+
+def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder: Path, options: Namespace) -> None:
+    """Search the gains of one controller, print tables, write the parameters and two pictures into a folder.
+
+    Args:
+        name: Name of the controller.
+        loop: The controller and the simulated robot.
+        motion: To follow.
+        folder: For the results.
+        options: As for `tune_robot`; the errors, too.
+    """
+    robot, follows = loop.robot, loop.controller.follows
     scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + _REST,
                              q=offset_start(robot, motion.sample(0.0).q), position_noise=options.position_noise,
                              velocity_noise=options.velocity_noise, seed=options.seed)
@@ -75,18 +96,16 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
     progress.end()
     after = loop.run(scenario, found.after)
     tracking = tracking_before_and_after(before, after)
-    how = (f"{options.controller} on '{robot.name}': cost {found.cost_before:.4g} before, {found.cost_after:.4g} after "
+    how = (f"{name} on '{robot.name}': cost {found.cost_before:.4g} before, {found.cost_after:.4g} after "
            f"{found.rollouts} rollouts of {len(scenario.clocks)} control periods of {options.period:g} s")
     print(f"\n{how}\n\n{gains_table(found, robot)}\n\nTracking error (desired minus true position):\n\n"
           f"{tracking.table()}")
-    files = [options.output / name for name in ("parameters.yaml", "search.png", "tracking.png")]
-    files[0].write_text(parameter_file(found, robot, options.controller, f"Found by robodyn tune, seed {options.seed}: "
-                                       f"{how}."))
-    plot_search(found, before, after, files[1], f"{options.controller} on {robot.name}")
+    files = [folder / file for file in ("parameters.yaml", "search.png", "tracking.png")]
+    files[0].write_text(parameter_file(found, robot, name, f"Found by robodyn tune, seed {options.seed}: {how}."))
+    plot_search(found, before, after, files[1], f"{name} on {robot.name}")
     save_motions([curves_of(before, robot, "before"), curves_of(after, robot, "after")], files[2],
-                 f"{options.controller} on {robot.name}: before and after the search")
+                 f"{name} on {robot.name}: before and after the search")
     print("\nwritten: " + ", ".join(map(str, files)))
-    return 0
 
 
 def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:

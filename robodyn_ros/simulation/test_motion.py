@@ -20,6 +20,12 @@ _SHORTEST = 0.3  # [s]
 
 
 def excursion(robot: Robot) -> JointTrajectory:
+    """The motion through `excursion_points`, from the default position."""
+    rest = np.zeros(robot.n)
+    return JointTrajectory(JointReference(default_position(robot), rest, rest), 0.0, excursion_points(robot))
+
+
+def excursion_points(robot: Robot, slower: float = 1.0, times: int = 1) -> Points:
     """From the default position to one side, to the other, and back; neighbouring joints move in opposite directions.
 
     Joints go 0.5 rad (0.1 m) to either side, but no further than 0.4 of their range, about the default position or as
@@ -27,6 +33,8 @@ def excursion(robot: Robot) -> JointTrajectory:
 
     Args:
         robot: The robot.
+        slower: Factor on the time.
+        times: How often.
     """
     model, start = robot.model, default_position(robot)
     lower, upper = model.position_lower, model.position_upper
@@ -37,9 +45,8 @@ def excursion(robot: Robot) -> JointTrajectory:
     distances = np.abs(np.diff(np.vstack([start, goals]), axis=0))
     limits: Array = np.array([joint.limits.velocity for joint in model.leaders])
     needed = PEAK_SPEED * (distances / (_SHARE * np.where(limits > 0.0, limits, np.inf))).max(axis=1)
-    rest = np.zeros(robot.n)
-    times = np.cumsum(np.maximum(_SHORTEST, needed))
-    return JointTrajectory(JointReference(start, rest, rest), 0.0, Points.from_arrays(times, goals))
+    durations = slower * np.maximum(_SHORTEST, needed)
+    return Points.from_arrays(np.cumsum(np.tile(durations, times)), np.tile(goals, (times, 1)))
 
 
 def offset_start(robot: Robot, q: Array) -> Array:

@@ -29,6 +29,19 @@ def test_demo_tracks_better_after_the_swap(tmp_path):
     assert min(imread(tmp_path / "new folder" / "tracking.png").shape[:2]) > 500
 
 
+def test_demo_of_another_robot_motion_and_motors(tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_text("time,joint2,joint1\n0,0.2,0.1\n1.2,0.5,0.4\n")
+    result = robodyn("demo", "--robot", "planar_2r", "--controllers", "pd", "pid", "computed_torque", "--trajectory",
+                     str(path), "--actuators", "hardware_dc_motors", "--output", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert re.findall("controller := (.*)", result.stdout) == ["pid", "computed_torque"]
+    table = result.stdout.partition("joint ")[0].splitlines()[-1]
+    assert table.split() == ["pd", "pid", "computed_torque"]
+    assert len(re.findall(r"^joint[12] +mrad", result.stdout, re.MULTILINE)) == 2
+    assert min(imread(tmp_path / "tracking.png").shape[:2]) > 300
+
+
 def test_demo_says_why_it_cannot_write(tmp_path):
     (tmp_path / "file").write_text("")
     result = robodyn("demo", "--output", str(tmp_path / "file"))

@@ -111,7 +111,7 @@ def test_gains_of_zero_cannot_be_searched(arm):
 
 def test_the_command_writes_parameters_and_pictures(tmp_path, capsys):
     folder = tmp_path / "new" / "folder"
-    arguments = ["tune", "--robot", "planar_2r", "--controller", "pd", "--generations", "3", "--population", "8",
+    arguments = ["tune", "--robot", "planar_2r", "--controllers", "pd", "--generations", "3", "--population", "8",
                  "--threads", "1", "--output", str(folder)]
     assert main(arguments) == 0
     out = capsys.readouterr().out
@@ -131,7 +131,7 @@ def test_the_command_writes_parameters_and_pictures(tmp_path, capsys):
 
 
 def test_the_command_serves_laws_that_follow_poses(tmp_path, capsys):
-    arguments = ["tune", "--robot", "arm6", "--controller", "resolved_acceleration", "--generations", "2",
+    arguments = ["tune", "--robot", "arm6", "--controllers", "resolved_acceleration", "--generations", "2",
                  "--population", "8", "--output", str(tmp_path)]
     assert main(arguments) == 0
     out = capsys.readouterr().out
@@ -160,7 +160,7 @@ class Integrating(Controller):
 def test_a_controller_with_state_of_its_own_is_tuned_as_well(tmp_path, monkeypatch, capsys):
     (tmp_path / "tuned_plugin.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
-    assert main(["tune", "--robot", "planar_2r", "--controller", "tuned_plugin:Integrating", "--generations", "2",
+    assert main(["tune", "--robot", "planar_2r", "--controllers", "tuned_plugin:Integrating", "--generations", "2",
                  "--population", "6", "--output", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "Integrating runs uncompiled, " in out and "12 rollouts take about " in out
@@ -177,8 +177,8 @@ def test_what_the_command_cannot_use(tmp_path, capsys):
     file.touch()
     for arguments, words in (
         (["--robot", "arm66"], "arm66"),
-        (["--controller", "unheard_of"], "unknown controller 'unheard_of'"),
-        (["--controller", "damping"], "expected a controller that follows joints or poses, received 'damping'"),
+        (["--controllers", "unheard_of"], "unknown controller 'unheard_of'"),
+        (["--controllers", "damping"], "expected a controller that follows joints or poses, received 'damping'"),
         (["--gains", "friction"], "expected some of"),
         (["--period", "0.0015"], "whole number of steps"),
         (["--output", str(file)], "File exists"),

@@ -13,6 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
+from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError, RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
@@ -57,21 +58,21 @@ class RobotClient(GraphClient):
             raise PluginError(f"node '{self._controller}' refused '{controller}'; the controller in force stays: "
                               f"{result.reason}")
 
-    def follow(self, joint_names: Sequence[str], times: Array, positions: Array, seconds: float = 5.0) -> None:
+    def follow(self, joint_names: Sequence[str], points: Points, seconds: float = 5.0) -> None:
         """Send a joint trajectory that starts on arrival.
 
         Args:
             joint_names: Names of the n joints.
-            times: Times of the points since the start, shape (N,) [s], increasing.
-            positions: Positions, shape (N, n) [rad or m].
+            points: The points; velocities or accelerations of a point that are not all given are left out.
             seconds: Longest wait for a controller node that listens [s].
 
         Raises:
             RobodynError: No controller node listens.
         """
         message = JointTrajectory(joint_names=list(joint_names))
-        for when, row in zip(times, positions, strict=True):
-            point = JointTrajectoryPoint(positions=np.asarray(row).tolist())
+        for when, *rows in zip(points.times, points.q, points.v, points.a, strict=True):
+            q, v, a = ([] if np.isnan(row).any() else row.tolist() for row in rows)
+            point = JointTrajectoryPoint(positions=q, velocities=v, accelerations=a)
             set_stamp(point.time_from_start, to_nanoseconds(when))
             message.points.append(point)
         topic = f"{self._controller}/joint_trajectory"

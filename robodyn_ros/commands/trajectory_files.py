@@ -1,0 +1,177 @@
+"""Joint trajectories from files: YAML as of trajectory_msgs/JointTrajectory, CSV, or a recording."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.bounded_files import expand, read_file, read_yaml
+from robodyn_ros.commands.required import require
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
+from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
+from robodyn_ros.description.model import Array, suggest
+from robodyn_ros.errors import InputError, shown
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant import default_position
+
+LARGEST_CSV = 16 * 2**20
+"""Bytes of a CSV file."""
+FIELDS = ("positions", "velocities", "accelerations")
+_COLUMNS = {"": 0, "velocity": 1, "acceleration": 2}
+_NOT_MOVING = 1e-9  # [rad or m]
+
+
+def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory]:
+    """Read a motion that a robot can follow.
+
+    If the first point has time 0, the motion begins there, else at the robot's default position.
+
+    Args:
+        path: A ``.yaml`` or ``.yml`` file, a ``.csv`` file, an ``.mcap`` file or the folder of a recording.
+        robot: The robot.
+
+    Returns:
+        The points in the order of the robot's joints, and the trajectory through them from time 0.
+
+    Raises:
+        InputError: The file cannot be read, is no trajectory, has other joints than the robot, or passes a limit.
+        RecordingError: The recording cannot be read, or has no references of joints.
+    """
+    path = expand(path)
+    try:
+        names, times, values = _read(path)
+        points = Points.from_arrays(times, *(array[:, _columns(names, robot)] for array in values))
+        rest = np.zeros(robot.n)
+        begins_there = points.times[0] == 0.0
+        q = points.q[0] if begins_there else default_position(robot)
+        v, a = (np.nan_to_num(array[0]) if begins_there else rest for array in (points.v, points.a))
+        start = JointReference(q, v, a)
+        motion = JointTrajectory(start, 0.0, points)
+        check_positions(robot.model, points, motion, start)
+        if too_fast := excessive_speeds(robot.model, motion):
+            raise InputError(f"{too_fast[0]}; give the points more time")
+    except (InputError, OSError) as error:
+        raise InputError(f"--trajectory {path}: {error}") from None
+    return points, motion
+
+
+def _read(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
+    """Return joint names, times (m,), and positions, velocities and accelerations, each (m, joints)."""
+    if path.is_dir() or path.suffix == ".mcap":
+        return _from_recording(path)
+    if path.suffix == ".csv":
+        return _from_csv(read_file(path, LARGEST_CSV).decode("utf-8-sig", "replace"))
+    if path.suffix in (".yaml", ".yml"):
+        return _from_message(read_yaml(path))
+    raise InputError("expected a file .yaml, .yml, .csv or .mcap, or the folder of a recording")
+
+
+def _from_message(message: Any) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
+    _check_keys(message, ("header", "joint_names", "points"), "trajectory")
+    names, points = message.get("joint_names"), message.get("points")
+    if not isinstance(names, list) or not isinstance(points, list) or not points:
+        raise InputError("expected the lists 'joint_names' and 'points', as of trajectory_msgs/JointTrajectory")
+    stamp = (message.get("header") or {}).get("stamp")
+    if stamp is not None and _seconds(stamp, "header.stamp") != 0.0:
+        raise InputError("header.stamp: expected 0, since the motion begins at once: leave it out")
+    times, rows = np.zeros(len(points)), np.full((3, len(points), len(names)), np.nan)
+    for index, point in enumerate(points):
+        _check_keys(point, (*FIELDS, "effort", "time_from_start"), f"point {index}")
+        if point.get("effort"):
+            raise InputError(f"point {index}: effort: expected none, as controllers follow motion only")
+        times[index] = _seconds(point.get("time_from_start"), f"point {index}: time_from_start")
+        for field, row in zip(FIELDS, rows[:, index], strict=True):
+            if field == "positions" or point.get(field):
+                row[:] = _numbers(point.get(field), len(names), f"point {index}: {field}")
+    return [str(name) for name in names], times, (rows[0], rows[1], rows[2])
+
+
+def _from_csv(text: str) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
+    """Read columns ``time``, ``JOINT``, ``JOINT.velocity`` and ``JOINT.acceleration`` by the names in the first row."""
+    lines = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text)), 1) if any(map(str.strip, row))]
+    header = [name.strip() for name in lines[0][1]] if lines else []
+    if "time" not in header or len(set(header)) < len(header):
+        raise InputError(f"line 1: expected different names of columns, time [s] among them, received {header}")
+    kinds: dict[str, tuple[str, int]] = {}
+    for column in header:
+        joint, _, kind = column.rpartition(".")
+        kinds[column] = (joint, _COLUMNS[kind]) if joint and kind in _COLUMNS else (column, 0)
+    names = [column for column in header if column != "time" and kinds[column] == (column, 0)]
+    rows, times = np.full((3, len(lines) - 1, len(names)), np.nan), np.zeros(len(lines) - 1)
+    for column, (joint, _) in kinds.items():
+        if column != "time" and joint not in names:
+            raise InputError(f"line 1: column '{column}': there is no column '{joint}': {suggest(joint, names)}")
+    for index, (number, row) in enumerate(lines[1:]):
+        values = dict(zip(header, _numbers(row, len(header), f"line {number}"), strict=True))
+        times[index] = values.pop("time")
+        for column, value in values.items():
+            joint, which = kinds[column]
+            rows[which, index, names.index(joint)] = value
+    return names, times, (rows[0], rows[1], rows[2])
+
+
+def _from_recording(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
+    """Return the recorded references of joints, from the first movement to the last."""
+    require("mcap_ros2")
+    from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan
+    from robodyn_ros.recording.run import Run
+
+    run = Run(path)
+    plan = ReplayPlan(run, swaps=False)
+    motions = [request for request in plan.requests if isinstance(request, ReferenceMotion)]
+    if not motions:
+        raise InputError("no controller followed joints while it was recorded")
+    times = np.concatenate([motion.tick * plan.period + motion.points.times for motion in motions])
+    q, v, a = (np.vstack([getattr(motion.points, name) for motion in motions]) for name in "qva")
+    moving = np.flatnonzero(np.abs(np.diff(q, axis=0)).max(axis=1) > _NOT_MOVING)
+    if not len(moving):
+        raise InputError("the references stood still while it was recorded")
+    first, last = int(moving[0]), int(moving[-1]) + 1
+    kept = np.unique(np.append(np.arange(first, last, -(-(last - first + 2) // MOST_POINTS)), last))
+    v[last] = a[last] = 0.0
+    return run.joint_names, times[kept] - times[first], (q[kept], v[kept], a[kept])
+
+
+def _columns(names: Sequence[str], robot: Robot) -> list[int]:
+    """Return the column of each joint of a robot among named columns."""
+    for name in names:
+        robot.model.joint_index(name)  # raises if it is unknown
+    if len(set(names)) < len(names):
+        raise InputError(f"expected different joints, received {', '.join(names)}")
+    missing = [name for name in robot.joint_names if name not in names]
+    if missing:
+        raise InputError(f"expected all joints of robot '{robot.name}', {', '.join(missing)} "
+                         f"{'is' if len(missing) == 1 else 'are'} missing")
+    return [names.index(name) for name in robot.joint_names]
+
+
+def _seconds(value: Any, where: str) -> float:
+    if isinstance(value, Mapping):
+        _check_keys(value, ("sec", "nanosec"), where)
+        sec, nanosec = _numbers([value.get("sec", 0), value.get("nanosec", 0)], 2, where)
+        return sec + 1e-9 * nanosec
+    return _numbers([value], 1, where)[0]
+
+
+def _numbers(values: Any, count: int, where: str) -> list[float]:
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: expected {count} numbers, received {shown(values)}") from None
+    if len(numbers) != count:
+        raise InputError(f"{where}: expected {count} numbers, received {len(numbers)}")
+    return numbers
+
+
+def _check_keys(section: Any, known: Iterable[str], where: str) -> None:
+    if not isinstance(section, Mapping):
+        raise InputError(f"{where}: expected the keys {', '.join(known)}, received {shown(section)}")
+    for key in section:
+        if key not in known:
+            raise InputError(f"{where}: unknown key '{key}', {suggest(str(key), known)}")
