@@ -36,11 +36,13 @@ setup(
     package_data={NAME: ["py.typed", "*.pyi"]},  # types for programs that import the package
     data_files=list(data_files()),
     python_requires=">=3.11",
-    install_requires=["llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
+    install_requires=["argcomplete", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
     extras_require={
         "plot": ["matplotlib"],
         "record": ["mcap~=1.6", "mcap-ros2-support~=0.6"],
+        "robots": ["robot_descriptions~=3.3", "xacrodoc~=2.0"],
         "view": ["trimesh", "viser~=1.1"],
+        "xacro": ["xacrodoc~=2.0"],
         "test": ["hypothesis", "matplotlib", "mypy", "pin", "playwright", "pytest", "pytest-xdist", "rosbags",
                  "ruff"],
         "bench": ["matplotlib", "mujoco", "pin"],

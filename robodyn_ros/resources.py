@@ -7,11 +7,13 @@ the environment variable AMENT_PREFIX_PATH lists. Neither needs ROS.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
 from robodyn_ros.bounded_files import expand, is_file
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot_sources import expand_xacro, package_robot, split_arguments
 
 PACKAGE = "robodyn_ros"
 FOLDERS = ("urdf", "config", "launch")
@@ -53,25 +55,45 @@ def robot_file(name_or_path: str | Path) -> Path:
     """Return the URDF file of a robot.
 
     Args:
-        name_or_path: Name of a robot that comes with the package (no directory, no ending), or the path of a file.
+        name_or_path: Name of a robot that comes with the package (no directory, no ending), the path of a file, or the
+            name of a robot of the package ``robot_descriptions``, such as ``panda_description``. After a xacro file,
+            values of its arguments may follow: ``arm.urdf.xacro gripper:=true``.
 
     Returns:
-        The file's path.
+        The file's path; of a xacro file, the URDF that it was expanded to.
 
     Raises:
-        InputError: There is neither such a robot nor such a file; the message lists the robots of the package.
+        InputError: There is no such robot or file; the message lists the robots of the package. Or a xacro file cannot
+            be expanded.
     """
     path = expand(name_or_path)
+    arguments: dict[str, str] = {}
+    if not is_file(path):
+        first, arguments = split_arguments(str(name_or_path))
+        path = expand(first)
     if is_file(path):
+        if path.suffix == ".xacro":
+            return expand_xacro(path, arguments)
+        if arguments:
+            raise InputError(f"robot '{path}': arguments ({', '.join(arguments)}) need a xacro file, whose name "
+                             "ends in .xacro")
         return path
+    if re.fullmatch(r"\w+_description", str(path)):
+        return package_robot(str(path), arguments)
     if not path.suffix and path.parent == Path("."):
         shipped = share_directory() / "urdf" / f"{path.name}.urdf"
-        if path.name and is_file(shipped):
+        if path.name and is_file(shipped) and not arguments:
             return shipped
     raise InputError(
         f"no robot '{name_or_path}': it is neither a file (looked for {path.absolute()}) nor one of the robots that "
         f"come with {PACKAGE} ({', '.join(shipped_robots())}); give one of these names or the path of a URDF file"
     )
+
+
+def shipped_actuators() -> dict[str, Path]:
+    """Return the files of actuators and friction in config/, by their names."""
+    return {path.stem: path for path in sorted((share_directory() / "config").glob("*.yaml"))
+            if "joints:" in path.read_text(encoding="utf-8").splitlines()}
 
 
 def actuators_file(name_or_path: str | Path) -> Path:
@@ -89,8 +111,7 @@ def actuators_file(name_or_path: str | Path) -> Path:
     path = expand(name_or_path)
     if is_file(path):
         return path
-    shipped = {entry.stem: entry for entry in sorted((share_directory() / "config").glob("*.yaml"))
-               if "joints:" in entry.read_text(encoding="utf-8").splitlines()}
+    shipped = shipped_actuators()
     if str(name_or_path) not in shipped:
         raise InputError(f"actuators: '{name_or_path}' is neither a file (looked for {path.absolute()}) nor one that "
                          f"comes with {PACKAGE} ({', '.join(shipped)}); give one of these names or the path of a YAML "

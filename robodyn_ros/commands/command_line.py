@@ -7,6 +7,7 @@ ROS.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import signal
 import sys
@@ -53,6 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     split = given.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in given else len(given)
     parser, parsers = make_parser()
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
+        from robodyn_ros.commands.completion import complete
+
+        complete(parser, parsers)
     if given and not given[0].startswith("-") and given[0] not in parsers:
         return _fail(f"unknown command '{given[0]}': {suggest(given[0], parsers)}", USAGE_ERROR)
     try:

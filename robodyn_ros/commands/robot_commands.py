@@ -22,7 +22,7 @@ def add_commands(commands: Subparsers) -> None:
         "and doubts about its values. Exit code: 0 without findings, 1 with warnings or doubts, 2 if the robot cannot "
         "be used.",
     )
-    check.add_argument("file", help="path of a URDF file, or the name of a shipped robot")
+    check.add_argument("file", help="path of a URDF or xacro file, or name of a shipped robot")
     check.add_argument("--strict", action="store_true", help="refuse a robot with warnings or doubts")
     check.add_argument("--tip-link", help="link that functions refer to when none is named")
     check.set_defaults(run=run_check)

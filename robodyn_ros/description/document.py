@@ -7,6 +7,7 @@ inertia by 1 kg m^2, and reports other errors as ``ValueError`` or ``AttributeEr
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from robodyn_ros.description import ranges
 from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report, label
 from robodyn_ros.errors import DescriptionError, InputError, shown
+from robodyn_ros.resources import robot_file
 
 LARGEST_URDF = 16 * 2**20
 """Bytes of a URDF."""
@@ -45,7 +47,8 @@ _JOINT_NUMBERS = (
 )
 # Errors of libxml2 that published files contain: undeclared prefixes (<sensor:camera>), and version="0.0".
 _TOLERATED = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_UNKNOWN_VERSION")
-_XACRO = "it is a xacro file that has not been expanded", "run `xacro file.xacro > file.urdf` and load the result"
+_XACRO = ("it is a xacro file that has not been expanded",
+          "give it a name that ends in .xacro, or run `xacro file.xacro > file.urdf` and load the result")
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,8 @@ def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
         raise DescriptionError("the URDF is empty: give the path of a URDF file, or its XML")
     try:
         path = expand(path_or_xml)
+        if re.search(r"\.xacro(\s|$)", str(path)):
+            path = robot_file(path)
         return read_file(path, LARGEST_URDF), str(path)
     except FileNotFoundError:
         raise DescriptionError(

@@ -1,0 +1,148 @@
+"""Robots that are not URDF files yet: xacro files with arguments, and robots of the package ``robot_descriptions``.
+
+xacro evaluates expressions of Python: expand only files that you trust. The URDF is written into the user's cache
+folder, so that messages can name its lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import importlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from robodyn_ros.errors import InputError
+
+_ARGUMENT = re.compile(r"\s+(?=\w+:=)")
+_DECLARED = re.compile(r"<xacro:arg\s[^>]*?name\s*=\s*[\"']([^\"']+)")
+_SUFFIX = "_description"
+_PACKAGE = re.compile(r"package://([^/]+)")
+
+
+def split_arguments(text: str) -> tuple[str, dict[str, str]]:
+    """Split ``file.xacro name:=value …`` into the file and the values by name."""
+    first, *words = _ARGUMENT.split(text.strip())
+    return first, {name: value for name, _, value in (word.partition(":=") for word in words)}
+
+
+def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mapping[str, str] | None = None) -> Path:
+    """Expand a xacro file, and return the file of its URDF, with absolute paths of the meshes that can be found.
+
+    ``$(find NAME)`` and ``package://NAME`` are searched in the folders above the file and among ROS packages.
+
+    Args:
+        path: The xacro file.
+        arguments: Values of its ``<xacro:arg>`` by name.
+        known_packages: Folders of packages by name.
+
+    Raises:
+        InputError: xacrodoc is not installed, an argument is unknown, or xacro cannot expand the file.
+    """
+    try:
+        import xacro
+        import xacrodoc  # has xacro find packages without ROS
+    except ImportError as error:
+        raise InputError(f"{path}: xacro files need xacrodoc ({error}): pip install 'robodyn_ros[xacro]', or make "
+                         "setup") from None
+    packages = xacrodoc.packages
+    packages.reset()  # it remembers packages of other files
+    packages.update_package_cache(known_packages or {})
+    packages.walk_up_from(path)
+    before = len(xacro.all_includes)
+    try:
+        document = xacro.process_file(str(path), mappings=dict(arguments))
+        _check_arguments(path, arguments, [path, *map(Path, xacro.all_includes[before:])])
+        for mesh in document.getElementsByTagName("mesh"):
+            _set_absolute(mesh, packages, path.parent)
+        text = document.toprettyxml(indent="  ")
+    except InputError:
+        raise
+    except Exception as error:  # of xacro, of the XML parser, and of any expression in the file
+        raise InputError(f"{path}: xacro cannot expand it: {type(error).__name__}: {error}; check the file and its "
+                         f"arguments ({' '.join(f'{name}:={value}' for name, value in arguments.items()) or 'none'})"
+                         ) from error
+    return _written(path.name.partition(".")[0], text)
+
+
+def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
+    """Return the URDF file of a robot of the package ``robot_descriptions``, which downloads it the first time.
+
+    Args:
+        name: Such as ``panda_description``.
+        arguments: Values of xacro arguments, if its source is a xacro file.
+
+    Raises:
+        InputError: The package is not installed, has no such robot or no URDF of it, or cannot download it.
+    """
+    try:
+        package = importlib.import_module("robot_descriptions")
+    except ImportError:
+        raise InputError(f"no robot '{name}' comes with robodyn_ros; if it is one of the package robot_descriptions: "
+                         "pip install 'robodyn_ros[robots]'") from None
+    found = {path.stem.removesuffix(_SUFFIX) for place in package.__path__
+             for path in Path(place).glob(f"[a-z]*{_SUFFIX}.py")}
+    known = sorted(name for name in found if not name.endswith("_mj"))  # those are MJCF
+    short = name.removesuffix(_SUFFIX)
+    if short not in known:
+        near = " or ".join(f"{one}{_SUFFIX}" for one in difflib.get_close_matches(short, known, n=3))
+        raise InputError(f"no robot '{name}' in the package robot_descriptions: "
+                         + (f"did you mean {near}?" if near else f"it has {len(known)} others"))
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # it tells of the download
+            module: Any = importlib.import_module(f"robot_descriptions.{name}")
+    except Exception as error:  # of git, of the network and of the file system
+        first = str(error).strip().splitlines()[:1]
+        raise InputError(f"robot '{name}': robot_descriptions cannot download it ({type(error).__name__}: "
+                         f"{''.join(first)}): check the network") from error
+    if hasattr(module, "URDF_PATH"):
+        if arguments:
+            raise InputError(f"robot '{name}' is a URDF file and takes no arguments, received {', '.join(arguments)}")
+        return Path(module.URDF_PATH)
+    if hasattr(module, "XACRO_PATH"):
+        return expand_xacro(Path(module.XACRO_PATH), {**getattr(module, "XACRO_ARGS", {}), **arguments},
+                            getattr(module, "XACRO_PACKAGE_PATHS", {}))
+    raise InputError(f"robot '{name}' of robot_descriptions has no URDF; choose another")
+
+
+def _check_arguments(path: Path, arguments: Mapping[str, str], files: list[Path]) -> None:
+    """Refuse arguments that no file declares, which xacro ignores."""
+    declared = {name for file in files if file.is_file()
+                for name in _DECLARED.findall(file.read_text(encoding="utf-8", errors="replace"))}
+    for name in arguments:
+        if name not in declared:
+            raise InputError(f"{path}: unknown xacro argument '{name}': known are "
+                             f"{', '.join(sorted(declared)) or 'none'}")
+
+
+def _set_absolute(mesh: Any, packages: Any, folder: Path) -> None:
+    """Replace the package or relative path of a mesh by an absolute path; leave a package that is not found."""
+    name = mesh.getAttribute("filename")
+    if found := _PACKAGE.match(name):
+        with contextlib.suppress(packages.PackageNotFoundError):
+            mesh.setAttribute("filename", f"file://{packages.get_path(found[1])}{name[found.end():]}")
+    elif "://" not in name and not Path(name).is_absolute():
+        mesh.setAttribute("filename", f"file://{folder.resolve() / name}")
+
+
+def _written(name: str, text: str) -> Path:
+    """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "robodyn_ros" / "xacro"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=folder)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="robodyn_xacro_"))
+        handle, temporary = tempfile.mkstemp(dir=folder)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    path = folder / f"{name}-{digest}.urdf"
+    os.replace(temporary, path)
+    return path
