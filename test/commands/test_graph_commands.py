@@ -11,7 +11,9 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.errors import RobodynError
 from robodyn_ros.kinematics.forward import forward_kinematics
+from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.resources import robot_file
 
 ROBOT = "scara"
@@ -99,6 +101,14 @@ def test_parameters_are_listed_read_and_set(rig):
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_mistakes_get_one_line_that_says_what_is_wrong(rig, words, message):
     assert message in rig.run(*words, code=1)
+
+
+def test_without_the_namespace_the_message_names_it(rig):
+    with GraphClient("without_namespace") as client:
+        client.wait_for(lambda: ("hardware", f"/{SPACE}") in client.node.get_node_names_and_namespaces(), "it", 10.0)
+        with pytest.raises(RobodynError, match=f"no answer within 0 s: there are nodes in /{SPACE}, not in /: name one "
+                           "of these with --namespace .for swap: --node /driven/controller.$"):
+            client.wait_for(lambda: False, "answer", 0.0)
 
 
 def test_joints_move_to_their_targets_others_stay(rig):

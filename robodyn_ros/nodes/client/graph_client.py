@@ -107,10 +107,20 @@ class GraphClient:
             for check in self.checks:
                 check()
             if time.monotonic() > deadline:
-                raise RobodynError(f"no {what} within {seconds:g} s: are the nodes running, with the same "
-                                   f"ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?")
+                raise RobodynError(f"no {what} within {seconds:g} s: {self._advice()}")
             self._executor.spin_once(timeout_sec=POLL_SECONDS)
         return result
+
+    def _advice(self) -> str:
+        """Where a node may be that does not answer."""
+        own = self.node.get_namespace()
+        others = sorted({namespace for name, namespace in self.node.get_node_names_and_namespaces()
+                         if name in ("hardware", "controller") and namespace != own})
+        if others:
+            return (f"there are nodes in {', '.join(others)}, not in {own}: name one of these with --namespace "
+                    f"(for swap: --node {others[0].rstrip('/')}/controller)")
+        domain = os.environ.get("ROS_DOMAIN_ID", "0")
+        return f"are the nodes running, with the same ROS_DOMAIN_ID ({domain})?"
 
     def first_message(self, kind: type, topic: str, qos: Any, what: str, seconds: float) -> Any:
         """Subscribe to a topic, and return the first message that comes.
