@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 
 from bench.process_trace import ProcessSample, at_equal_times, growth
 from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.robot_client import RobotClient
 from robodyn_ros.nodes.common.joint_wire import JointWire
@@ -145,7 +146,7 @@ class Soak:
         self._client.swap(LAWS[number % len(LAWS)], START_SECONDS)
 
     def _move(self, number: int) -> None:
-        self._client.follow(self._joint_names, np.array([2.0]), POSES[number % 2][None], START_SECONDS)
+        self._client.follow(self._joint_names, Points.from_arrays([2.0], POSES[number % 2]), START_SECONDS)
 
     def _ask(self, number: int) -> None:
         self._client.gravity_effort(self._joint_names, POSES[number % 2], START_SECONDS)

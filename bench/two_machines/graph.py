@@ -17,6 +17,7 @@ from bench.two_machines.link import Quality
 from bench.two_machines.network import ADDRESSES, Network
 from robodyn_ros.commands.demo import SWINGS
 from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.robot_client import RobotClient
@@ -182,7 +183,8 @@ class TwoMachines:
         times = SECONDS_PER_SWING * np.arange(1.0, len(points) + 1.0)
         before, samples = self._report(), self.samples
         samples.clear()
-        self.client.follow(Robot.from_urdf(robot_file(ROBOT)).joint_names, times, np.array(points), DEADLINE)
+        names = Robot.from_urdf(robot_file(ROBOT)).joint_names
+        self.client.follow(names, Points.from_arrays(times, np.array(points)), DEADLINE)
         end = self.client.wait_for(lambda: samples, "controller state", DEADLINE)[0].time + times[-1] + 0.5
         self.client.wait_for(lambda: samples[-1].time > end, "end of the motion", DEADLINE)
         after = self._report()
