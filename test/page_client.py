@@ -64,11 +64,11 @@ class Asked(list):
 @contextlib.contextmanager
 def open_client(server):
     """A page that the server knows."""
-    before = len(server.get_clients())
+    before = set(server.get_clients())
     url = address(server).replace("http", "ws")
     with websockets.sync.client.connect(url, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as socket:
         client = PageClient(socket)
-        wait_for(lambda: len(server.get_clients()) > before, "the client")
+        wait_for(lambda: set(server.get_clients()) - before, "the client")
         yield client
 
 

@@ -99,7 +99,7 @@ def test_environment_is_what_the_lock_says():
 def test_setup_asks_for_what_the_requirements_pin(distribution):
     extras = {extra: names_of(wanted) for extra, wanted in distribution.extras_require.items()}
     assert names_of(distribution.install_requires).union(
-        extras["plot"], extras["record"], extras["view"]) == pins("run").keys()
+        extras["plot"], extras["record"], extras["view"], extras["xacro"]) == pins("run").keys()
     assert extras["test"] == pins("test").keys() | extras["plot"]
     assert extras["bench"] == pins("bench").keys() | extras["plot"]
     assert extras["docs"] == pins("docs").keys() | extras["plot"]
@@ -107,11 +107,11 @@ def test_setup_asks_for_what_the_requirements_pin(distribution):
 
 def test_what_is_imported_is_declared_and_no_more(distribution):
     """package.xml declares packages of ROS 2; setup.py declares all others."""
-    extras = (names_of(distribution.extras_require[extra]) for extra in ("plot", "record", "view"))
+    extras = (names_of(distribution.extras_require[extra]) for extra in ("plot", "record", "view", "xacro"))
     declared = names_of(distribution.install_requires).union(*extras)
     ros = dependencies("exec_depend")
     known = {"robodyn_ros", *ros, *sys.stdlib_module_names}
-    projects = {"yaml": "pyyaml", "mcap_ros2": "mcap-ros2-support"}
+    projects = {"yaml": "pyyaml", "mcap_ros2": "mcap-ros2-support", "xacro": "xacrodoc"}
     others = {projects.get(name, normal(name)) for name in imported("robodyn_ros", "launch")
               if name not in known}
     assert others == declared

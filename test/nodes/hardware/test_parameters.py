@@ -89,8 +89,8 @@ def test_actuators_file_may_be_a_path(tmp_path):
 
 
 @pytest.mark.parametrize(("values", "message"), [
-    ({"actuators": "nothing"}, "no file 'nothing.yaml' in"),
-    ({"actuators": "nothing.yaml"}, "actuators: there is no file"),
+    ({"actuators": "nothing"}, "actuators: 'nothing' is neither a file"),
+    ({"actuators": "nothing.yaml"}, "actuators: 'nothing.yaml' is neither a file"),
     ({"gravity": [0.0, -9.81]}, r"gravity: expected an array of shape \(3,\)"),
     ({"payload.mass": 1.0, "payload.center_of_mass": [0.1]}, r"payload: centre of mass: expected an array of shape"),
 ])
