@@ -21,7 +21,7 @@ def test_a_process_that_only_sleeps_counts_the_periods_that_it_misses():
     assert periods >= 100 and 0 <= missed < periods and worst > 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_quarter_of_a_minute():
     done = subprocess.run([sys.executable, "-m", "bench.soak", "--minutes", "0.2", "--rate", "200"], cwd=ROOT,
                           capture_output=True, text=True, timeout=300.0)

@@ -18,6 +18,8 @@ from bench.two_machines.link import Quality
 from bench.two_machines.network import ADDRESSES, Network
 from robodyn_ros.errors import RobodynError
 
+pytestmark = pytest.mark.long  # graphs that find each other anew for each way of discovery
+
 ROOT = Path(__file__).parents[2]
 
 
