@@ -137,14 +137,17 @@ def test_nothing_is_leaked(kernel, arguments):
     tracemalloc.start()
     try:
         use(500)
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        use(20_000 if type(kernel.call) is type(len) else 2_000)
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
+        grown = []
+        for _ in range(3):
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            use(20_000 if type(kernel.call) is type(len) else 2_000)
+            gc.collect()
+            grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert grown < 10_000  # a pointer a call would be more than 30 000
+    # A pointer a call would be more than 30 000 each time; threads of other tests may take some memory meanwhile.
+    assert min(grown) < 10_000
     assert [sys.getrefcount(thing) for thing in watched] == counts
 
 
