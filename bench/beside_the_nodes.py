@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,11 +14,13 @@ import rclpy
 
 from bench.hardware_reports import HardwareReports
 from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.errors import RobodynError
 
 ROBOT, CONTROLLER = "arm7", "computed_torque"
 REAL_TIME = {"time_mode": "real_time", "update_rate": 500}
 LOCKSTEP = {"time_mode": "lockstep", "update_rate": 1000, "clock_rate": 10}
 REPETITIONS, SECONDS = 3, 15.0
+START_SECONDS = 60.0
 
 HEAD = ("time", "", "periods [1/s]", "missed", "without a new command", "processor time [µs per period]")
 CONDITIONS = (f"The nodes `hardware` ({ROBOT}), `controller` ({CONTROLLER}) and `state_publisher`, each a process, "
@@ -57,6 +61,21 @@ def measure(mode: dict[str, object], start: Companion | None, seconds: float) ->
     periods, missed, unanswered = (int(after[name]) - int(before[name]) for name in (
         "periods", "missed periods", "periods without a new command"))
     return periods / (end - begin), missed, unanswered, 1e6 * used / (int(after["periods"]) - int(first["periods"]))
+
+
+def wait_for_output(process: NodeProcess, pattern: str) -> re.Match[str]:
+    """Wait until a program has printed a pattern, and return the match.
+
+    Raises:
+        RobodynError: The program ends, or does not print it in time.
+    """
+    end = time.monotonic() + START_SECONDS
+    while (found := re.search(pattern, process.output())) is None:
+        process.check()
+        if time.monotonic() > end:
+            raise RobodynError(f"bench: '{process.node}' did not print '{pattern}' within {START_SECONDS:g} s")
+        time.sleep(0.1)
+    return found
 
 
 def processor_time(pid: int) -> float:

@@ -6,19 +6,14 @@ It draws nothing: a browser on this machine would use the same processors, whate
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 
-from bench.beside_the_nodes import CONDITIONS, HEAD, rows
+from bench.beside_the_nodes import CONDITIONS, HEAD, rows, wait_for_output
 from bench.report import Section
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.errors import RobodynError
-
-START_SECONDS = 60.0
 
 
 def take_page(url: str) -> None:
@@ -41,25 +36,12 @@ def take_page(url: str) -> None:
 def view_and_page(stack: ExitStack) -> NodeProcess:
     """Start a view, and a program that takes the messages of its page."""
     view = stack.enter_context(NodeProcess("view", {"port": 0}))
+    wait_for_output(view, "showing robot")
+    address = wait_for_output(view, r"http://\S+")[0]
     page = stack.enter_context(subprocess.Popen(["nice", "-n", "19", sys.executable, "-m", "bench.browser_view",
-                                                 "page", wait_for_address(view)]))
+                                                 "page", address]))
     stack.callback(page.send_signal, signal.SIGTERM)
     return view
-
-
-def wait_for_address(view: NodeProcess) -> str:
-    """Return the address of the page, once the view shows a robot.
-
-    Raises:
-        RobodynError: The view shows no robot in time.
-    """
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        view.check()
-        if "showing robot" in (text := view.output()) and (found := re.search(r"http://\S+", text)):
-            return found[0]
-        time.sleep(0.1)
-    raise RobodynError(f"bench: the view showed no robot within {START_SECONDS:g} s")
 
 
 BROWSER_VIEW = Section(

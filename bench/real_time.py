@@ -19,6 +19,7 @@ import rclpy
 from bench.bare_echo import End
 from bench.hardware_reports import HardwareReports
 from bench.report import Section
+from bench.sleeping import periods
 from robodyn_ros.commands.processes import NodeProcess
 
 RATE = 1000
@@ -29,17 +30,12 @@ ROBOT, CONTROLLER = "arm7", "computed_torque"
 
 def sleep(seconds: float) -> list[float]:
     """Return the delay of sleep after the deadline of each period [s], without the periods that it missed."""
-    period = round(1e9 / RATE)
-    late: list[float] = []
-    deadline = time.monotonic_ns()
-    end = deadline + seconds * 1e9
-    while deadline < end:
-        deadline += period
-        while (now := time.monotonic_ns()) < deadline:
-            time.sleep((deadline - now) * 1e-9)
-        late.append((now - deadline) * 1e-9)
-        deadline += (now - deadline) // period * period
-    return late
+    delays: list[float] = []
+    for elapsed, late in periods(RATE):
+        delays.append(1e-9 * late)
+        if elapsed >= 1e9 * seconds:
+            return delays
+    return delays
 
 
 def observe(seconds: float) -> list[float]:

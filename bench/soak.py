@@ -44,26 +44,6 @@ LARGEST_GROWTH = 0.02
 SETTLED_MINUTES = 10.0
 """From this length on, memory is judged; a shorter run sees the nodes fill their caches."""
 
-_SLEEPER = """
-import sys
-import time
-period = 10**9 // int(sys.argv[1])
-begin = deadline = time.monotonic_ns()
-missed = worst = 0
-told = begin
-while True:
-    deadline += period
-    while (now := time.monotonic_ns()) < deadline:
-        time.sleep((deadline - now) * 1e-9)
-    worst = max(worst, now - deadline)
-    late = (now - deadline) // period
-    missed += late
-    deadline += late * period
-    if deadline - told > 10**9:
-        told = deadline
-        print((deadline - begin) // period, missed, worst * 1e-9, flush=True)
-"""
-
 
 class Sleeper:
     """A process that only sleeps until each period, and counts those that it misses: the machine's own misses.
@@ -77,7 +57,8 @@ class Sleeper:
 
     def __init__(self, rate: int) -> None:
         self.counts: tuple[float, ...] = (0.0, 0.0, 0.0)
-        self._process = subprocess.Popen([sys.executable, "-c", _SLEEPER, str(rate)], stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen([sys.executable, "-m", "bench.sleeping", str(rate)],
+                                         stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self._read, daemon=True).start()
 
     def __enter__(self) -> Sleeper:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Self
+from unittest.mock import patch
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -21,6 +22,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.robot_client import RobotClient
+from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.resources import robot_file
@@ -49,18 +51,6 @@ DISCOVERY: dict[str, Environment] = {
         for machine in ADDRESSES},
 }
 """Ways in which the nodes of the two machines find each other: environment variables of each machine."""
-
-
-@contextmanager
-def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables of this process, and of those that it starts, for a while."""
-    before = dict(os.environ)
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @contextmanager
@@ -97,6 +87,7 @@ class TwoMachines:
         self.network, self._discovery = network, discovery
         self._controller = {"controller": "computed_torque", "state_publish_rate": 100.0, **controller}
         self._stack = ExitStack()
+        self._joint_names = Robot.from_urdf(robot_file(ROBOT)).joint_names
         self.nodes: dict[str, NodeProcess] = {}
         self.states: list[JointState] = []
         self.samples: list[TrackingSample] = []
@@ -106,9 +97,9 @@ class TwoMachines:
         """Start the nodes and wait until the hardware follows the controller."""
         with ExitStack() as stack:
             stack.enter_context(self.network.here("robot"))
-            stack.enter_context(environment(self._discovery["robot"]))
+            stack.enter_context(patch.dict(os.environ, self._discovery["robot"]))
             positions = {f"initial_position.{name}": float(value) for name, value in zip(
-                Robot.from_urdf(robot_file(ROBOT)).joint_names, BEGIN, strict=True)}
+                self._joint_names, BEGIN, strict=True)}
             self._stack = stack
             self.nodes["hardware"] = stack.enter_context(
                 NodeProcess("hardware", {"robot": ROBOT, "time_mode": "real_time", **positions}))
@@ -132,7 +123,7 @@ class TwoMachines:
 
     def start_on_desk(self, node: str, parameters: Mapping[str, object]) -> NodeProcess:
         """Start a node on the machine ``desk``."""
-        with environment(self._discovery["desk"]):
+        with patch.dict(os.environ, self._discovery["desk"]):
             self.nodes[node] = self._stack.enter_context(NodeProcess(
                 node, parameters, command=self.network.command("desk", "-m", "robodyn_ros", node)))
         return self.nodes[node]
@@ -183,8 +174,7 @@ class TwoMachines:
         times = SECONDS_PER_SWING * np.arange(1.0, len(points) + 1.0)
         before, samples = self._report(), self.samples
         samples.clear()
-        names = Robot.from_urdf(robot_file(ROBOT)).joint_names
-        self.client.follow(names, Points.from_arrays(times, np.array(points)), DEADLINE)
+        self.client.follow(self._joint_names, Points.from_arrays(times, np.array(points)), DEADLINE)
         end = self.client.wait_for(lambda: samples, "controller state", DEADLINE)[0].time + times[-1] + 0.5
         self.client.wait_for(lambda: samples[-1].time > end, "end of the motion", DEADLINE)
         after = self._report()
@@ -205,4 +195,4 @@ class TwoMachines:
 
 def follows(state: JointState) -> bool:
     """Whether the hardware followed commands up to a joint state."""
-    return bool(state.header.frame_id != "new_start")
+    return bool(state.header.frame_id != NEW_START)

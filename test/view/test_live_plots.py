@@ -8,14 +8,6 @@ pytest.importorskip("viser", reason="viser is not installed: make setup")
 from robodyn_ros.description.urdf import load_urdf  # noqa: E402
 from robodyn_ros.resources import robot_file  # noqa: E402
 from robodyn_ros.view.live_plots import SECONDS, LivePlots, nice_limit  # noqa: E402
-from robodyn_ros.view.server import start_server, stop_server  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = start_server("127.0.0.1", 0, "test")
-    yield server
-    stop_server(server)
 
 
 @pytest.fixture

@@ -10,17 +10,9 @@ from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
 from robodyn_ros.resources import robot_file  # noqa: E402
 from robodyn_ros.view.robot_figure import node_name, position_and_quaternion, to_pose  # noqa: E402
 from robodyn_ros.view.robot_scene import RobotScene  # noqa: E402
-from robodyn_ros.view.server import start_server, stop_server  # noqa: E402
 
 MODEL = load_urdf(robot_file("arm6"))
 Q = np.array([0.3, -1.2, 1.4, -0.4, 0.7, 0.2])
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = start_server("127.0.0.1", 0, "test")
-    yield server
-    stop_server(server)
 
 
 @pytest.fixture

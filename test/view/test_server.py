@@ -16,13 +16,6 @@ from robodyn_ros.errors import InputError  # noqa: E402
 from robodyn_ros.view.server import FORBIDDEN_ORIGIN, address, same_site, start_server, stop_server  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def server():
-    server = start_server("127.0.0.1", 0, "test")
-    yield server
-    stop_server(server)
-
-
 def connect(server, **headers):
     return websockets.sync.client.connect(
         address(server).replace("http", "ws"), subprotocols=[f"viser-v{viser.__version__}"], additional_headers=headers)

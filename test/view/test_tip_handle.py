@@ -10,17 +10,9 @@ pytest.importorskip("viser", reason="viser is not installed: make setup")
 from page_client import Asked, open_client, wait_for  # noqa: E402
 
 from robodyn_ros.view import tip_handle  # noqa: E402
-from robodyn_ros.view.server import start_server, stop_server  # noqa: E402
 from robodyn_ros.view.tip_handle import MOVE, PUSH, TipHandle  # noqa: E402
 
 TIP, FORCE_SCALE = np.eye(4), 0.01
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = start_server("127.0.0.1", 0, "test")
-    yield server
-    stop_server(server)
 
 
 @pytest.fixture

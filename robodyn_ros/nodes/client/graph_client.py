@@ -25,6 +25,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS
 from robodyn_ros.nodes.common.runtime import init_ros
 
 T = TypeVar("T")
@@ -37,13 +38,7 @@ after each answer.
 """
 MATCHING_SECONDS = 1.0
 """Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
-ANSWER_SECONDS = 2.0
-"""Time after which a request for parameters that got no answer is sent again [s].
-
-A server that is held up while it discovers a new client cannot send it the first answer.
-"""
-REPEATABLE = (DescribeParameters, GetParameters, ListParameters, SetParameters, SetParametersAtomically,
-              Gravity)
+REPEATABLE = (DescribeParameters, GetParameters, Gravity, ListParameters, SetParameters, SetParametersAtomically)
 """Services that may serve a request twice without a difference."""
 POLL_SECONDS = 0.05
 """Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""

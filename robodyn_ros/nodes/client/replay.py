@@ -12,11 +12,11 @@ from control_msgs.msg import JointTolerance
 from rclpy.action import ActionClient
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState, VoltageCommands
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.client.robot_client import to_trajectory_points
 from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
@@ -213,12 +213,9 @@ class ClosedLoopReplay(Replay):
 
     def _follow(self, motion: ReferenceMotion) -> None:
         """Send a motion as a goal without tolerances: an answer then tells if it is refused."""
-        goal, points = FollowJointTrajectory.Goal(), motion.points
+        goal = FollowJointTrajectory.Goal()
         goal.trajectory.joint_names = list(self._joints)
-        for seconds, q, v, a in zip(points.times, points.q, points.v, points.a, strict=True):
-            point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
-            set_stamp(point.time_from_start, to_nanoseconds(seconds))
-            goal.trajectory.points.append(point)
+        goal.trajectory.points = to_trajectory_points(motion.points)
         goal.path_tolerance = goal.goal_tolerance = [
             JointTolerance(name=name, position=NO_TOLERANCE, velocity=NO_TOLERANCE) for name in self._joints]
         sent = self._action.send_goal_async(goal)

@@ -69,12 +69,7 @@ class RobotClient(GraphClient):
         Raises:
             RobodynError: No controller node listens.
         """
-        message = JointTrajectory(joint_names=list(joint_names))
-        for when, *rows in zip(points.times, points.q, points.v, points.a, strict=True):
-            q, v, a = ([] if np.isnan(row).any() else row.tolist() for row in rows)
-            point = JointTrajectoryPoint(positions=q, velocities=v, accelerations=a)
-            set_stamp(point.time_from_start, to_nanoseconds(when))
-            message.points.append(point)
+        message = JointTrajectory(joint_names=list(joint_names), points=to_trajectory_points(points))
         topic = f"{self._controller}/joint_trajectory"
         publisher = self.publisher_to(self._controller, JointTrajectory, topic, 1, seconds)
         try:
@@ -126,3 +121,14 @@ class RobotClient(GraphClient):
         if not answer.success:
             raise RobodynError(f"node '{self._dynamics}' refused the request: {answer.message}")
         return np.array(answer.effort)
+
+
+def to_trajectory_points(points: Points) -> list[JointTrajectoryPoint]:
+    """Return points as fields of messages; velocities or accelerations that are not all given are left out."""
+    fields = []
+    for when, *rows in zip(points.times, points.q, points.v, points.a, strict=True):
+        q, v, a = ([] if np.isnan(row).any() else row.tolist() for row in rows)
+        point = JointTrajectoryPoint(positions=q, velocities=v, accelerations=a)
+        set_stamp(point.time_from_start, to_nanoseconds(when))
+        fields.append(point)
+    return fields

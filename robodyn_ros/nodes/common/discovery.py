@@ -1,4 +1,7 @@
-"""Which nodes the nodes of a process find, by ROS 2's environment variables; see docs/two-machines.md."""
+"""Which nodes the nodes of a process find, by ROS 2's environment variables, and when they ask again.
+
+See docs/two-machines.md.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,12 @@ from pathlib import Path
 
 RANGE, PEERS, SERVER = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"
 THIS_MACHINE = "LOCALHOST"
+
+ANSWER_SECONDS = 2.0
+"""Time after which a request that got no answer is sent again, if it may be served twice [s].
+
+A server that is held up while it discovers a new client cannot send it the first answer.
+"""
 
 PROFILES, LOCAL_PROFILE = "FASTDDS_DEFAULT_PROFILES_FILE", "fastdds_localhost"
 """Variable, and the begin of the name of the profile that stands for `THIS_MACHINE`; see transport.py."""

@@ -12,11 +12,7 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
-ANSWER_SECONDS = 2.0
-"""Time after which a node that gave no answer is asked again [s].
-
-A server that is held up while it discovers a new client cannot send it the first answer.
-"""
+from robodyn_ros.nodes.common.discovery import ANSWER_SECONDS
 
 
 class ParameterSnapshots:
