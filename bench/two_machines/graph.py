@@ -22,6 +22,8 @@ from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.robot_client import RobotClient
+from robodyn_ros.nodes.common.discovery import PEERS, PROFILES, RANGE, THIS_MACHINE
+from robodyn_ros.nodes.common.discovery import SERVER as DISCOVERY_SERVER
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
@@ -42,15 +44,16 @@ BEGIN = np.array([0.0, -1.2, 1.4, -1.6, -1.2, 0.0])
 
 Environment = Mapping[str, Mapping[str, str]]
 DISCOVERY: dict[str, Environment] = {
-    "multicast": {machine: {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"} for machine in ADDRESSES},
+    "multicast": {machine: {RANGE: "SUBNET", PROFILES: ""} for machine in ADDRESSES},
     "static peers": {
-        "robot": {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_STATIC_PEERS": ADDRESSES["desk"]},
-        "desk": {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_STATIC_PEERS": ADDRESSES["robot"]}},
-    "discovery server": {
-        machine: {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "ROS_DISCOVERY_SERVER": SERVER}
-        for machine in ADDRESSES},
+        "robot": {RANGE: THIS_MACHINE, PEERS: ADDRESSES["desk"], PROFILES: ""},
+        "desk": {RANGE: THIS_MACHINE, PEERS: ADDRESSES["robot"], PROFILES: ""}},
+    "discovery server": {machine: {RANGE: "SUBNET", DISCOVERY_SERVER: SERVER, PROFILES: ""} for machine in ADDRESSES},
 }
-"""Ways in which the nodes of the two machines find each other: environment variables of each machine."""
+"""Ways in which the nodes of the two machines find each other: environment variables of each machine.
+
+No profile of this process may take the place of these.
+"""
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from bench.two_machines.graph import DEADLINE, DISCOVERY, TwoMachines
 from bench.two_machines.link import Quality
 from bench.two_machines.network import ADDRESSES, Network
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.discovery import PEERS, PROFILES, RANGE
 
 pytestmark = pytest.mark.long  # graphs that find each other anew for each way of discovery
 
@@ -45,10 +46,10 @@ def test_hardware_is_safe_within_the_time_out_of_each_cut_and_soon_follows_again
 
 def test_simulate_is_found_by_its_own_machine_and_by_strangers_who_name_it_alone(network):
     def ask(environment):
-        return {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", **environment}
+        return {**os.environ, RANGE: "SUBNET", PROFILES: "", **environment}
 
     question = ("-m", "robodyn_ros", "get", "controller", "controller")
-    bare = {name: value for name, value in os.environ.items() if name != "ROS_AUTOMATIC_DISCOVERY_RANGE"}
+    bare = {name: value for name, value in os.environ.items() if name not in (RANGE, PROFILES)}
     with network.here("robot"):
         with patch.dict(os.environ, bare, clear=True):
             started = RosProcess("simulate", command=("-m", "robodyn_ros", "simulate", "--robot", "planar_2r"))
@@ -59,7 +60,7 @@ def test_simulate_is_found_by_its_own_machine_and_by_strangers_who_name_it_alone
             assert here.returncode == 0, here.stderr
             stranger, namer = (subprocess.run(
                 [sys.executable, *network.command("desk", *question)], env=ask(environment), capture_output=True,
-                text=True) for environment in ({}, {"ROS_STATIC_PEERS": ADDRESSES["robot"]}))
+                text=True) for environment in ({}, {PEERS: ADDRESSES["robot"]}))
             assert stranger.returncode != 0 and "Traceback" not in stranger.stderr
             assert namer.returncode == 0 and namer.stdout == here.stdout, "docs/security.md says so"
 
