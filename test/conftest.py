@@ -37,6 +37,14 @@ def claim_domain() -> tuple[int, socket.socket]:
     raise RuntimeError("all ROS domains from 1 to 101 are in use by other test processes")
 
 
+@pytest.fixture
+def second_domain():
+    """A ROS domain beside that of this test process, which no other test process uses either."""
+    domain, claim = claim_domain()
+    yield domain
+    claim.close()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add an option that lets tests renew the documents' pictures."""
     parser.addoption("--pictures", action="store_true", help="renew docs/images from pages that the tests open")

@@ -30,16 +30,19 @@ def main() -> int:
     parser = ArgumentParser(prog="make attack", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="how long to attack (default: 60)")
     parser.add_argument("--seed", type=int, default=0, help="the same attacks come with the same seed (default: 0)")
+    parser.add_argument("--input-domain", type=int, help="ROS domain of the graph that gets hostile input (default: "
+                        "the one after ROS_DOMAIN_ID)")
     parser.add_argument("--report", type=Path, default=Path("attack_output/report.json"), help="file of the report")
     options = parser.parse_args()
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     domain = int(os.environ.get("ROS_DOMAIN_ID", os.getpid() % 100))
+    input_domain = domain + 1 if options.input_domain is None else options.input_domain
     seed, end = options.seed, time.monotonic() + 60.0 * options.minutes
     growth = GROWTH if options.minutes >= SETTLED_MINUTES else None
     folder, spawn = options.report.parent, multiprocessing.get_context("spawn")
     parts = {
         "faults": spawn.Process(target=in_domain, args=(domain, attack_with_faults, seed, end, folder / "faults.json")),
-        "inputs": spawn.Process(target=in_domain, args=(domain + 1, attack_with_input, seed, end,
+        "inputs": spawn.Process(target=in_domain, args=(input_domain, attack_with_input, seed, end,
                                                         folder / "inputs.json", growth)),
         "descriptions": spawn.Process(target=attack_descriptions, args=(
             seed, end, folder / "descriptions.json", round(URDFS * options.minutes / 60.0))),
