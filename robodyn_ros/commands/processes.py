@@ -71,10 +71,14 @@ class NodeProcess:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         package = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-        self._process = subprocess.Popen(
-            [sys.executable, *(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
-            stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": path})
+        self._process = self._start(
+            [*(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
+            {**os.environ, "PYTHONPATH": path}, self._log)
+
+    def _start(self, arguments: list[str], environment: dict[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start Python with some arguments and environment variables; all that it prints goes to a file."""
+        return subprocess.Popen([sys.executable, *arguments], stdin=subprocess.DEVNULL, stdout=output,
+                                stderr=subprocess.STDOUT, env=environment)
 
     @property
     def pid(self) -> int:

@@ -11,6 +11,7 @@ import signal
 import time
 
 import rclpy
+from fork_server import fork_server
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -25,7 +26,10 @@ DEADLINE = 60.0
 
 
 class RosProcess(NodeProcess):
-    """A node in a process of its own, as the demo starts them, that is expected to behave."""
+    """A node in a process of its own that is expected to behave; forked, which saves its imports."""
+
+    def _start(self, arguments, environment, output):
+        return fork_server().start(arguments, environment, output)
 
     def wait(self, timeout=DEADLINE):
         """Exit code, once the process has ended by itself."""

@@ -71,9 +71,8 @@ def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(reque
         assert "0 of 3 control periods done" in answer.message
 
         process.kill()
-        peer.states.clear()
         with hardware("lock", time_mode="lockstep") as again:
-            state = peer.wait_for(lambda: peer.states and peer.states[-1], "the restarted node")
+            state = peer.next_state(what="a state of the restarted node")
             assert stamp(state) == PERIOD
             peer.command(NAMES, [1.0, 1.0], state.header.stamp)
             peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")

@@ -1,0 +1,186 @@
+"""Processes for tests of nodes, forked from one process that has imported what nodes import.
+
+A node that starts as a user starts it needs one to two seconds of processor time for its imports. Here one process
+pays for them (this file, run as a program) and forks for each node. The fork gets the node's environment, folder,
+search path, arguments and files, and it ends as any Python process does, with the code or by the signal of its own.
+"""
+
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+IMPORTED = ("yourdfpy", "robodyn_ros.nodes.all_nodes", "robodyn_ros.nodes.recorder.node",
+            "robodyn_ros.commands.command_line", "robodyn_ros.commands.node_commands")
+"""Modules that forks find imported, besides the laws."""
+
+
+class ForkedProcess:
+    """A fork, with those methods of ``subprocess.Popen`` that tests use.
+
+    Args:
+        server: Forked it.
+        pid: Its process id, not given to another process before `poll` has told the end of this one.
+    """
+
+    def __init__(self, server, pid):
+        self._server, self.pid, self.returncode = server, pid, None
+
+    def poll(self):
+        """Exit code, minus the number of the signal that ended it, or None if it runs."""
+        if self.returncode is None:
+            self.returncode = self._server.ask({"poll": self.pid})
+        return self.returncode
+
+    def wait(self, timeout=None):
+        """Exit code, once it has ended."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self.poll() is None:
+            if end is not None and time.monotonic() > end:
+                raise subprocess.TimeoutExpired(f"fork {self.pid}", timeout)
+            time.sleep(0.005)
+        return self.returncode
+
+    def send_signal(self, number):
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self):
+        """Kill it."""
+        self.send_signal(signal.SIGKILL)
+
+
+class ForkServer:
+    """The process that forks; it ends with this one."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen([sys.executable, __file__, str(theirs.fileno())],
+                                             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+
+    def start(self, arguments, environment, output):
+        """Fork a process that does what Python does with some arguments.
+
+        Args:
+            arguments: ``-m MODULE ...``, ``-c CODE ...`` or ``FILE ...``.
+            environment: Its environment variables.
+            output: Open file for all that it prints.
+        """
+        request = {"arguments": arguments, "environment": environment, "folder": os.getcwd()}
+        return ForkedProcess(self, self.ask(request, [output.fileno()]))
+
+    def ask(self, request, files=()):
+        """Answer of the server."""
+        with self._lock:
+            message = json.dumps(request).encode() + b"\n"
+            sent = socket.send_fds(self._channel, [message], files)
+            self._channel.sendall(message[sent:])
+            return json.loads(receive_line(self._channel)[0])
+
+
+@functools.cache
+def fork_server():
+    """The one of this process."""
+    return ForkServer()
+
+
+def receive_line(channel):
+    """The next line, and the files that came with it.
+
+    Raises:
+        EOFError: The other end is closed.
+    """
+    line, files = b"", []
+    while not line.endswith(b"\n"):
+        part, received, *_ = socket.recv_fds(channel, 1 << 16, 1)
+        if not part:
+            raise EOFError("the other process has ended")
+        line += part
+        files += received
+    return line, files
+
+
+def serve(channel):
+    """Fork as requested; returns the request in each fork.
+
+    Raises:
+        EOFError: In this process, once the tests have ended.
+    """
+    while True:
+        line, files = receive_line(channel)
+        request = json.loads(line)
+        if "poll" in request:
+            pid, status = os.waitpid(request["poll"], os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if pid else None
+        elif (answer := os.fork()) == 0:
+            channel.close()
+            for standard in (1, 2):
+                os.dup2(files[0], standard)
+            os.close(files[0])
+            return request
+        for file in files:
+            os.close(file)
+        channel.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def become(request, installed):
+    """Do what Python does with the arguments of a request.
+
+    Args:
+        request: As `ForkServer.start` sends it.
+        installed: End of the search path, after the folders of ``PYTHONPATH``.
+    """
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    kind, *rest = request["arguments"]
+    is_file = kind not in ("-m", "-c")
+    first = str(Path(kind).parent.resolve()) if is_file else os.getcwd()
+    sys.path[:] = [first, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *installed]
+    importlib.invalidate_caches()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    if is_file:
+        sys.argv = [kind, *rest]
+        runpy.run_path(kind, run_name="__main__")
+    elif kind == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [kind, *rest[1:]]
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
+
+
+def main():
+    """Import, then serve; each fork returns from here."""
+    # SIGINT is for the forks, which take one that came too early once they are ready for it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    installed = [folder for folder in sys.path[1:] if folder not in given]
+    for name in IMPORTED:
+        importlib.import_module(name)
+    import robodyn_ros.control.laws
+
+    for law in pkgutil.iter_modules(robodyn_ros.control.laws.__path__, "robodyn_ros.control.laws."):
+        importlib.import_module(law.name)
+    gc.collect()
+    gc.freeze()  # collections of the forks would copy what is shared
+    with contextlib.suppress(EOFError):
+        become(serve(socket.socket(fileno=int(sys.argv[1]))), installed)
+
+
+if __name__ == "__main__":
+    main()
