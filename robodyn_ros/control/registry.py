@@ -7,8 +7,9 @@ A package adds controllers without touching this one, by entry points in its set
 
 from __future__ import annotations
 
-from functools import reduce
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from functools import lru_cache, reduce
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 from robodyn_ros.control.controller import Controller
 from robodyn_ros.control.parameters import Parameters
@@ -27,7 +28,7 @@ REFERENCES: tuple[type | None, ...] = (None, *SOURCES)
 
 def controller_names() -> tuple[str, ...]:
     """Names of all installed controllers, sorted; none is imported."""
-    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+    return tuple(sorted(_installed(tuple(sys.path)).names))
 
 
 def prefix(name: str) -> str:
@@ -124,8 +125,22 @@ def _location(name: str) -> tuple[str, str]:
     return module, attribute
 
 
+@lru_cache(maxsize=1)
+def _installed(path: tuple[str, ...]) -> EntryPoints:
+    """Entry points of controllers in the packages on a search path: reading all their files takes 15 ms."""
+    return entry_points(group=GROUP)
+
+
+def _entries(name: str) -> dict[str, EntryPoint]:
+    """Entry points of a name, by value."""
+    return {entry.value: entry for entry in _installed(tuple(sys.path)).select(name=name)}
+
+
 def _entry(name: str) -> EntryPoint:
-    found = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
+    found = _entries(name)
+    if not found:  # perhaps a package that was installed since
+        _installed.cache_clear()
+        found = _entries(name)
     if not found:
         known = ", ".join(controller_names())
         raise PluginError(

@@ -70,6 +70,17 @@ def test_an_entry_point_makes_a_controller_known(package):
     assert type(controller).__name__ == "Fine" and controller.robot is ROBOT
 
 
+def test_a_package_installed_after_the_first_look_is_found(package):
+    with pytest.raises(PluginError, match="unknown controller 'late'"):
+        load_controller("late")
+    metadata = package / "late-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\nlate = a_users_plugins:Fine\n")
+    assert load_controller("late").__name__ == "Fine"
+    assert "late" in controller_names()
+
+
 def test_module_and_class_need_no_entry_point():
     assert load_controller("robodyn_ros.control.laws.pd:PD") is PD
 
