@@ -68,7 +68,7 @@ def test_absurd_messages_can_be_sent():
         assert len(absurd.largest(kind)) >= max(map(len, sent))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_half_a_minute(tmp_path, second_domain):
     """Without the gaps, which need a machine with nothing else to do: make attack judges them."""
     pytest.importorskip("rclpy")
@@ -83,7 +83,7 @@ def test_half_a_minute(tmp_path, second_domain):
     assert set(report.memory) == {"hardware", "controller", "dynamics", "state_publisher"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_controllers_do_not_hold_up_the_hardware():
     pytest.importorskip("rclpy")
     done = subprocess.run([sys.executable, "-m", "bench.attack.kill_stalls", "--kills", "2", "--limit", "0.5"],
