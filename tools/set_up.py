@@ -2,7 +2,8 @@
 
 1. prerequisites.py checks the machine before anything is downloaded;
 2. environment.py makes .venv and installs the pinned packages, with ROS 2 unless an installation is sourced;
-3. workspace.py builds the packages with colcon into install/.
+3. workspace.py builds the packages with colcon into install/;
+4. stand_ins.py lets packages of ROS 2 that stand there for want of the real ones step back where these are.
 
 Afterwards ``. install/setup.sh`` sets up a shell.
 """
@@ -17,6 +18,7 @@ from typing import IO
 import environment
 import places
 import prerequisites
+import stand_ins
 import workspace
 from steps import SetUpError, Step, say
 
@@ -50,6 +52,7 @@ def all_steps() -> Iterator[Step]:
     """Return every step in order; the packages to build depend on the packages that earlier steps installed."""
     yield from environment.steps()
     yield from workspace.steps(below=environment.foundation())
+    yield from stand_ins.steps()
 
 
 def take(lock: IO[str]) -> None:
