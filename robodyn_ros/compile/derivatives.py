@@ -27,11 +27,11 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
     Args:
         tape: The tape to differentiate; `trace` makes one of a function.
         wrt: Name of the input, or names of several, whose elements follow each other in one last axis.
-        mode: None for forward unless the result has fewer elements than the inputs.
+        mode: None for forward, unless the result has fewer different elements than the inputs in ``wrt``.
 
     Returns:
-        A tape with the same inputs. Its output has the shape ``(*output_shape, *input_shape)`` with one name, element
-        [i, k] being d result[i] / d input[k]; with several names ``(*output_shape, number of their elements)``.
+        A tape with the same inputs. If ``wrt`` is a name, its output has the shape ``(*output_shape, *input_shape)``,
+        element [i, k] being d result[i] / d input[k]; if it is a sequence, ``(*output_shape, number of elements)``.
 
     Raises:
         InputError: The tape has no input of a name.

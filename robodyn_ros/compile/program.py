@@ -95,7 +95,7 @@ class RepeatWhile:
 
     Attributes:
         flag: Name of a variable of shape ().
-        most: Greatest number of rounds, 1 or more, or the name of an argument that gives it.
+        most: Greatest number of rounds, 1 or more, or the name of an argument that gives it; 0 there counts as 1.
         statements: The statements of a round.
         at_least: 1: the first round runs whatever the flag is; 0: only if the flag is positive.
     """
@@ -294,7 +294,7 @@ class TracedProgram:
     Attributes:
         program: The program.
         statements: Statements with the same effect as the program's.
-        tapes: The tape of each computation; its result are the `results`.
+        tapes: The tape of each computation; its result has the elements named in `results`.
         results: Variable and position of each element that a computation changes, without elements never read.
     """
 

@@ -31,7 +31,7 @@ Value = float | int | bool | str
 
 
 LARGEST = 1e9
-"""Largest number of a parameter whose declaration says less: no unit used here needs more, and no law overflows."""
+"""Largest magnitude of any parameter, also where its declaration allows more: no law overflows with it."""
 
 
 class Unit(NamedTuple):
@@ -170,7 +170,7 @@ def scalar(
 def derived(function: Callable[[Robot, Any], Any]) -> Any:
     """Declare a field that is no parameter itself but follows from the parameters and the robot, such as a gain matrix.
 
-    It is worked out wherever parameters are completed, so never within a tick, and anew when one of them changes.
+    `Parameters.for_robot` computes it: before the first tick and after each change of a parameter, never within a tick.
 
     Args:
         function: Of the robot and the complete parameters; returns an array of any shape, the same for one robot.
@@ -182,7 +182,7 @@ def derived(function: Callable[[Robot, Any], Any]) -> Any:
 class Parameters:
     """Base of all parameter classes; on its own, no parameters at all.
 
-    An instance may hold any numbers, arrays or traced scalars. `for_robot` completes and checks it.
+    An instance may hold any numbers, arrays or traced scalars; `for_robot` returns one that is complete and checked.
     """
 
     @classmethod

@@ -18,7 +18,7 @@ from types import CodeType, ModuleType
 from typing import NamedTuple
 
 _executed: dict[str, bytes] = {}
-"""Digests of modules' sources when the modules in ``sys.modules`` were executed."""
+"""By module: the digest of its source when the module in ``sys.modules`` was executed."""
 
 _built_from: dict[str, dict[str, bytes]] = {}
 """By plugin module: digests of its sources, by module, when it was imported."""
@@ -61,7 +61,7 @@ def find_source(module: str) -> Source | None:
 
 
 def plugin_sources(module: Source) -> Iterator[Source]:
-    """Yield a plugin's module, then the modules of the same folder that it imports, directly or through each other.
+    """Yield a plugin's module, then the modules of the same folder that it imports, directly or through one another.
 
     A file that cannot be read or parsed is yielded without its imports.
     """
@@ -108,7 +108,7 @@ def import_current(module: str) -> ModuleType:
 
 
 def _is_outdated(module: str, digests: Mapping[str, bytes]) -> bool:
-    """Whether a module that is imported was built from other sources; the first look sets what it was built from."""
+    """Whether an imported module was built from other sources; at the first look, these sources count as its own."""
     return any(_built_from.setdefault(module, dict(digests)).get(name) != digest for name, digest in digests.items())
 
 

@@ -1,4 +1,4 @@
-"""Solving M x = b from the leaves of the tree to its root."""
+"""Solution of M x = b; joints are eliminated from the leaves of the tree to its root."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from robodyn_ros.errors import InputError
 def solve_mass(matrix: Array, right: Array) -> Array:
     """Solution of M x = b by the factorisation M = L^T D L, [Featherstone] 6.5.
 
-    Eliminating the joints from the last (leaves) to the first (root) keeps every zero that branches leave in M a zero
-    of L, so a tape of this does no arithmetic on them. It takes no square roots, and M no pivoting, being positive
-    definite.
+    Joints are eliminated from the last (leaves) to the first (root). Every zero that branches leave in M then is a zero
+    of L, and a tape of this does no arithmetic on it. The factors take no square roots, and no pivoting, since M is
+    positive definite.
 
     Args:
         matrix: M, symmetric and positive definite, shape (n, n).
@@ -38,7 +38,7 @@ def solve_mass_partly_given(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Solution of the rows of M x = b whose unknown is free, the other unknowns being given.
 
-    The elimination of ``solve_mass``; a given unknown is put into the rows above instead of being eliminated.
+    The elimination is that of ``solve_mass``; a given unknown is inserted into the rows above, not eliminated.
 
     Args:
         matrix: M, symmetric and positive definite, shape (n, n).
@@ -113,9 +113,9 @@ def _substituted(lower: Array, inverse_pivots: Array, right: Array) -> Array:
 
 
 def inverse_mass(matrix: Array) -> Array:
-    """M^-1 by the factorisation of ``solve_mass``, of which it is the solution for the columns of 1.
+    """M^-1 by the factorisation of ``solve_mass``: the solution for each column of the unit matrix.
 
-    Being symmetric, it takes one half of the arithmetic.
+    Only the elements on and above the diagonal are computed, since M^-1 is symmetric.
 
     Args:
         matrix: M, symmetric and positive definite, shape (n, n).
@@ -141,7 +141,7 @@ def inverse_mass(matrix: Array) -> Array:
 
 
 def _factors(matrix: Array, singular: str) -> tuple[Array, Array]:
-    """L below the diagonal, whose own is 1, and 1 / D of M = L^T D L, shapes (n, n) and (n,)."""
+    """L and 1 / D of M = L^T D L, shapes (n, n) and (n,); L stands below the diagonal, its own diagonal is 1."""
     lower, inverse_pivots = matrix.copy(), []
     for k in reversed(range(len(matrix))):
         _check_pivot(lower[k, k], k, singular)

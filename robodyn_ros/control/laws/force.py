@@ -26,7 +26,7 @@ from robodyn_ros.robot import Robot
 
 
 def last_translation(robot: Robot) -> str:
-    """The last of x, y, z along which the robot can move its tip link; the last axis of all if there is none."""
+    """The last of x, y, z along which the robot can move its tip link; its first axis if there is none."""
     axes = task_axes(robot).split()
     return [axis for axis in axes if axis in AXES[:3] or axis == axes[0]][-1]
 
@@ -36,7 +36,7 @@ class ForceParameters(OperationalSpaceParameters):
     """Gains of `Force`.
 
     Attributes:
-        force_axes: Those of `axes` along which the wrench is controlled, with spaces between.
+        force_axes: Axes along which the wrench is controlled, some of `axes`, with spaces between.
         force_i: Wrench per integral of its error, K_f [1/s].
         force_i_clamp: Greatest force or torque of the integral [N or N m].
         force_d: Braking acceleration per velocity along these axes [1/s].
@@ -57,7 +57,7 @@ class ForceParameters(OperationalSpaceParameters):
         """As in `TaskSpaceParameters`.
 
         Raises:
-            InputError: Likewise, or the wrench is to be controlled along axes that are not.
+            InputError: As there, or `force_axes` are not some of `axes`.
         """
         complete = super().for_robot(robot)
         if not set(axis_rows(complete.force_axes)) <= set(complete.rows):
@@ -70,9 +70,9 @@ class Force(Law):
     """tau = J^T (Lambda r''* + S (f_d + K_f (integral of f_d - f)) + eta) + posture.
 
     The hybrid control of [Khatib], for (e) in the list of [Yamamoto] 6.2: in operational space (`OperationalSpace`) S
-    selects the axes of force. Along them r''* only brakes, r''* = -K_fv r', and the wrench asked for is added, so that
-    with an exact model it is exerted even if nobody measures it; where it is measured, an integral removes what is
-    left. Along the others r''* is that of (6.49).
+    selects the axes of force. Along them r''* only brakes, r''* = -K_fv r', and the reference's wrench is added: with
+    an exact model the tip exerts it, measured or not. Where the wrench is measured, an integral removes its remaining
+    error. Along the other axes r''* is that of (6.49).
 
     The reference's wrench is what the tip link exerts on the environment: the opposite of `State.wrench_tip`. Without
     contact the tip moves along the axes of force until it meets something, at a speed f / (Lambda K_fv).

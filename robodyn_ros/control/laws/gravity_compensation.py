@@ -16,7 +16,7 @@ SHARE = 0.02
 
 
 def light_damping(robot: Robot) -> Array:
-    """2 % of the damping of `PD`, shape (n,) [N m s/rad or N s/m]: hardly felt, but the robot comes to rest."""
+    """2 % of the damping of `PD`, shape (n,) [N m s/rad or N s/m]: a hand hardly feels it, yet the robot stops."""
     return SHARE * default_gains.damping(robot)
 
 
