@@ -97,7 +97,7 @@ def test_a_step_of_the_current_can_be_compiled():
         ({"resistance": "1 ohm"}, ["resistance", "1 ohm"]),
     ],
 )
-def test_what_is_wrong_with_a_figure_is_said(figures, words):
+def test_wrong_values_are_refused_by_name(figures, words):
     good = {"resistance": 1.0, "torque_constant": 0.1, "rotor_inertia": 1e-5}
     with pytest.raises(InputError) as caught:
         DCMotor(**(good | figures))

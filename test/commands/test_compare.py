@@ -31,7 +31,7 @@ def test_the_figures_are_those_of_a_rollout():
     assert found.tip_error[k] == pytest.approx(distance) and distance > 0.0
 
 
-def test_laws_of_the_hand_follow_the_same_motion():
+def test_task_space_laws_follow_the_same_motion():
     of_joints, of_hand = (perform(ROBOT, name, MOTION) for name in ("computed_torque", "resolved_acceleration"))
     assert len(of_joints.time) == len(of_hand.time)
     assert of_joints.tip_error.max() < 2e-3 and of_hand.tip_error.max() < 0.03  # from a singular start

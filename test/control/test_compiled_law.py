@@ -197,7 +197,7 @@ def test_efforts_may_be_any_array_like(form, branches):
     (np.zeros(4), 1, r"efforts of shape \(4,\) and memory of shape \(1,\).*received ndarray of shape \(4,\)"),
     ((np.zeros(4), np.zeros(2)), 1, "received a tuple of 2"),
 ])
-def test_what_is_wrong_with_a_result_is_said(result, size, message):
+def test_wrong_results_are_refused_with_the_reason(result, size, message):
     class Wrong(Law):
         """Returns something else."""
 

@@ -277,7 +277,7 @@ def test_a_trajectory_in_the_future_waits_and_one_from_the_past_is_joined():
 
 
 @pytest.mark.parametrize("ticks_between", [1, 5, 600])
-def test_the_time_that_planning_takes_puts_a_trajectory_off(ticks_between):
+def test_planning_time_delays_the_start(ticks_between):
     rig = Rig(PD(ROBOT))
     rig.tick()
     rig.follow([1.0], [1.0], ticks_between=ticks_between)
@@ -285,7 +285,7 @@ def test_the_time_that_planning_takes_puts_a_trajectory_off(ticks_between):
     assert abs(references[0] - Q[0]) < 1e-4 and references[498] < 1.0 == references[499]
 
 
-def test_the_time_that_planning_takes_puts_no_stamped_trajectory_off():
+def test_planning_time_does_not_delay_a_stamped_trajectory():
     rig = Rig(PD(ROBOT))
     rig.tick()
     rig.follow([0.1, 1.0], [0.5, 1.0], stamp=rig.stamp, ticks_between=100)
@@ -428,7 +428,7 @@ def test_a_controller_under_which_a_joint_runs_away_is_dropped():
     assert len(rig.failures) == 1, "nothing is left to replace the safe one"
 
 
-def test_any_speed_will_do_where_no_factor_is_set():
+def test_without_a_factor_no_speed_is_too_high():
     rig = Rig(Recorder())
     rig.loop.runaway_factor = 0.0
     rig.tick(v=[1e3, 1e3])

@@ -49,14 +49,14 @@ def test_sound_controllers_pass(controller):
         (ValueError("odd"), r"ValueError: odd \(.*test_dry_run.py, line \d+: raise self.answer\)"),
     ],
 )
-def test_what_is_wrong_with_an_answer_is_said(answer, words):
+def test_wrong_results_are_refused_with_the_reason(answer, words):
     with pytest.raises(PluginError, match=rf"(?s)controller 'it' fails: .*{words}"):
         rehearse("it", Answers(answer), np.zeros(2), np.zeros(2))
 
 
 @pytest.mark.parametrize("answer", [[1, 2], (1.0, 2.0), np.array([1, 2]), np.array([1.0, 2.0], np.float32),
                                     np.array([1.0, 0.0, 2.0])[::2]])
-def test_any_array_like_of_the_right_shape_will_do(answer):
+def test_any_array_like_of_the_right_shape_is_accepted(answer):
     rehearse("it", Answers(answer), np.zeros(2), np.zeros(2))
     array, values = checked_effort(answer, 2)
     assert array.dtype == np.float64 and array.tolist() == values == [1.0, 2.0]

@@ -82,7 +82,7 @@ def test_flat_values_replace_only_what_they_name():
 
 @settings(deadline=None)
 @given(st.lists(st.floats(0.0, 1e6), min_size=4, max_size=4), st.floats(0.5, 2.0))
-def test_flat_values_there_and_back(p, scale):
+def test_flat_values_survive_a_round_trip(p, scale):
     gains = Gains(p=np.array(p), scale=scale).for_robot(ROBOT)
     again = Gains().with_flat_values(ROBOT, {row.name: row.value for row in gains.flat(ROBOT)})
     np.testing.assert_array_equal(again.p, gains.p)
@@ -104,7 +104,7 @@ def test_flat_values_there_and_back(p, scale):
         (Gains(on=1), ["Gains.on", "bool"]),
     ],
 )
-def test_what_does_not_fit_is_refused_with_place_and_reason(gains, words):
+def test_values_that_do_not_fit_are_refused_by_name(gains, words):
     with pytest.raises(InputError) as caught:
         gains.for_robot(ROBOT)
     for word in words:

@@ -94,6 +94,6 @@ def test_an_import_that_fails_is_told_with_the_line(folder, text, line):
     assert f"({folder}/failing_helper.py, {line})" in str(caught.value)
 
 
-def test_errors_of_the_library_speak_for_themselves():
+def test_errors_of_the_library_need_no_line_of_the_plugin():
     assert describe(InputError("expected a number")) == "expected a number"
     assert describe(ValueError("odd")) == "ValueError: odd"

@@ -110,7 +110,7 @@ def test_prefix_of_parameters_has_no_colon():
         ("a_users_plugins:UndeclaredParameters", ["Undeclared.p", "per_joint"]),
     ],
 )
-def test_what_is_wrong_with_a_plugin_is_said(package, name, words):
+def test_invalid_plugins_are_refused_with_the_reason(package, name, words):
     with pytest.raises(PluginError) as caught:
         make_controller(name, ROBOT)
     for word in words:

@@ -58,7 +58,7 @@ def test_energy_only_falls_towards_a_resting_goal(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_it_follows_a_circle_as_softly_as_it_is(name):
+def test_it_follows_a_circle_within_its_stiffness(name):
     robot, q = ROBOTS[name], np.array(BENT[name])
     for plant, bound in ((robot, 0.08), (heavier(robot), 0.12)):
         errors = tip_errors(plant, follow(plant, Impedance(robot), tip_circle(robot, q).sample, 4.0, q, step=2e-3))

@@ -42,7 +42,7 @@ def test_a_repeat_adds_the_feedback_of_the_one_before():
         np.testing.assert_allclose(resting, np.tile(gravity + table, (5, 1)), rtol=1e-9)
 
 
-def test_it_learns_where_the_error_was():
+def test_it_learns_at_the_time_of_the_error():
     """An error in the second half of the repeat changes the second half of the table only."""
     robot = ROBOTS["planar_2r"]
     controller = IterativeLearning(robot, IterativeLearningParameters(duration=1.0, knots=11))

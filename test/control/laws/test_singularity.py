@@ -193,7 +193,7 @@ def test_random_trees_at_any_posture(xml, seed, scale):
 
 
 @pytest.mark.parametrize("law", [Impedance, ResolvedAcceleration, OperationalSpace, Force])
-def test_axes_that_the_robot_cannot_move_along_are_borne(law):
+def test_axes_that_the_robot_cannot_move_along_give_finite_efforts(law):
     """Of a planar arm, of a gantry's rotations; the default axes leave them out."""
     for robot, axes in ((odd_robot("two pitches"), "x y"), (odd_robot("gantry"), "x y rx")):
         parameters = {"axes": axes} | ({"force_axes": "x"} if law is Force else {})

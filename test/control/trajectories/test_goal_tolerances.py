@@ -31,7 +31,7 @@ def tick(time, error_q=(0.0, 0.0), error_v=(0.0, 0.0), reference=True):
 
 
 @pytest.mark.parametrize("time", [4.0, 5.0, 6.3, 6.999])
-def test_nothing_is_said_before_the_end_while_the_robot_is_close(time):
+def test_no_result_before_the_end_while_the_robot_is_close(time):
     assert goal(tolerance(0.1, 0.2), tolerance(1e-9)).judge(tick(time, (0.09, -0.09), (-0.19, 0.19))) is None
 
 

@@ -58,7 +58,7 @@ def test_a_later_trajectory_takes_over_smoothly_at_its_start(source):
     assert q[-1] == -1.0
 
 
-def test_what_was_to_follow_later_than_a_new_trajectory_is_forgotten(source):
+def test_a_new_trajectory_replaces_those_that_start_later(source):
     move(source, 5.0, 1.0, to=9.0)
     move(source, 1.0, 1.0, to=2.0)
     assert [source.sample(t).q[0] for t in (0.5, 2.0, 10.0)] == [0.5, 2.0, 2.0]

@@ -126,6 +126,6 @@ def test_least_duration_keeps_to_the_speeds():
         (lambda: TipTrajectory.circle(START, 0.0, 1.0, START.position, [0, 0, 1]), "off the circle's axis"),
     ],
 )
-def test_what_cannot_be_is_refused(make, words):
+def test_impossible_trajectories_are_refused(make, words):
     with pytest.raises(InputError, match=words):
         make()

@@ -31,7 +31,7 @@ def slide(times, positions, start=0.1, velocity=0.0, v=None):
     return trajectory
 
 
-def test_up_to_the_limits_is_fine():
+def test_motions_up_to_the_limits_are_accepted():
     slide([1.0, 2.0, 3.0], [TOP, 0.0, TOP])
 
 
