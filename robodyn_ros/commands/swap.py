@@ -29,7 +29,8 @@ def add_commands(commands: Subparsers) -> None:
         "NAME' does. A controller whose file has changed is imported anew.",
     )
     swap.add_argument("controller", help="such as pd or computed_torque, or package.module:Class of your own")
-    swap.add_argument("--node", default="/controller", help="name of the controller node (default: %(default)s)")
+    swap.add_argument("--namespace", default="", help="namespace of the graph")
+    swap.add_argument("--node", default="", help="name of the controller node, if it is not 'controller'")
     swap.add_argument("--watch", action="store_true", help="swap again whenever the controller's file, or a file "
                       "of the same folder that it imports, is saved; Ctrl-C ends it")
     swap.set_defaults(run=run_swap, error_code=FAILED)
@@ -45,7 +46,9 @@ def run_swap(options: Namespace) -> int:
     with ros_required():
         from robodyn_ros.nodes.client.robot_client import RobotClient
 
-    with RobotClient("swap", options.node) as client:
+    space = options.namespace.strip("/")
+    node = options.node or (f"/{space}/controller" if space else "/controller")
+    with RobotClient("swap", node, namespace=options.namespace) as client:
         if options.watch:
             return watch(client, options.controller)
         client.swap(options.controller)

@@ -40,8 +40,7 @@ class Rig:
         return printed.err if code else printed.out
 
     def swap(self, controller):
-        assert main(["swap", controller, "--node", f"/{SPACE}/controller"]) == 0
-        self.capsys.readouterr()
+        self.run("swap", controller)
 
     def q(self):
         """Positions from now on."""
@@ -107,7 +106,7 @@ def test_without_the_namespace_the_message_names_it(rig):
     with GraphClient("without_namespace") as client:
         client.wait_for(lambda: ("hardware", f"/{SPACE}") in client.node.get_node_names_and_namespaces(), "it", 10.0)
         with pytest.raises(RobodynError, match=f"no answer within 0 s: there are nodes in /{SPACE}, not in /: name one "
-                           "of these with --namespace .for swap: --node /driven/controller.$"):
+                           f"of these, such as --namespace /{SPACE}$"):
             client.wait_for(lambda: False, "answer", 0.0)
 
 
@@ -164,8 +163,21 @@ def test_without_a_graph_it_says_so(rig):
     assert "no node with parameters in namespace /nowhere" in rig.run("get", "controller", code=1, namespace="nowhere")
 
 
-def test_two_nodes_of_one_name_are_not_asked(rig):
-    with RosTest("hardware", SPACE) as second:
-        rig.ros.wait_for(lambda: rig.ros.node.get_node_names().count("hardware") == 2, "the second node")
+def test_beside_two_graphs_in_namespaces_nothing_is_set_before_one_is_named(rig):
+    with RosTest("controller", "other"):
+        message = rig.run("set", "controller=pid", code=1, namespace="")
+        assert message == ("robodyn: error: no node with parameters within 5 s: there are nodes in /driven, /other, "
+                           "not in /: name one of these, such as --namespace /driven\n")
+        assert rig.run("get", "controller") == f"/{SPACE}/controller controller = computed_torque\n"
+
+
+@pytest.mark.parametrize("node, words", [
+    ("hardware", ["pause"]), ("hardware", ["push", MODEL.tip_link, 0, 0, 1]), ("controller", ["move", 0, 0, 0, 0]),
+    ("controller", ["swap", "pd"]), ("controller", ["set", "controller=pd"]),
+], ids=lambda value: value[0] if isinstance(value, list) else value)
+def test_two_nodes_of_one_name_are_not_asked(rig, node, words):
+    with RosTest(node, SPACE) as second:
+        rig.ros.wait_for(lambda: rig.ros.node.get_node_names().count(node) == 2, "the second node")
         second.spin(0.1)
-        assert f"2 nodes are named /{SPACE}/hardware" in rig.run("pause", code=1)
+        assert f"2 nodes are named /{SPACE}/{node}" in rig.run(*words, code=1)
+    rig.ros.wait_for(lambda: rig.ros.node.get_node_names().count(node) == 1, "its end")

@@ -65,6 +65,15 @@ def test_readme_controller_is_swapped_in_and_cancels_the_sag(graph):
     assert states[-1].controller == own_controller
 
 
+def test_a_package_of_new_controller_swaps_in_by_its_name(graph, folder, tmp_path):
+    assert robodyn("new-controller", "swapped_law", "--folder", str(tmp_path)).returncode == 0
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index",
+                    "--target", folder, tmp_path / "swapped_law"], check=True, capture_output=True, text=True)
+    swapped = robodyn("swap", "swapped_law")
+    assert swapped.returncode == 0, swapped.stderr
+    graph.wait_for(lambda: graph.states[-1].controller == "swapped_law", "the law of the package")
+
+
 def test_swap_without_a_controller_node_says_so():
     result = robodyn("swap", "pd", "--node", "/nobody")
     assert result.returncode == 1

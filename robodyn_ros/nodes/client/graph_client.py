@@ -40,6 +40,8 @@ MATCHING_SECONDS = 1.0
 """Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
 REPEATABLE = (DescribeParameters, GetParameters, Gravity, ListParameters, SetParameters, SetParametersAtomically)
 """Services that may serve a request twice without a difference."""
+STARTING_SECONDS = 60.0
+"""Further wait for the first message if nodes are there: on a slow machine, nodes take long to start [s]."""
 POLL_SECONDS = 0.05
 """Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
 
@@ -86,13 +88,14 @@ class GraphClient:
         self.node.destroy_node()
         rclpy.try_shutdown()
 
-    def wait_for(self, condition: Callable[[], T], what: str, seconds: float) -> T:
+    def wait_for(self, condition: Callable[[], T], what: str, seconds: float, starting: float = 0.0) -> T:
         """Serve callbacks until a condition returns something true, and return that.
 
         Args:
             condition: Called between callbacks.
             what: Noun phrase for the error message.
             seconds: Longest wait [s].
+            starting: Further wait if nodes of the graph are there, which may be starting [s].
 
         Raises:
             RobodynError: The time ran out.
@@ -102,20 +105,26 @@ class GraphClient:
             for check in self.checks:
                 check()
             if time.monotonic() > deadline:
-                raise RobodynError(f"no {what} within {seconds:g} s: {self._advice()}")
+                if not starting or self.node.get_namespace() not in self._namespaces():
+                    raise RobodynError(f"no {what} within {seconds:g} s: {self._advice()}")
+                seconds, deadline, starting = seconds + starting, deadline + starting, 0.0
             self._executor.spin_once(timeout_sec=POLL_SECONDS)
         return result
 
     def _advice(self) -> str:
         """Where a node may be that does not answer."""
         own = self.node.get_namespace()
-        others = sorted({namespace for name, namespace in self.node.get_node_names_and_namespaces()
-                         if name in ("hardware", "controller") and namespace != own})
+        others = sorted(self._namespaces() - {own})
         if others:
-            return (f"there are nodes in {', '.join(others)}, not in {own}: name one of these with --namespace "
-                    f"(for swap: --node {others[0].rstrip('/')}/controller)")
+            return (f"there are nodes in {', '.join(others)}, not in {own}: name one of these, such as "
+                    f"--namespace {others[0]}")
         domain = os.environ.get("ROS_DOMAIN_ID", "0")
         return f"are the nodes running, with the same ROS_DOMAIN_ID ({domain})?"
+
+    def _namespaces(self) -> set[str]:
+        """Namespaces of the graphs that are there."""
+        return {namespace for name, namespace in self.node.get_node_names_and_namespaces()
+                if name in ("hardware", "controller")}
 
     def first_message(self, kind: type, topic: str, qos: Any, what: str, seconds: float) -> Any:
         """Subscribe to a topic, and return the first message that comes.
@@ -125,7 +134,7 @@ class GraphClient:
             topic: Name of the topic.
             qos: Quality of service, or the depth of the queue.
             what: Noun phrase for the error message.
-            seconds: Longest wait [s].
+            seconds: Longest wait if there are no nodes [s].
 
         Raises:
             RobodynError: None comes.
@@ -133,7 +142,7 @@ class GraphClient:
         heard: list[Any] = []
         subscription = self.node.create_subscription(kind, topic, heard.append, qos)
         try:
-            return self.wait_for(lambda: heard, what, seconds)[0]
+            return self.wait_for(lambda: heard, what, seconds, STARTING_SECONDS)[0]
         finally:
             self.node.destroy_subscription(subscription)
 
@@ -151,7 +160,7 @@ class GraphClient:
             The publisher; the caller destroys it.
 
         Raises:
-            RobodynError: The node does not subscribe in time.
+            RobodynError: The node does not subscribe in time, or two nodes have the name.
         """
         publisher = self.node.create_publisher(kind, topic, depth)
         owner, shown_since = self.node.resolve_service_name(node), 0.0
@@ -168,6 +177,7 @@ class GraphClient:
 
         try:
             self.wait_for(is_reached, f"subscription of node '{node}' to {topic}", seconds)
+            self.check_only_one(node)
         except BaseException:
             self.node.destroy_publisher(publisher)
             raise
@@ -224,8 +234,7 @@ class GraphClient:
         except NameValidationException as error:
             raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
         self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
-        full_name = self.node.resolve_service_name(name).removesuffix(f"/{service}")
-        self._check_only_one(full_name)
+        self.check_only_one(node)
         futures: list[Any] = []
         sent = -math.inf
 
@@ -238,14 +247,22 @@ class GraphClient:
 
         try:
             future: Any = self.wait_for(answered, f"answer of node '{node}'", seconds)
-            self._refuse_namesakes(full_name)
+            self._refuse_namesakes(self.node.resolve_service_name(node))
             return future.result()
         finally:
             for future in futures:
                 client.remove_pending_request(future)
 
-    def _check_only_one(self, full_name: str) -> None:
-        """Refuse to ask nodes of which two have one name, since either could answer; wait until no more are found."""
+    def check_only_one(self, node: str) -> None:
+        """Wait until no more nodes are found, and refuse to ask two of one name, since either could answer.
+
+        Args:
+            node: Name of the node; a relative name belongs to the client's namespace.
+
+        Raises:
+            RobodynError: Two nodes have the name.
+        """
+        full_name = self.node.resolve_service_name(node)
         if full_name in self._checked:
             return
         known: list[tuple[str, str]] = []

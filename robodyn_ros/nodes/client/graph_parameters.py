@@ -1,4 +1,4 @@
-"""The parameters of all nodes of a namespace, for a program that reads and sets them by name."""
+"""The parameters of the nodes of one graph, for a program that reads and sets them by name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GraphParameters:
 
     Args:
         client: The connection to the graph.
-        node: Only this node; empty: all nodes of the client's namespace and below it.
+        node: Only this node; empty: all nodes of the client's namespace. Namespaces below it are other graphs.
         seconds: Longest wait for each node and answer [s].
 
     Raises:
@@ -142,8 +142,9 @@ class GraphParameters:
 
         def settled() -> bool:
             nonlocal seen, last_news
-            now = sorted(service.removesuffix(LIST_SERVICE) for service, _ in own.get_service_names_and_types()
-                         if service.startswith(begin) and service.endswith(LIST_SERVICE))
+            names = (service.removesuffix(LIST_SERVICE) for service, _ in own.get_service_names_and_types()
+                     if service.endswith(LIST_SERVICE))
+            now = sorted(name for name in names if name.rpartition("/")[0] + "/" == begin)
             if now != seen:
                 seen, last_news = now, time.monotonic()
             return bool(seen) and time.monotonic() - last_news > SETTLED

@@ -185,6 +185,7 @@ class MotionRequests:
         action: Any = ActionClient(self._client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
         try:
             self._client.wait_for(action.server_is_ready, "node 'controller' with its action", ANSWER)
+            self._client.check_only_one("controller")
             sent = action.send_goal_async(goal)
             self._client.wait_for(sent.done, "answer of node 'controller'", ANSWER)
             handle = sent.result()

@@ -29,13 +29,16 @@ class RobotClient(GraphClient):
         name: Name of the program's own node.
         controller: Name of the controller node.
         dynamics: Name of the dynamics node.
+        namespace: Namespace of the graph.
 
     Raises:
         RobodynError: ROS cannot start in this environment.
+        InputError: The namespace cannot be one.
     """
 
-    def __init__(self, name: str, controller: str = "controller", dynamics: str = "dynamics") -> None:
-        super().__init__(name)
+    def __init__(self, name: str, controller: str = "controller", dynamics: str = "dynamics",
+                 namespace: str = "") -> None:
+        super().__init__(name, namespace)
         self._controller, self._dynamics = controller, dynamics
 
     def swap(self, controller: str, seconds: float = 5.0) -> None:

@@ -1,9 +1,12 @@
 """A client of a graph sends a request for parameters again when the answer was lost; no other."""
 
+import time
+
 import pytest
 from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
 from ros_process import RosTest
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robodyn_ros import RobodynError
@@ -50,6 +53,16 @@ def test_parameters_are_asked_for_again(ends):
         lambda: ros.executor.spin_once(timeout_sec=0.0) or condition(), what, seconds)
     answer = client.call(GetParameters, "asked", "get_parameters", GetParameters.Request(names=["mass"]), 60.0)
     assert answer.values[0].double_value == 2.5 and len(came) == 1
+
+
+def test_nodes_that_start_slowly_are_waited_for():
+    with RosTest("hardware", "cell") as ros, GraphClient("client", "cell") as client:
+        client.wait_for(lambda: ("hardware", "/cell") in client.node.get_node_names_and_namespaces(), "it", 60.0)
+        publisher, begin = ros.node.create_publisher(String, "slow", 1), time.monotonic()
+        client.checks.append(lambda: time.monotonic() - begin > 0.5 and publisher.publish(String(data="late")))
+        assert client.first_message(String, "slow", 1, "message", 0.2).data == "late"
+    with GraphClient("client", "nowhere") as client, pytest.raises(RobodynError, match="no message within 0.2 s: "):
+        client.first_message(String, "slow", 1, "message", 0.2)
 
 
 def test_another_request_is_sent_once(ends):
