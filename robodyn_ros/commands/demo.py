@@ -40,8 +40,8 @@ SWINGS = np.array([[0.9, -0.4, 0.5, -0.4, 0.5, 1.2], [-0.6, 0.3, -0.6, 0.6, -0.4
                    [0.5, -0.6, 0.7, 0.3, 0.6, 0.6], [-0.8, 0.2, -0.3, -0.5, -0.6, -1.2]])
 """Waypoints relative to the start [rad], passed twice; half-way, all joints move from one waypoint to the next."""
 SECONDS_PER_WAYPOINT = 1.5
-START_DEADLINE = 30.0
-"""Longest wait for the nodes to start, and for their answers [s]."""
+DEADLINE = 120.0
+"""Longest wait for the nodes and their answers [s], for slow machines; a node that ends is reported at once."""
 
 T = TypeVar("T")
 
@@ -160,14 +160,16 @@ def perform(client: DemoClient, robot: Robot, controllers: Sequence[str], points
         RobodynError: A node ended or does not answer, or the trajectory did not run to its end.
     """
     samples = client.record()
-    client.wait_for(lambda: samples, "controller state", START_DEADLINE)
-    client.wait_for_transforms(START_DEADLINE)
-    gravity = client.gravity_effort(samples[-1].joint_names, samples[-1].measured, START_DEADLINE)
+    client.wait_for(lambda: samples, "controller state", DEADLINE)
+    client.wait_for_transforms(DEADLINE)
+    gravity = client.gravity_effort(samples[-1].joint_names, samples[-1].measured, DEADLINE)
     print("gravity effort at the start [N m or N]: " + ", ".join(f"{effort:.2f}" for effort in gravity))
 
-    client.follow(robot.joint_names, points, START_DEADLINE)
+    client.follow(robot.joint_names, points, DEADLINE)
     samples.clear()
-    start, duration = client.wait_for(lambda: samples[:1], "controller state", 5.0)[0].time, float(points.times[-1])
+    start = client.wait_for(lambda: samples[:1], "controller state", DEADLINE)[0].time
+    duration = float(points.times[-1])
+    patience = DEADLINE + 5.0 * duration
     progress = Progress(duration, "s", decimals=1)
 
     def reached(moment: float) -> bool:
@@ -177,11 +179,11 @@ def perform(client: DemoClient, robot: Robot, controllers: Sequence[str], points
 
     for number, controller in enumerate(controllers[1:], 1):
         moment = duration * number / len(controllers)
-        client.wait_for(partial(reached, moment), "progress of the motion", 5 * duration)
+        client.wait_for(partial(reached, moment), "progress of the motion", patience)
         progress.end()
         print(f"set_parameters: controller := {controller}", flush=True)
-        client.swap(controller, 10.0)
-    client.wait_for(lambda: reached(duration + 0.2), "end of the motion", 5 * duration)
+        client.swap(controller, DEADLINE)
+    client.wait_for(lambda: reached(duration + 0.2), "end of the motion", patience)
     progress.end()
     if not np.allclose(samples[-1].desired, points.q[-1], atol=1e-6):
         raise RobodynError("demo: the trajectory did not run to its end; the nodes printed:\n"

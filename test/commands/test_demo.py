@@ -5,8 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.image import imread
+
+from robodyn_ros import Robot
+from robodyn_ros.commands.demo import motion, perform
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.tracking import TrackingSample
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,6 +46,57 @@ def test_demo_of_another_robot_motion_and_motors(tmp_path):
     assert table.split() == ["pd", "pid", "computed_torque"]
     assert len(re.findall(r"^joint[12] +mrad", result.stdout, re.MULTILINE)) == 2
     assert min(imread(tmp_path / "tracking.png").shape[:2]) > 300
+
+
+class SlowMachine:
+    """A client whose nodes answer after 100 s, and simulate 0.1 s per second; its seconds pass without a wait."""
+
+    def __init__(self, robot, start, points):
+        self.robot, self.points = robot, points
+        self.samples, self.now, self.began, self.controller = [], 0.0, None, "pd"
+        self.desired = start
+
+    def wait_for(self, condition, what, seconds):
+        end = self.now + seconds
+        while not (value := condition()):
+            assert self.now < end, what
+            self.now += 1.0
+            if self.now > 100.0:
+                done = self.began is not None and 0.1 * (self.now - self.began) > self.points.times[-1]
+                self.samples.append(TrackingSample(
+                    0.1 * self.now, self.controller, self.robot.joint_names,
+                    self.points.q[-1] if done else self.desired, self.desired, np.zeros(self.robot.n)))
+        return value
+
+    def answer_within(self, seconds):
+        assert seconds > 100.0
+        self.now += 100.0
+
+    def record(self):
+        return self.samples
+
+    def wait_for_transforms(self, seconds):
+        self.answer_within(seconds)
+
+    def gravity_effort(self, joint_names, q, seconds):
+        self.answer_within(seconds)
+        return np.zeros(len(q))
+
+    def follow(self, joint_names, points, seconds):
+        self.answer_within(seconds)
+        self.began = self.now
+
+    def swap(self, controller, seconds):
+        self.answer_within(seconds)
+        self.controller = controller
+
+
+def test_demo_ends_well_on_a_slow_machine(capsys):
+    robot = Robot.from_urdf(robot_file("arm6"))
+    start, points = motion(robot, None)
+    samples = perform(SlowMachine(robot, start, points), robot, ("pd", "computed_torque"), points, ())
+    assert samples[-1].controller == "computed_torque"
+    assert "controller := computed_torque" in capsys.readouterr().out
 
 
 def test_demo_says_why_it_cannot_write(tmp_path):
