@@ -26,7 +26,7 @@ from launch import Action, LaunchContext, LaunchDescription
 from robodyn_ros.commands.launch_arguments import refuse_unknown
 from robodyn_ros.commands.rviz_configuration import rviz_configuration
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT, NODES, Setup, has_simulated_time, set_up
-from robodyn_ros.commands.supervision import RESTARTS, Restarts
+from robodyn_ros.commands.supervision import RESTARTS, STOPPED, Restarts
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
@@ -102,6 +102,9 @@ def supervised(make: Callable[[], Node], restarts: Restarts) -> list[Action]:
             return []
         delay = restarts.after(event.returncode)
         text = f"{event.process_name} {restarts.outcome(event.returncode, delay)}; the other nodes go on"
+        if event.returncode in STOPPED:
+            get_logger("robodyn_ros").info(text)
+            return []
         if delay is None:
             get_logger("robodyn_ros").error(f"{text}. To restart it:\n  {' '.join(event.cmd)}")
             return []

@@ -17,7 +17,9 @@ FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 """Wait before the first restart, which doubles for each further one, and the longest wait [s]."""
 
 _USAGE_ERROR = 2
-_NO_FAILURE = (0, _USAGE_ERROR, *(-number for number in STOP_SIGNALS), *(128 + number for number in STOP_SIGNALS))
+STOPPED = (0, *(-number for number in STOP_SIGNALS), *(128 + number for number in STOP_SIGNALS))
+"""Exit codes of a process that was asked to stop."""
+_NO_FAILURE = (*STOPPED, _USAGE_ERROR)
 
 
 @dataclass

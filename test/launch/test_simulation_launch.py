@@ -50,6 +50,11 @@ def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan():
         os.kill(again["hardware"], signal.SIGKILL)
         ros.wait_for(lambda: "ended by SIGKILL; given up after 1 restarts" in launched.output(), "the last end")
 
+        os.kill(pids["dynamics"], signal.SIGINT)  # by hand: no failure
+        ended = "ended with exit code 0; the other nodes go on"
+        ros.wait_for(lambda: ended in launched.output(), "word of the end of dynamics")
+        assert next(line for line in launched.output().splitlines() if ended in line).startswith("[INFO]")
+
         os.killpg(launched.process.pid, signal.SIGINT)  # as a terminal does: to every process of the group
         assert launched.process.wait(DEADLINE) == 0, launched.output()
         assert not any(alive(pid) for pid in pids.values())
