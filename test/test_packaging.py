@@ -138,6 +138,8 @@ def test_manifests_agree(distribution):
     assert {root.findtext("version") for root in roots} == {distribution.get_version()}
     assert {root.findtext("license") for root in roots} == {distribution.get_license()} == {"Apache-2.0"}
     assert {root.get("format") for root in roots} == {"3"}
+    maintainers = {(element.text, element.get("email")) for root in roots for element in root.findall("maintainer")}
+    assert maintainers == {(distribution.get_maintainer(), distribution.get_maintainer_email())}
     assert distribution.get_name() == "robodyn_ros"
 
 

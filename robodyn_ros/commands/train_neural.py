@@ -122,8 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"loss on 512 new joints: network {float(loss(weights, test)):.4f}, fixed gains {fixed_loss(test):.4f}, "
           "best of 25 fixed gains {:.4f} (p {:g}, d {:g})".format(*min(grid)))
     numbers = "\n".join(f"    {weight:.6f}," for weight in weights)
+    licence = Path(neural_weights.__file__).read_text().partition('"""')[0]
     options.output.write_text(
-        '"""Weights of the network of the controller ``neural``.\n\nWritten by ``python -m '
+        f'{licence}"""Weights of the network of the controller ``neural``.\n\nWritten by ``python -m '
         f"robodyn_ros.commands.train_neural --generations {options.generations} --seed {options.seed}``.\n"
         f'"""\n\nWEIGHTS = (\n{numbers}\n)\n')
     print(f"wrote {options.output.name}; loss while training {losses[0]:.4f} to {losses[-1]:.4f}")
