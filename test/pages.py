@@ -11,7 +11,8 @@ one name space; other YAML and XML has to be well-formed.
 `text`: What the Python code of the block before prints; otherwise the programs that run on have to print it after the
 block before. Without either it is for the eye only, as `mermaid` is.
 
-`<!-- not run: REASON -->` before a block leaves it out: only for programs that the test cannot have (`NOT_HERE`).
+`<!-- not run: REASON -->` before a block leaves it out: only for programs that the test cannot have (`NOT_HERE`), or
+if the reason names the file of the test that does the same.
 `<!-- beside -->` lets the graph before it go on.
 
     python test/pages.py docs/tutorials/1_first_run.md      # prints what each command prints
@@ -35,11 +36,15 @@ import yaml
 
 RUN_ON = re.compile(r"robodyn (simulate|view|hardware|controller|dynamics|state_publisher|record)\b|.*--watch\b")
 """Commands that run until Ctrl-C."""
+LAST_NODE = "state_publisher]: parameters that differ from their defaults: "
 CTRL_C = "^C"
-GRAPH = re.compile(r"robodyn simulate\b")
+CONTINUED = ("\\", "|")
+"""The next line belongs to the command, too."""
+GRAPH = re.compile(r"robodyn (simulate|hardware)\b")
+ROOT = Path(__file__).parents[1]
 NOT_HERE = re.compile(r"^(\$ )?(sudo|apt|pip|ros2|rviz2|make|git|docker|colcon|source|jupyter)\b", re.MULTILINE)
 """Programs that change the machine, or that ROS 2 from PyPI does not have."""
-BLOCK = re.compile(r"(?:^<!-- (?:not run: ([^\n]*?)|(beside)) -->\n)?^```([\w{}]*)\n(.*?)^```$",
+BLOCK = re.compile(r"(?:^<!-- (?:not run: ([^\n]*?)|(beside)) -->\n)?^```([\w{}-]*)\n(.*?)^```$",
                    re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:# |<!-- )([\w./]+\.(?:py|yaml|urdf|csv))\b")
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
@@ -63,6 +68,12 @@ def blocks(page: Path) -> list[Block]:
             BLOCK.findall(page.read_text()) if not language.startswith("{")]  # a directive of Sphinx
 
 
+def may_be_left_out(block: Block) -> bool:
+    """Whether a block needs a program that the test cannot have, or its reason names another test."""
+    tests = re.findall(r"test/[\w/]+\.py", block.reason)
+    return all((ROOT / name).is_file() for name in tests) and bool(tests or NOT_HERE.search(block.text))
+
+
 def commands(block: Block) -> list[tuple[str, list[str]]]:
     """Return the commands of a block, each with the lines of output that the page shows."""
     found: list[tuple[str, list[str]]] = []
@@ -70,8 +81,8 @@ def commands(block: Block) -> list[tuple[str, list[str]]]:
     for line in block.text.splitlines():
         if unfinished:
             found[-1] = f"{found[-1][0]}\n{line}", []
-            if unfinished == "\\":
-                unfinished = "\\" if line.endswith("\\") else ""
+            if unfinished in CONTINUED:
+                unfinished = "\\" if line.endswith(CONTINUED) else ""
             elif line == unfinished:
                 unfinished = ""
             continue
@@ -81,7 +92,7 @@ def commands(block: Block) -> list[tuple[str, list[str]]]:
         elif command.strip() and not command.startswith("#"):
             found.append((command, []))
             here = re.search(r"<<'?(\w+)'?$", command)
-            unfinished = here[1] if here else "\\" if command.endswith("\\") else ""
+            unfinished = here[1] if here else "\\" if command.endswith(CONTINUED) else ""
     return found
 
 
@@ -116,6 +127,7 @@ class Reader:
         self._state = folder / ".shell"
         self._state.write_text("")
         self._running: list[tuple[subprocess.Popen[str], Path]] = []
+        self._refused: set[int] = set()  # process ids of those that end with an error, as the page shows
         self._seen: dict[Path, int] = {}
         self._printed = ""  # by the last block of Python code
         self._names: dict[str, object] = {"__name__": "page"}
@@ -125,8 +137,20 @@ class Reader:
         """Begin."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """End the programs that run on."""
+    def __exit__(self, kind: type | None = None, *_: object) -> None:
+        """End the programs that run on; without an exception, all of them still have to run."""
+        try:
+            if kind is None:
+                self._check_running()
+        finally:
+            self._end()
+
+    def _check_running(self) -> None:
+        for process, log in self._running:
+            assert process.poll() is None or process.pid in self._refused, (
+                f"$ {process.args[-1]}\nended with {process.returncode}:\n{log.read_text()}")
+
+    def _end(self) -> None:
         for process, _log in reversed(self._running):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
@@ -141,11 +165,12 @@ class Reader:
     def read(self, block: Block) -> None:
         """Do what a block asks for."""
         first = FILE.match(block.text)
+        self._check_running()
         if block.language != "text":
             self._printed = ""
             self._seen = {log: log.stat().st_size for _process, log in self._running}
         if block.reason:
-            assert NOT_HERE.search(block.text), f"this block could be run:\n{block.text}"
+            assert may_be_left_out(block), f"this block could be run:\n{block.text}"
         elif block.language in ("sh", "console"):
             for command, shown in commands(block):
                 self.run(command, shown, block.beside)
@@ -201,15 +226,24 @@ class Reader:
                                        cwd=self.folder, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, text=True,
                                        start_new_session=True)
         self._running.append((process, log))
+        if any("error:" in line for line in shown):
+            self._refused.add(process.pid)
+        elif command.startswith("robodyn simulate"):
+            self._wait_for([LAST_NODE])  # who reads the page sees that all nodes have started, too
         self._wait_for(shown)
         return log.read_text()
 
     def _wait_for(self, shown: list[str]) -> None:
         """Wait until a program that runs on has printed what the page shows, since the block before."""
-        end = time.monotonic() + DEADLINE
-        while all(missing(shown, log.read_text()[self._seen.get(log, 0):]) for _process, log in self._running):
-            ended = [process.args[-1] for process, _log in self._running if process.poll() is not None]
-            assert not ended and time.monotonic() < end, f"no program printed this:\n{shown}\n{self._logs()}"
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            last = self._running[-1][0]
+            over = time.monotonic() > deadline or any(
+                process.poll() is not None and (process is last or process.pid not in self._refused)
+                for process, _log in self._running)
+            if not all(missing(shown, log.read_text()[self._seen.get(log, 0):]) for _process, log in self._running):
+                return
+            assert not over, f"no program printed this:\n{shown}\n{self._logs()}"
             time.sleep(0.05)
 
     def _logs(self) -> str:

@@ -10,17 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_ros import Robot
-from robodyn_ros.compile import Compute, Repeat, compile_procedure
+from robodyn_ros import Robot, rollout
+from robodyn_ros.compile import Compute, Repeat, compile_function, compile_procedure, derivative
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
+from robodyn_ros.description.denavit_hartenberg import DHRow
+from robodyn_ros.description.model import Inertia
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.test_motion import excursion
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = sorted((ROOT / "docs").glob("*.md"))
 """Those whose Python runs here; test/test_pages.py works through README, tutorials and how-to guides."""
-SHOWN_ONLY = {"docs/architecture.md", "docs/controllers.md"}
-"""Their blocks are signatures, or files of a package, which test/control/test_documentation.py runs."""
+SHOWN_ONLY = {"docs/controllers.md"}
+"""Its blocks are files of a package, which test/control/test_documentation.py runs."""
 
 FOLDERS = "examples|robodyn_ros|robodyn_interfaces|test|tools|bench|config|launch|urdf|docs|requirements"
 ELSEWHERE = {"config/ur5e/physical_parameters.yaml"}
@@ -46,9 +49,20 @@ def taken_for_granted(name):
     if name == "docs/rollouts.md":
         parameters = make_controller("computed_torque", Robot.from_urdf(robot_file("arm6"))).parameters
         return {"parameters_1": parameters, "parameters_2": parameters}
+    rng = np.random.default_rng(0)
+    q, v, a = rng.uniform(-1.0, 1.0, (3, 7))
+    if name == "docs/architecture.md":
+        robot, body = Robot.from_urdf(robot_file("arm7")), Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))
+        return {
+            "Robot": Robot, "Repeat": Repeat, "Compute": Compute, "compile_function": compile_function,
+            "compile_procedure": compile_procedure, "derivative": derivative, "rollout": rollout,
+            "path_or_xml": robot_file("arm7"), "trajectory": excursion(robot), "target": np.eye(4),
+            "table": [DHRow(0.1, 1.0, 0.2, 0.3, inertia=body)] * 7,
+            "q": q, "v": v, "a": a, "tau": a, "Q": np.tile(q, (3, 1)), "V": np.tile(v, (3, 1)), "A": np.tile(a, (3, 1)),
+            "function": lambda q, v: np.sin(q) * v, "other": print, "result": np.empty((3, 7)),
+            "variables": {"q": (7,), "v": (7,)}, "inputs": ("q", "v"), "outputs": "q",
+        }
     if name == "docs/compile.md":
-        rng = np.random.default_rng(0)
-        q, v = rng.uniform(-1.0, 1.0, (2, 7))
         return {
             "np": np, "q": q, "v": v, "Q": np.tile(q, (3, 1)), "V": np.tile(v, (3, 1)),
             "function": lambda q, v: np.sin(q) * v, "other": print,
