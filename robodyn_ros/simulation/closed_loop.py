@@ -7,6 +7,7 @@ efforts, as in the loop of the nodes in lockstep.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from robodyn_ros.control.controller import UNMEASURED, JointReference, Law
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
+from robodyn_ros.simulation.contact import contact_wrench
+from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 
@@ -52,7 +55,9 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     """
     n = plant.n
     answer, shapes = traceable(law, packed)
-    del shapes["wrench_tip"]  # no sensor of it is simulated
+    world = plant.world
+    if world is None:  # no sensor of it is simulated
+        del shapes["wrench_tip"]
     fields = [name for name in shapes if name.startswith("reference.")]
     tracking_error = tracking_error_function(plant.model, law.follows)
     error_shape = np.shape(tracking_error(np.zeros(n), *(np.zeros(shapes[name]) for name in fields)))
@@ -64,8 +69,9 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
 
     def respond(effort: NDArray[Any], clock: NDArray[Any], q: NDArray[Any], v: NDArray[Any],
                 *arrays: NDArray[Any]) -> tuple[Any, ...]:
-        with np.errstate(invalid="ignore"):  # the wrench is NaN
-            asked, memory = answer(clock, q, v, UNMEASURED, *arrays)
+        sensed = () if world is not None else (UNMEASURED,)
+        with np.errstate(invalid="ignore"):  # the wrench can be NaN
+            asked, memory = answer(clock, q, v, *sensed, *arrays)
         effort_now = within(asked, plant.model.effort_limit)
         is_first = equal(clock[1], 0.0)
         command = np.stack([effort_now if row is CommandRow.EFFORT else np.zeros(n) for row in CommandRow])
@@ -77,6 +83,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         *([Read("noise", "noises")] if noisy else []),
         *(Read(name, name.replace("reference.", "references.", 1)) for name in fields),
         Compute(_measure, ("state", "noise") if noisy else "state", ("true_q", "true_v", "q", "v")),
+        *([] if world is None else [Compute(partial(tip_wrench, plant.model, world), ("true_q", "contact_force"),
+                                            "wrench_tip")]),
         Compute(respond, ("effort", *shapes), ("command", "effort", "change", "memory")),
         Compute(tracking_error, ("true_q", *fields), "error"),
         Compute(_add_up, ("error", "effort", "change", *SUMS), SUMS),
@@ -104,6 +112,18 @@ def tracking_error_function(model: RobotModel, follows: Any) -> Callable[..., An
         return lambda q, *fields: JointReference(*fields).q - q
     dynamics = InlineDynamics(model)
     return lambda q, *fields: pose_error(dynamics.forward_kinematics(q), follows(*fields))
+
+
+def tip_wrench(model: RobotModel, world: World, q: NDArray[Any], force: NDArray[Any]) -> NDArray[Any]:
+    """`State.wrench_tip` of an ideal sensor: the mean over the last step of the plant, shape (6,) [N, N m].
+
+    Args:
+        model: The robot.
+        world: Surfaces and contact points.
+        q: Joint positions, shape (n,) [rad or m].
+        force: Of the plant, shape (pairs, 3) [N].
+    """
+    return contact_wrench(world, model, q, force, model.tip_link)
 
 
 def _measure(state: NDArray[Any], noise: Any = (0.0, 0.0)) -> tuple[Any, ...]:

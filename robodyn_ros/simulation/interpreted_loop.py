@@ -14,10 +14,10 @@ from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.controller import Controller
 from robodyn_ros.control.dry_run import FAULTS, as_efforts, describe
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.state import JointReference, State
+from robodyn_ros.control.state import UNMEASURED, JointReference, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError
-from robodyn_ros.simulation.closed_loop import SUMS, tracking_error_function
+from robodyn_ros.simulation.closed_loop import SUMS, tip_wrench, tracking_error_function
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 from robodyn_ros.simulation.scenario import Scenario
@@ -53,7 +53,13 @@ class InterpretedLoop:
             program.insert(0, Compute(lambda state, *fields: tracking_error(state[StateRow.POSITION], *fields),
                                       ("state", *self._fields), "error"))
             inputs += self._fields
-        self._bound = compile_procedure(variables, program, inputs, ("state", "error"), name="plant").bind()
+        outputs = ["state", "error"]
+        if (world := plant.world) is not None:
+            variables |= {"wrench_tip": (6,)}
+            program.append(Compute(lambda state, force: tip_wrench(plant.model, world, state[StateRow.POSITION], force),
+                                   ("state", "contact_force"), "wrench_tip"))
+            outputs += ["contact_force", "wrench_tip"]
+        self._bound = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
 
     def run(self, scenario: Scenario, parameters: Parameters) -> dict[str, Array]:
         """Simulate one robot.
@@ -107,10 +113,15 @@ class InterpretedLoop:
         fields = [bound[name] for name in self._fields] if self._follows_poses else []
         state, command = bound["state"], bound["command"]
         state[...], command[...] = self._plant.state(scenario.q, scenario.v), 0.0
+        sensed = UNMEASURED
+        if self._plant.world is not None:
+            bound["contact_force"], bound["wrench_tip"] = 0.0, 0.0
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
         for k, (time, period) in enumerate(scenario.clocks.tolist()):
             q, v = state[StateRow.POSITION].copy(), state[StateRow.VELOCITY].copy()
-            measured = State(time, period, q + scenario.noises[k, 0], v + scenario.noises[k, 1])
+            if self._plant.world is not None:
+                sensed = bound["wrench_tip"].copy()
+            measured = State(time, period, q + scenario.noises[k, 0], v + scenario.noises[k, 1], sensed)
             reference = None if make_reference is None else make_reference(*(column[k] for column in columns))
             effort = np.clip(self._call(self._efforts, measured, reference), lower, upper)
             command[CommandRow.EFFORT], rows[k] = effort, (q, v, effort)

@@ -17,6 +17,8 @@ from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.contact import contact_geometry, surface_energy
+from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.motion import SmoothRow
 from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
 from robodyn_ros.simulation.plant_step import EVERYTHING, UNDER_EFFORTS, Scope, plant_program, report_statement
@@ -42,6 +44,7 @@ class Plant:
         friction: Of the joints; None: that of the robot's description.
         integrator: Method of integration, one of ``Integrator``.
         tolerance: Relative and absolute, of ``Integrator.ADAPTIVE``.
+        world: Surfaces that the robot can touch; None: there are none.
 
     Attributes:
         model: The simulated model.
@@ -50,16 +53,17 @@ class Plant:
         steps: Steps taken since the start.
 
     Raises:
-        InputError: The position is not one of the robot, the step is not positive, actuators or friction are those of
-            another number of joints, or no integrator is called so.
+        InputError: The position is not one of the robot or inside a surface, the step is not positive, actuators or
+            friction are those of another number of joints, or no integrator is called so, or it has no contacts.
     """
 
     def __init__(self, robot: Robot, step: float = DEFAULT_STEP, position: ArrayLike | None = None,
                  compiled: bool = True, *, actuators: JointActuators | None = None,
                  friction: Friction | None = None,
-                 integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9) -> None:
+                 integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9,
+                 world: World | None = None) -> None:
         self.robot = robot
-        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator)
+        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator, world)
         self.step = step
         self.joint_names = robot.joint_names
         self.steps = 0
@@ -75,9 +79,11 @@ class Plant:
         self._state = np.zeros((len(StateRow), robot.n))
         self._command, self._report = np.zeros((len(CommandRow), robot.n)), np.zeros((len(ReportRow), robot.n))
         self._smooth = np.zeros((len(SmoothRow), robot.n))
+        self._forces = np.zeros((0 if model.world is None else model.world.pairs, 3))
         self._scope: Scope | None = None
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
+        model.check_start(self.initial_position)
         self.reset()
 
     @property
@@ -99,6 +105,18 @@ class Plant:
     def energy(self) -> Energy:
         """Stored energy, and work and losses since the last reset or new state."""
         return energy(self.model, self._dynamics, self._state)
+
+    @property
+    def contact_forces(self) -> Array:
+        """Mean forces of the surfaces on the contact points in the last step, in base axes, shape (pairs, 3) [N]."""
+        return self._forces.copy()
+
+    @property
+    def surface_energy(self) -> float:
+        """Energy that the surfaces store [J]."""
+        world = self.model.world
+        return 0.0 if world is None else float(
+            surface_energy(world, contact_geometry(world, self.model.model, self.q).penetration))
 
     def joint_inertia(self) -> Array:
         """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
@@ -138,9 +156,12 @@ class Plant:
             v: Joint velocities, shape (n,) [rad/s or m/s]; None: zeros.
 
         Raises:
-            InputError: A shape is wrong, a value not finite, or a position beyond its limits; nothing changes then.
+            InputError: A shape is wrong, a value not finite, or a position beyond its limits or inside a surface;
+                nothing changes then.
         """
         position = self.q if q is None else start_position(self.robot, q)
+        if q is not None:
+            self.model.check_start(position)
         velocity = np.zeros(len(self.q)) if v is None else as_floats(v, (self.robot.n,), "velocities")
         state = self.model.state(position, velocity)
         state[StateRow.TEMPERATURE] = self._state[StateRow.TEMPERATURE]
@@ -198,8 +219,9 @@ class Plant:
         if scope not in self._programs:
             variables, statements = plant_program(self.model, scope)
             inputs = ["state", "command"] + ["smooth"] * (self._adaptive is not None)
+            outputs = ["state", "report", "health"] + ["contact_force"] * (self.model.world is not None)
             procedure = compile_procedure(variables, [Repeat("steps", statements), report_statement(self.model)],
-                                          inputs, ("state", "report", "health"), name="plant")
+                                          inputs, outputs, name="plant")
             self._programs[scope] = procedure, procedure.bind() if self._compiled else None
         return self._programs[scope]
 
@@ -216,6 +238,9 @@ class Plant:
             self._bound_state, self._health = bound["state"], bound["health"]
             self._command, self._report = bound["command"], bound["report"]
             self._smooth = self._smooth if self._adaptive is None else bound["smooth"]
+            if self.model.world is not None:
+                bound["contact_force"] = self._forces
+                self._forces = bound["contact_force"]
         self._bound = bound
         self._asked_effort, self._asked_voltage = self._command[CommandRow.EFFORT], self._command[CommandRow.VOLTAGE]
 
@@ -238,6 +263,7 @@ class Plant:
                 self._diverged(np.full_like(self._state, np.nan))
             state, health = result["state"], result["health"]
             self._report = result["report"]
+            self._forces = result.get("contact_force", self._forces)
         else:
             self._bound.run(steps)
             state, health = self._bound_state.copy(), self._health
@@ -263,6 +289,7 @@ class Plant:
         if self._bound is not None:
             self._bound["state"] = state
         self._report[:] = 0.0
+        self._forces[:] = 0.0
 
     def _take_over(self, drive: Drive) -> None:
         """Write what stays the same as long as damping, brakes and the kind of the commands do."""

@@ -15,6 +15,7 @@ from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
+from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
 from robodyn_ros.timing import DEFAULT_STEP
 
@@ -94,10 +95,11 @@ class PlantModel:
         friction: Of the joints.
         step: h [s].
         integrator: The method.
+        world: Surfaces that the robot can touch; None: there are none.
 
     Raises:
         InputError: Actuators or friction are of another type, the numbers of joints differ, the step is not positive,
-            or a motor is too fast for an explicit method.
+            a motor is too fast for an explicit method, the world names an unknown link, or the method has no contacts.
     """
 
     model: RobotModel
@@ -105,6 +107,7 @@ class PlantModel:
     friction: Friction
     step: float
     integrator: Integrator = Integrator.SEMI_IMPLICIT_EULER
+    world: World | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -123,11 +126,20 @@ class PlantModel:
                              f"{self.integrator!r}")
         object.__setattr__(self, "integrator", Integrator(self.integrator))
         self._check_electrical_time_constants()
+        if self.world is not None and self.world.pairs == 0:
+            object.__setattr__(self, "world", None)
+        if self.world is not None:
+            self.world.check(self.model)
+            if self.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+                raise InputError(f"{self.world.where}: expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, the "
+                                 f"only one with contacts, received {self.integrator}; set the integrator, or leave "
+                                 "out the world")
 
     @classmethod
     def from_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
                        friction: Friction | None = None,
-                       integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> Self:
+                       integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER,
+                       world: World | None = None) -> Self:
         """Make a model from a robot description and defaults for everything else.
 
         Args:
@@ -136,13 +148,15 @@ class PlantModel:
             actuators: One for each joint; None: ideal sources of effort.
             friction: Of the joints; None: that of the description.
             integrator: The method, or its name.
+            world: Surfaces that the robot can touch; None: there are none.
 
         Raises:
             InputError: As in the class.
         """
         return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators,
                    Friction.from_model(model) if friction is None else friction, step,
-                   integrator)  # type: ignore[arg-type]  # a name will do
+                   integrator,  # type: ignore[arg-type]  # a name will do
+                   world)
 
     def _check_electrical_time_constants(self) -> None:
         stable = {Integrator.EXPLICIT_EULER: 2.0, Integrator.RUNGE_KUTTA: 2.785}.get(self.integrator)
@@ -169,6 +183,15 @@ class PlantModel:
         """Stops, and the greatest impulse of the motors in a step."""
         drive = self.step * self.actuators.effort_limit
         return ConstraintLimits(self.model.position_lower, self.model.position_upper, drive)
+
+    def check_start(self, q: Array) -> None:
+        """Check joint positions at the start, shape (n,) [rad or m].
+
+        Raises:
+            InputError: A contact point is inside a surface.
+        """
+        if self.world is not None:
+            self.world.check_start(self.model, q)
 
     def state(self, q: Array, v: Array) -> Array:
         """Return the state with given positions and velocities, no current, ambient temperature and energies 0.

@@ -16,6 +16,18 @@ from robodyn_ros.compile import Compute
 from robodyn_ros.compile.program import RepeatWhile, Statement
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.simulation import semi_implicit_euler, split_step
+from robodyn_ros.simulation.contact import (
+    MOST_ROUNDS,
+    ContactChoice,
+    ContactGeometry,
+    contact_geometry,
+    contact_round,
+    first_choice,
+    moving_columns,
+    presses,
+    with_contacts,
+)
+from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.joint_constraints import (
     Problem,
     admissible,
@@ -31,6 +43,10 @@ from robodyn_ros.simulation.readings import report
 _PROBLEM = Problem._fields
 _CHOICE = ("contact_mode", "saturation")
 _SOLUTION = ("velocity", "impulse", *_CHOICE)
+_GEOMETRY = ("penetration", "normal", "place", "jacobian")
+_CONTACT_CHOICE = ContactChoice._fields
+_CONTACT = ("contact_force", "contact_effort")
+"""Mean forces on the robot in base axes, shape (pairs, 3) [N], and the efforts that they cause, shape (n,)."""
 
 
 class Scope(NamedTuple):
@@ -87,6 +103,8 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
     given, choice = ("state", "command"), (*_CHOICE, "rounds")
     pivoting = RepeatWhile("moved", most_pivot_steps(n), [
         Compute(partial(_round, plant, scope), (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))])
+    if plant.world is not None:
+        return _program_with_contacts(plant, scope, plant.world, variables)
     if plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
         variables["smooth"] = (len(SmoothRow), n)
         posed = ("smooth", *_PROBLEM, "voltage", *choice)
@@ -102,6 +120,29 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
                   RepeatWhile("moved", 1, solved, at_least=0))
     return variables, (*solved, Compute(partial(_commit, plant, scope), (*given, "friction", "voltage", *_SOLUTION),
                                         "state"))
+
+
+def _program_with_contacts(plant: PlantModel, scope: Scope, world: World, variables: dict[str, Shape]
+                           ) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
+    """As :func:`plant_program`, for a robot that can touch surfaces; ``contact_force`` is an output too."""
+    n, pairs = plant.n, world.pairs
+    variables |= {"penetration": (pairs,), "normal": (pairs, 3), "place": (pairs, 3), "jacobian": (pairs, 3, n),
+                  "pressed": (pairs,), "sliding": (pairs,), "level": (pairs,), "slip": (pairs, 3),
+                  "contact_force": (pairs, 3), "contact_effort": (n,)}
+    given, choice = ("state", "command"), (*_CHOICE, "rounds")
+    solved: tuple[Statement, ...] = (
+        Compute(partial(_pose_with_contacts, plant, scope, world), given,
+                (*_PROBLEM, "voltage", *choice, *_GEOMETRY, *_CONTACT_CHOICE)),
+        RepeatWhile("moved", most_pivot_steps(n) + MOST_ROUNDS, [
+            Compute(partial(_round_with_contacts, plant, scope, world),
+                    (*_PROBLEM, *choice, *_GEOMETRY, *_CONTACT_CHOICE),
+                    (*_SOLUTION, "moved", "rounds", *_CONTACT_CHOICE, *_CONTACT))]))
+    if scope.slides_freely(plant).all():
+        solved = (Compute(partial(_attempt_without_contacts, plant, scope, world), given,
+                          ("voltage", *_SOLUTION, "moved", *_CONTACT)),
+                  RepeatWhile("moved", 1, solved, at_least=0))
+    return variables, (*solved, Compute(partial(_commit_with_contacts, plant, scope),
+                                        (*given, "friction", "voltage", *_SOLUTION, "contact_effort"), "state"))
 
 
 def report_statement(plant: PlantModel) -> Statement:
@@ -121,6 +162,35 @@ def _pose(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray
 def _attempt(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
     problem, voltage = semi_implicit_euler.problem(plant, state, scope.given(command))
     return (voltage, *unhindered(plant.limits, problem))
+
+
+def _pose_with_contacts(plant: PlantModel, scope: Scope, world: World, state: NDArray[Any], command: NDArray[Any]
+                        ) -> tuple[Any, ...]:
+    geometry = contact_geometry(world, plant.model, state[StateRow.POSITION])
+    choice = first_choice(world, geometry, state[StateRow.VELOCITY], plant.step)
+    return (*_pose(plant, scope, state, command), *geometry, *choice)
+
+
+def _attempt_without_contacts(plant: PlantModel, scope: Scope, world: World, state: NDArray[Any],
+                              command: NDArray[Any]) -> tuple[Any, ...]:
+    voltage, velocity, *solution, moved = _attempt(plant, scope, state, command)
+    geometry = contact_geometry(world, plant.model, state[StateRow.POSITION])
+    touches = presses(world, geometry, velocity, plant.step)
+    return (voltage, velocity, *solution, moved + touches, np.zeros((world.pairs, 3)), np.zeros(plant.n))
+
+
+def _round_with_contacts(plant: PlantModel, scope: Scope, world: World, *values: Any) -> tuple[Any, ...]:
+    (*posed, contact_mode, saturation, rounds), rest = values[:len(_PROBLEM) + 3], values[len(_PROBLEM) + 3:]
+    geometry = ContactGeometry(*rest[:len(_GEOMETRY)])
+    moves = moving_columns(world, plant.model)[:, None, :]
+    geometry = geometry._replace(jacobian=np.where(moves, geometry.jacobian, 0.0))
+    choice = ContactChoice(*rest[len(_GEOMETRY):])
+    problem = with_contacts(world, geometry, choice, _problem(plant, scope, tuple(posed)), plant.step, rounds)
+    done = pivot_step(plant.limits, problem, contact_mode, saturation, rounds)
+    touching = contact_round(world, geometry, choice, done.velocity, plant.step, rounds)
+    effort = sum((jacobian.T @ force for jacobian, force in zip(geometry.jacobian, touching.force, strict=True)),
+                 start=np.zeros(plant.n))
+    return (*done._replace(moved=done.moved + touching.moved), rounds + 1.0, *touching.choice, touching.force, effort)
 
 
 def _pose_after_split_step(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any],
@@ -166,6 +236,16 @@ def _round(plant: PlantModel, scope: Scope, *values: Any) -> tuple[Any, ...]:
 def _commit(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any],
             *solution: Any) -> NDArray[Any]:
     after = semi_implicit_euler.commit(plant, state, scope.given(command), scope.friction(plant, friction), *solution)
+    return _without_energies(scope, state, after)
+
+
+def _commit_with_contacts(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any], *rest: Any
+                          ) -> NDArray[Any]:
+    *solution, effort = rest
+    acting = scope.given(command)
+    external = [acting[row] + effort if row is CommandRow.EXTERNAL else acting[row] for row in CommandRow]
+    friction, *others = solution
+    after = semi_implicit_euler.commit(plant, state, np.stack(external), scope.friction(plant, friction), *others)
     return _without_energies(scope, state, after)
 
 

@@ -22,6 +22,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.errors import CompileError, InputError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
+from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
@@ -94,10 +95,12 @@ class ClosedLoop:
                 compiled program.
 
         Raises:
+            InputError: The robot would start inside a surface.
             CompileError: ``compiled`` is False, and the controller cannot be traced.
             PluginError: A controller that runs uncompiled raised, or returned something else than efforts.
             SimulationError: The state became infinite or NaN.
         """
+        self.plant.check_start(scenario.q)
         reference, ticks, name = scenario.references, len(scenario.clocks), type(self.controller).__name__
         procedure = self._procedure(True, scenario.noisy) if compiled else self.procedure(
             recorded=True, noisy=scenario.noisy)
@@ -132,10 +135,13 @@ class ClosedLoop:
             threads: Threads that share the robots; a controller that runs uncompiled uses one.
 
         Raises:
-            InputError: Neither parameters nor positions say how many robots there are, or their numbers differ.
+            InputError: Neither parameters nor positions say how many robots there are, their numbers differ, or a robot
+                would start inside a surface.
             PluginError: As for `run`.
         """
         given, ticks = self._arguments(scenario), len(scenario.clocks)
+        if q is None:
+            self.plant.check_start(scenario.q)
         differ = [*(["parameters"] if parameters is not None else []), *(["state", "memory"] if q is not None else [])]
         if parameters is None:
             given["parameters"] = self._packed.values
@@ -146,6 +152,8 @@ class ClosedLoop:
             given["parameters"] = np.array(numbers).reshape(len(numbers), self._packed.values.size)
         if q is not None:
             starts = np.array([start_position(self.robot, one) for one in np.asarray(q)]).reshape(-1, self.robot.n)
+            for start in starts:
+                self.plant.check_start(start)
             given["state"] = np.repeat(given["state"][None], len(starts), axis=0)
             given["state"][:, StateRow.POSITION] = starts
             given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(
@@ -234,7 +242,7 @@ class ClosedLoop:
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
             step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
-            q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
+            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
     """Simulate a robot under a controller; `ClosedLoop` does so many times for the price of one compilation.
 
     A controller that cannot be compiled runs as Python code; one warning in the log says why and how long a tick takes.
@@ -249,6 +257,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         step: Time step of the plant [s].
         actuators: One for each joint; None: ideal sources of effort.
         friction: Friction of the joints; None: that of the robot's description.
+        world: Surfaces that the robot can touch; None: there are none.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
 
@@ -258,7 +267,8 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         SimulationError: The state became infinite or NaN.
     """
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
-    loop = ClosedLoop(made, PlantModel.from_description(robot.model, step, actuators, friction), period)
+    loop = ClosedLoop(made, PlantModel.from_description(robot.model, step, actuators, friction, world=world),
+                      period)
     scenario = loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v)
     result = loop.run(scenario, parameters)
     if result.note:

@@ -1,0 +1,298 @@
+"""Contact of the robot with surfaces, implicit in the velocities after the step; can be compiled.
+
+The normal force is that of [HuntCrossley] with exponent 1. The friction is that of Coulomb with a steep line through
+velocity 0, as in [Castro]:
+
+    F_n = max(0, k d + k c d0 d'),    F_t = -mu F_n u / max(|u|, u_s)
+
+with the penetration d and its rate d' at the end of the step, the penetration d0 at its beginning, the tangential
+velocity u, and the creep velocity u_s of a contact that sticks. Without friction, the velocities after the step
+minimise a convex function. The penetration that the tangent plane predicts for the end of the step is never less than
+the true one, since surfaces are convex. Hence a contact never increases the sum of the energies of motion and surfaces.
+
+Newton's method solves for the velocities. Each contact is open, sticks or slides, and adds a matrix J^T W J and an
+impulse J^T p to the problem of :mod:`robodyn_ros.simulation.joint_constraints`. If it does not converge, sliding
+friction becomes a viscous friction of the same force, which converges slowly but dissipates energy in every round.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.compile import greater, maximum, where
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.kinematics.forward import forward_kinematics, link_poses, path_to
+from robodyn_ros.kinematics.twists import cross
+from robodyn_ros.simulation.contact_world import ContactPoint, World
+from robodyn_ros.simulation.joint_constraints import Problem
+
+CREEP = 1e-6
+"""u_s: greatest tangential velocity of a contact that sticks [m/s]."""
+
+NEWTON_ROUNDS = 20
+"""Rounds with Newton's method."""
+
+MOST_ROUNDS = 100
+"""More rounds than a contact needs."""
+
+_FORCE_TOLERANCE = 1e-9  # [N]
+_RELATIVE_TOLERANCE = 1e-6  # of the friction level and of the direction of sliding
+_TINY = 1e-300
+
+
+class ContactGeometry(NamedTuple):
+    """Where the pairs of contact points and surfaces are, and how they move.
+
+    Attributes:
+        penetration: Depth of each contact point in each surface, negative outside, shape (pairs,) [m].
+        normal: Unit normals of the surfaces in base axes, shape (pairs, 3).
+        place: Points of the spheres that are deepest, in the base frame, shape (pairs, 3) [m].
+        jacobian: Of these points, J v being their velocity in base axes, shape (pairs, 3, n).
+    """
+
+    penetration: NDArray[Any]
+    normal: NDArray[Any]
+    place: NDArray[Any]
+    jacobian: NDArray[Any]
+
+
+class ContactChoice(NamedTuple):
+    """The guess that a round begins with.
+
+    Attributes:
+        pressed: 1 where there is a contact force, else 0, shape (pairs,).
+        sliding: 1 where the contact slides, 0 where it sticks, shape (pairs,).
+        level: mu F_n, shape (pairs,) [N].
+        slip: Tangential velocity, shape (pairs, 3) [m/s].
+    """
+
+    pressed: NDArray[Any]
+    sliding: NDArray[Any]
+    level: NDArray[Any]
+    slip: NDArray[Any]
+
+
+class ContactSolution(NamedTuple):
+    """The result of a round.
+
+    Attributes:
+        force: Mean over the step, on the robot in base axes, shape (pairs, 3) [N].
+        choice: The next guess.
+        moved: Positive where the next guess is another one, 0 if the solution is consistent.
+    """
+
+    force: NDArray[Any]
+    choice: ContactChoice
+    moved: Any
+
+
+def contact_geometry(world: World, model: RobotModel, q: NDArray[Any]) -> ContactGeometry:
+    """Compute the geometry of all pairs.
+
+    Args:
+        world: Surfaces and contact points.
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+    """
+    poses = link_poses(model, q)
+    penetrations, normals, places, jacobians = [], [], [], []
+    for point in world.points:
+        centre, angular, linear = _point_motion(model, poses, point)
+        for surface in world.surfaces:
+            distance, normal = surface.distance(centre)
+            arm = -point.radius * normal
+            penetrations.append(point.radius - distance)
+            normals.append(normal)
+            places.append(centre + arm)
+            jacobians.append(np.array([column + cross(turn, arm) for turn, column
+                                       in zip(angular.T, linear.T, strict=True)]).T)
+    return ContactGeometry(np.array(penetrations), np.array(normals), np.array(places), np.array(jacobians))
+
+
+def moving_columns(world: World, model: RobotModel) -> NDArray[np.bool_]:
+    """Return which joints can move each pair, shape (pairs, n)."""
+    moves = np.zeros((world.pairs, model.n), dtype=bool)
+    for row, point in enumerate(point for point in world.points for _ in world.surfaces):
+        for joint in path_to(model, model.frame(point.link).joint):
+            moves[row, model.joints[joint].dof] = True
+    return moves
+
+
+def first_choice(world: World, geometry: ContactGeometry, v: NDArray[Any], step: float) -> ContactChoice:
+    """The guess of the first round: the forces that the velocities before the step would cause."""
+    forces, slips = _normal_forces(world, geometry, v, step), _slips(geometry, v)
+    pressed = greater(forces, 0.0)
+    return ContactChoice(pressed, greater(_lengths(slips), CREEP), world.friction * maximum(forces, 0.0), slips)
+
+
+def presses(world: World, geometry: ContactGeometry, velocity: NDArray[Any], step: float) -> Any:
+    """Return a positive number where a pair exerts a force at velocities after the step, else 0."""
+    forces = _normal_forces(world, geometry, velocity, step)
+    return sum(greater(forces, _FORCE_TOLERANCE), np.float64(0.0))
+
+
+def with_contacts(world: World, geometry: ContactGeometry, choice: ContactChoice, problem: Problem, step: float,
+                  rounds: Any) -> Problem:
+    """Add the contacts to the problem of a step.
+
+    Args:
+        world: Surfaces and contact points.
+        geometry: At the beginning of the step.
+        choice: The guess.
+        problem: Without contacts.
+        step: h [s].
+        rounds: Number of rounds before this one.
+    """
+    matrix, momentum = problem.matrix, problem.momentum
+    late = greater(rounds, NEWTON_ROUNDS - 0.5)
+    for pair in range(world.pairs):
+        weight, impulse = _linearised(world, geometry, choice, pair, step, late)
+        jacobian = geometry.jacobian[pair]
+        matrix = matrix + jacobian.T @ (weight @ jacobian)
+        momentum = momentum + jacobian.T @ impulse
+    return problem._replace(matrix=matrix, momentum=momentum)
+
+
+def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice, velocity: NDArray[Any], step: float,
+                  rounds: Any) -> ContactSolution:
+    """Compare a guess with the velocities that follow from it, and guess again.
+
+    Args:
+        world: Surfaces and contact points.
+        geometry: At the beginning of the step.
+        choice: The guess.
+        velocity: After the step, by :func:`with_contacts`, shape (n,) [rad/s or m/s].
+        step: h [s].
+        rounds: Number of rounds before this one.
+    """
+    late = greater(rounds, NEWTON_ROUNDS - 0.5)
+    forces, slips = _normal_forces(world, geometry, velocity, step), _slips(geometry, velocity)
+    pressed = greater(forces, where(choice.pressed, -_FORCE_TOLERANCE, _FORCE_TOLERANCE))
+    moved = sum(abs(pressed - choice.pressed), np.float64(0.0))
+    levels = world.friction * maximum(forces, 0.0)
+    lengths, sliding, total = _lengths(slips), [], []
+    for pair, coefficient in enumerate(world.friction):
+        weight, impulse = _linearised(world, geometry, choice, pair, step, late)
+        total.append((impulse - weight @ (geometry.jacobian[pair] @ velocity)) / step)
+        if coefficient == 0.0:
+            sliding.append(np.float64(0.0))
+            continue
+        before, slip, length = choice.slip[pair], slips[pair], lengths[pair]
+        along = before @ slip / maximum(np.sqrt(before @ before), _TINY)
+        fast = greater(length, CREEP * (1.0 + _RELATIVE_TOLERANCE))
+        slides = where(choice.sliding[pair], greater(along, 0.0) * greater(length, CREEP), fast)
+        turned = where(choice.sliding[pair] * slides,
+                       where(late, greater(abs(_lengths(np.array([before]))[0] - length), _RELATIVE_TOLERANCE * length),
+                             greater(length - along, _RELATIVE_TOLERANCE * length)), 0.0)
+        changed = greater(abs(levels[pair] - choice.level[pair]),
+                          _RELATIVE_TOLERANCE * levels[pair] + _FORCE_TOLERANCE)
+        moved = moved + pressed[pair] * (abs(slides - choice.sliding[pair]) + turned + changed)
+        sliding.append(slides)
+    return ContactSolution(np.array(total), ContactChoice(pressed, np.array(sliding), levels, slips), moved)
+
+
+def contact_wrench(world: World, model: RobotModel, q: NDArray[Any], force: NDArray[Any], link: str) -> NDArray[Any]:
+    """Return the wrench of the surfaces on a link and on all links that it carries.
+
+    Args:
+        world: Surfaces and contact points.
+        model: The robot.
+        q: Joint positions, shape (n,) [rad or m].
+        force: On each pair in base axes, shape (pairs, 3) [N].
+        link: Name of the link.
+
+    Returns:
+        (force, torque) about the link's origin in base axes, shape (6,) [N, N m].
+    """
+    carrier = model.frame(link).joint
+    carried = [carrier in (-1, *path_to(model, model.frame(point.link).joint)) for point in world.points]
+    origin, places = forward_kinematics(model, q, link)[:3, 3], contact_geometry(world, model, q).place
+    total: Any = np.zeros(6)
+    for pair, (place, acting) in enumerate(zip(places, force, strict=True)):
+        if carried[pair // len(world.surfaces)]:
+            total = total + np.concatenate([acting, cross(place - origin, acting)])
+    return np.asarray(total)
+
+
+def surface_energy(world: World, penetration: NDArray[Any]) -> Any:
+    """Return the energy that the surfaces store [J].
+
+    Args:
+        world: Surfaces and contact points.
+        penetration: Of :class:`ContactGeometry`.
+    """
+    stiffness = np.array([surface.material.stiffness for _ in world.points for surface in world.surfaces])
+    deep = maximum(penetration, 0.0)
+    return 0.5 * (stiffness * deep) @ deep
+
+
+def _point_motion(model: RobotModel, poses: list[NDArray[Any]], point: ContactPoint) -> tuple[NDArray[Any], ...]:
+    """Centre of a contact point, and the Jacobians of its angular and linear velocity, shapes (3,) and (3, n)."""
+    frame = model.frame(point.link)
+    angular, linear = (np.zeros((3, model.n), dtype=np.result_type(*poses)) for _ in range(2))
+    local = frame.pose_link_frame[:3, :3] @ point.position + frame.pose_link_frame[:3, 3]
+    if frame.joint < 0:
+        return local, angular, linear
+    pose = poses[frame.joint]
+    centre = pose[:3, :3] @ local + pose[:3, 3]
+    for index in path_to(model, frame.joint):
+        joint = model.joints[index]
+        axis = joint.multiplier * (poses[index][:3, :3] @ joint.axis)
+        if joint.kind == "prismatic":
+            linear[:, joint.dof] += axis
+        else:
+            angular[:, joint.dof] += axis
+            linear[:, joint.dof] += cross(axis, centre - poses[index][:3, 3])
+    return centre, angular, linear
+
+
+def _coefficients(world: World, geometry: ContactGeometry, pair: int) -> tuple[float, Any]:
+    """Stiffness [N/m] and damping [N s/m] of a pair in this step."""
+    material = world.surfaces[pair % len(world.surfaces)].material
+    if material.damping == 0.0:
+        return material.stiffness, np.float64(0.0)
+    return material.stiffness, material.stiffness * material.damping * maximum(geometry.penetration[pair], 0.0)
+
+
+def _normal_forces(world: World, geometry: ContactGeometry, v: NDArray[Any], step: float) -> NDArray[Any]:
+    """k d + k c d0 d' of each pair at velocities v after the step, negative where it is open, shape (pairs,) [N]."""
+    forces = []
+    for pair, (normal, jacobian) in enumerate(zip(geometry.normal, geometry.jacobian, strict=True)):
+        stiffness, damping = _coefficients(world, geometry, pair)
+        forces.append(stiffness * geometry.penetration[pair] - (step * stiffness + damping) * (normal @ (jacobian @ v)))
+    return np.array(forces)
+
+
+def _slips(geometry: ContactGeometry, v: NDArray[Any]) -> NDArray[Any]:
+    """Tangential velocity of each pair, shape (pairs, 3) [m/s]."""
+    slips = []
+    for normal, jacobian in zip(geometry.normal, geometry.jacobian, strict=True):
+        velocity = jacobian @ v
+        slips.append(velocity - (normal @ velocity) * normal)
+    return np.array(slips)
+
+
+def _lengths(vectors: NDArray[Any]) -> NDArray[Any]:
+    return np.array([np.sqrt(vector @ vector) for vector in vectors])
+
+
+def _linearised(world: World, geometry: ContactGeometry, choice: ContactChoice, pair: int, step: float, late: Any
+                ) -> tuple[NDArray[Any], NDArray[Any]]:
+    """W, shape (3, 3), and p, shape (3,), of the impulse p - W u of a pair at the velocity u of its point."""
+    stiffness, damping = _coefficients(world, geometry, pair)
+    normal, pressed = geometry.normal[pair], choice.pressed[pair]
+    across = np.outer(normal, normal)
+    weight = (pressed * step * (step * stiffness + damping)) * across
+    impulse = (pressed * step * stiffness * geometry.penetration[pair]) * normal
+    if world.friction[pair] == 0.0:
+        return weight, impulse
+    level, slip, sliding = choice.level[pair] * pressed, choice.slip[pair], choice.sliding[pair]
+    length = maximum(np.sqrt(slip @ slip), CREEP)
+    direction = slip / length
+    newton = sliding * (1.0 - late)
+    viscous = step * level / where(sliding, length, CREEP)
+    weight = weight + viscous * (np.eye(3) - across - newton * np.outer(direction, direction))
+    return weight, impulse - (newton * step * level) * direction

@@ -1,0 +1,110 @@
+"""The surroundings of a simulated robot: surfaces, and the spheres on its links that can touch them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.forward import forward_kinematics
+from robodyn_ros.simulation.surfaces import Surface
+
+MOST_PAIRS = 64
+"""Greatest number of contact points times surfaces; each pair is compiled into the step."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoint:
+    """A sphere on a link that can touch surfaces.
+
+    Attributes:
+        link: Name of the link.
+        position: Centre of the sphere in the frame of the link, shape (3,) [m].
+        radius: Radius; 0: a point [m].
+    """
+
+    link: str
+    position: Array
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Surfaces fixed to the base, and contact points of the robot.
+
+    Attributes:
+        surfaces: The surfaces.
+        points: The contact points.
+        where: Source of the world, for messages.
+
+    Raises:
+        InputError: There are more than `MOST_PAIRS` pairs.
+    """
+
+    surfaces: tuple[Surface, ...]
+    points: tuple[ContactPoint, ...]
+    where: str = "world"
+
+    def __post_init__(self) -> None:
+        """Check the number of pairs."""
+        if self.pairs > MOST_PAIRS:
+            raise InputError(f"{self.where}: expected at most {MOST_PAIRS} pairs of a contact point and a surface, "
+                             f"received {len(self.points)} contact points times {len(self.surfaces)} surfaces; leave "
+                             "out those that never touch")
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of a contact point and a surface."""
+        return len(self.points) * len(self.surfaces)
+
+    @cached_property
+    def friction(self) -> Array:
+        """Coulomb coefficient of each pair, the points one after the other, shape (pairs,)."""
+        return np.array([surface.material.friction for _ in self.points for surface in self.surfaces])
+
+    def check(self, model: RobotModel) -> None:
+        """Check that the contact points are on links of a robot.
+
+        Raises:
+            InputError: A link does not exist.
+        """
+        for number, point in enumerate(self.points, 1):
+            if point.link not in model.frames:
+                try:
+                    model.frame(point.link)
+                except InputError as error:
+                    raise InputError(f"{self.where}: contact point {number}: {error}") from None
+
+    def check_start(self, model: RobotModel, q: Array) -> None:
+        """Check that no contact point that the robot can move begins inside a surface.
+
+        Args:
+            model: The robot.
+            q: Joint positions, shape (n,) [rad or m].
+
+        Raises:
+            InputError: One does.
+        """
+        for number, point in enumerate(self.points, 1):
+            centre = centre_in_base(model, q, point)
+            for surface in self.surfaces:
+                depth = point.radius - float(surface.distance(centre)[0])
+                if depth * surface.material.stiffness > RESTING_FORCE:
+                    raise InputError(
+                        f"{self.where}: contact point {number} on link '{point.link}' starts {depth:.3g} m inside "
+                        f"surface '{surface.name}' at joint positions {np.round(q, 4).tolist()}: expected a start "
+                        "outside; move the surface, or choose other initial positions")
+
+
+RESTING_FORCE = 50.0
+"""Greatest force with which a surface may push at the start, since a robot may rest on it [N]."""
+
+
+def centre_in_base(model: RobotModel, q: NDArray[np.float64], point: ContactPoint) -> Array:
+    """Return the centre of a contact point in the base frame, shape (3,) [m]."""
+    pose = forward_kinematics(model, q, point.link)
+    return pose[:3, :3] @ point.position + pose[:3, 3]

@@ -1,0 +1,188 @@
+"""World files: surfaces and contact points in YAML; see docs/touch.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robodyn_ros.actuation.yaml_fields import number, section
+from robodyn_ros.bounded_files import expand, read_yaml
+from robodyn_ros.checks import Range
+from robodyn_ros.description.model import Array, RobotModel, suggest
+from robodyn_ros.errors import InputError, shown
+from robodyn_ros.simulation.contact_world import ContactPoint, World
+from robodyn_ros.simulation.surfaces import Box, Cylinder, Material, Plane, Sphere, Surface
+
+LARGEST = 1000.0
+"""Greatest coordinate and length in a world file [m]."""
+
+DEFAULT_RADIUS = 0.01
+"""Radius of the contact point at the tip link where a file has none [m]."""
+
+_COORDINATES, _LENGTHS = Range(-LARGEST, LARGEST, unit="m"), Range(0.0, LARGEST, unit="m", above=True)
+
+
+@dataclass(frozen=True)
+class _AnySurface:
+    shape: Any
+    position: Any = (0.0, 0.0, 0.0)
+    stiffness: float = number(1e4, minimum=1.0, maximum=1e7)
+    damping: float = number(1.0, maximum=1000.0)
+    friction: float = number(0.0, maximum=10.0)
+
+
+@dataclass(frozen=True)
+class _PlaneSection(_AnySurface):
+    normal: Any = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class _BoxSection(_AnySurface):
+    rpy: Any = (0.0, 0.0, 0.0)
+    size: Any = None
+
+
+@dataclass(frozen=True)
+class _SphereSection(_AnySurface):
+    radius: float = number(None, above=True, maximum=LARGEST)
+
+
+@dataclass(frozen=True)
+class _CylinderSection(_AnySurface):
+    rpy: Any = (0.0, 0.0, 0.0)
+    radius: float = number(None, above=True, maximum=LARGEST)
+    length: float = number(None, above=True, maximum=LARGEST)
+
+
+@dataclass(frozen=True)
+class _PointSection:
+    link: Any = None
+    position: Any = (0.0, 0.0, 0.0)
+    radius: float = number(DEFAULT_RADIUS, maximum=LARGEST)
+
+
+def read_world(path: str | Path, model: RobotModel) -> World:
+    """Read a world file.
+
+    Args:
+        path: The file.
+        model: The robot whose links the contact points are on.
+
+    Raises:
+        InputError: The file cannot be read, or its content is not valid for the robot.
+    """
+    return world_from_mapping(read_yaml(expand(path)), model, str(path))
+
+
+def world_from_mapping(content: Any, model: RobotModel, where: str = "world") -> World:
+    """Make a world from the content of a YAML file.
+
+    Args:
+        content: A mapping with ``surfaces`` and, for other points than the tip link's origin, ``contact_points``.
+        model: The robot.
+        where: Source of the content, for messages.
+
+    Raises:
+        InputError: The content is not valid.
+    """
+    if not isinstance(content, Mapping) or "surfaces" not in content:
+        raise InputError(f"{where}: expected the key 'surfaces' with a section for each surface, "
+                         f"received {shown(content)}")
+    for key in content:
+        if key not in ("surfaces", "contact_points"):
+            raise InputError(f"{where}: unknown key '{key}', {suggest(str(key), ('surfaces', 'contact_points'))}")
+    if not isinstance(content["surfaces"], Mapping) or not content["surfaces"]:
+        raise InputError(f"{where}: surfaces: expected a section for each surface by its name, received "
+                         f"{shown(content['surfaces'])}")
+    surfaces = tuple(_surface(f"{where}: surface '{name}'", str(name), values)
+                     for name, values in content["surfaces"].items())
+    given = content.get("contact_points", [{}])
+    if not isinstance(given, list) or not given:
+        raise InputError(f"{where}: contact_points: expected a list, each with link, position and radius, received "
+                         f"{shown(given)}; leave the key out for one point at the tip link")
+    points = tuple(_point(f"{where}: contact point {number}", model, values) for number, values in enumerate(given, 1))
+    world = World(surfaces, points, where)
+    world.check(model)
+    return world
+
+
+def _point(where: str, model: RobotModel, values: Any) -> ContactPoint:
+    found = section(_PointSection, where, values)
+    link = model.tip_link if found.link is None else found.link
+    return ContactPoint(str(link), _vector(f"{where}: position", found.position, _COORDINATES), found.radius)
+
+
+def _surface(where: str, name: str, values: Any) -> Surface:
+    if not isinstance(values, Mapping) or "shape" not in values:
+        raise InputError(f"{where}: expected the key 'shape' ({', '.join(_SHAPES)}) and others, received "
+                         f"{shown(values)}")
+    shape = values["shape"]
+    if not isinstance(shape, str) or shape not in _SHAPES:
+        raise InputError(f"{where}: shape: expected {', '.join(_SHAPES)}, received {shown(shape)}, "
+                         f"{suggest(str(shape), _SHAPES)}")
+    kind, make = _SHAPES[shape]
+    found = section(kind, where, values)
+    material = Material(found.stiffness, found.damping, found.friction)
+    return make(where, found, (name, material), _vector(f"{where}: position", found.position, _COORDINATES))
+
+
+def _plane(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
+    normal = _vector(f"{where}: normal", found.normal, _COORDINATES)
+    length = float(np.linalg.norm(normal))
+    if length == 0.0:
+        raise InputError(f"{where}: normal: expected a vector that points out of the surface, received zeros")
+    return Plane(*common, _axes_with_z(normal / length), position)
+
+
+def _box(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
+    return Box(*common, _rotation(where, found), position, _vector(f"{where}: size", found.size, _LENGTHS))
+
+
+def _sphere(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
+    return Sphere(*common, np.eye(3), position, _given(f"{where}: radius", found.radius))
+
+
+def _cylinder(where: str, found: Any, common: tuple[str, Material], position: Array) -> Surface:
+    return Cylinder(*common, _rotation(where, found), position, _given(f"{where}: radius", found.radius),
+                    _given(f"{where}: length", found.length))
+
+
+_SHAPES: dict[str, tuple[type[_AnySurface], Callable[..., Surface]]] = {
+    "plane": (_PlaneSection, _plane), "box": (_BoxSection, _box), "sphere": (_SphereSection, _sphere),
+    "cylinder": (_CylinderSection, _cylinder)}
+
+
+def _vector(where: str, value: Any, allowed: Range) -> Array:
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise InputError(f"{where}: expected three numbers, received {shown(value)}")
+    try:
+        array = np.array([float(element) for element in value])  # YAML reads 2e-3 as text
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{where}: expected three numbers, received {shown(value)}") from None
+    if not allowed.holds(array).all():
+        raise InputError(f"{where}: expected three numbers, each {allowed}, received {shown(value)}")
+    return array
+
+
+def _given(where: str, value: float | None) -> float:
+    if value is None:
+        raise InputError(f"{where}: expected a number [m], received none")
+    return value
+
+
+def _rotation(where: str, found: Any) -> Array:
+    angles = _vector(f"{where}: rpy", found.rpy, Range(-100.0, 100.0, unit="rad"))
+    return np.asarray(Rotation.from_euler("xyz", angles).as_matrix(), dtype=np.float64)
+
+
+def _axes_with_z(z: Array) -> Array:
+    """Axes whose third one is given, shape (3, 3); the identity for the z axis of the base."""
+    helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    x = helper - (helper @ z) * z
+    x = x / np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
