@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,14 +11,17 @@ from numpy.typing import ArrayLike
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import as_floats
+from robodyn_ros.compile.kernel import compile_function
 from robodyn_ros.compile.procedure import Bound, Procedure, compile_procedure
 from robodyn_ros.compile.program import Repeat
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError, shown
+from robodyn_ros.kinematics.forward import path_to
+from robodyn_ros.kinematics.twists import cross
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.contact import contact_geometry, surface_energy
+from robodyn_ros.simulation.contact import contact_geometry, contact_wrench, surface_energy
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.motion import SmoothRow
 from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
@@ -69,6 +73,7 @@ class Plant:
         self.steps = 0
         self._dynamics = robot.dynamics()
         self._wrenches: dict[str, Array] = {}
+        self._wrench_kernels: dict[str, Callable[..., Array]] = {}
         self.q: Array
         self.v: Array
         self._state: Array
@@ -143,6 +148,39 @@ class Plant:
         elif self._wrenches.pop(link, None) is not None:
             self._command[CommandRow.EXTERNAL] = 0.0
         self._choose_program()
+
+    def environment_wrench(self, link: str) -> Array:
+        """Return the wrench of surfaces and external wrenches on a link and on all links that it carries.
+
+        Args:
+            link: Name of any link.
+
+        Returns:
+            (force, torque) about the link's origin in base axes, shape (6,) [N, N m]: the mean over the last step for
+            surfaces, and the present value for external wrenches.
+
+        Raises:
+            InputError: No link has that name.
+        """
+        model, world = self.robot.model, self.model.world
+        total = np.zeros(6)
+        if world is not None:
+            if link not in self._wrench_kernels:
+                shapes = {"q": (model.n,), "force": self._forces.shape}
+                self._wrench_kernels[link] = compile_function(
+                    lambda q, force: contact_wrench(world, model, q, force, link), shapes, name="contact_wrench").call
+            total = total + self._wrench_kernels[link](self.q, self._forces)
+        carrier, origin = model.frame(link).joint, None
+        for other, wrench in self._wrenches.items():
+            if carrier in (-1, *path_to(model, model.frame(other).joint)):
+                origin = self._origin(link) if origin is None else origin
+                total = total + wrench
+                total[3:] += cross(self._origin(other) - origin, wrench[:3])
+        return total
+
+    def _origin(self, link: str) -> Array:
+        origin: Array = self._dynamics.forward_kinematics(self.q, link)[:3, 3]
+        return origin
 
     def set_wrench_tip(self, wrench: ArrayLike) -> None:
         """Apply an external wrench to the tip link; see :meth:`set_wrench`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -17,10 +17,12 @@ from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, 
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
+from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing
 from robodyn_ros.simulation.model_perturbations import with_gravity, with_mass_error, with_payload
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
+from robodyn_ros.simulation.world_file import read_world
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, NANOSECONDS_PER_SECOND, to_nanoseconds
 
 
@@ -57,6 +59,9 @@ class LiveSettings:
     sensors: Sensors | None
 
 
+SENSOR = "force_torque_sensor"
+"""Prefix of the parameters of the force and torque sensor."""
+
 _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 
 PARAMETERS = (
@@ -70,6 +75,8 @@ PARAMETERS = (
               read_only=True, choices=tuple(map(str, Integrator))),
     Parameter("actuators", "", "YAML file of actuators and friction by joint, or its name in config/ without ending; "
               "empty: ideal sources of effort, and the friction of the robot's description.", read_only=True),
+    Parameter("world", "", "YAML file of surfaces that the robot can touch, see docs/touch.md; empty: none.",
+              read_only=True),
     Parameter("gravity", [0.0, 0.0, -9.81], "Gravitational acceleration in base axes [m/s^2].",
               minimum=-1000.0, maximum=1000.0),
     Parameter("payload.mass", 0.0, "Mass welded to the tip link [kg].", minimum=0.0, maximum=1e5),
@@ -112,10 +119,24 @@ PARAMETERS = (
     Parameter("sensing.velocity_filter", 0.0, "Time constant of the low-pass filter on velocities [s]; 0: none.",
               minimum=0.0, maximum=10.0),
     Parameter("sensing.delay", 0, "Delay of the measurements [control periods].", minimum=0, maximum=1000),
+    Parameter(f"{SENSOR}.frame", "", "Link that carries the force and torque sensor, and frame of its measurements; "
+              "empty: the tip link if there is a world, else no sensor.", read_only=True),
+    Parameter(f"{SENSOR}.force_noise", 0.0, "Standard deviation of the noise of each force [N].", minimum=0.0,
+              maximum=1e4),
+    Parameter(f"{SENSOR}.torque_noise", 0.0, "Standard deviation of the noise of each torque [N m].", minimum=0.0,
+              maximum=1e4),
+    Parameter(f"{SENSOR}.bias", [0.0] * 6, "Constant error of force and torque [N, N m].", minimum=-1e4, maximum=1e4),
+    Parameter(f"{SENSOR}.drift", [0.0] * 6, "Rate at which the error of force and torque grows [N/s, N m/s].",
+              minimum=-1e4, maximum=1e4),
+    Parameter(f"{SENSOR}.delay", 0, "Delay of force and torque [control periods].", minimum=0, maximum=1000),
+    Parameter(f"{SENSOR}.tool_mass", 0.0, "Mass that the sensor carries besides the payload [kg].", minimum=0.0,
+              maximum=1e5),
+    Parameter(f"{SENSOR}.tool_center_of_mass", [0.0, 0.0, 0.0], "Its centre of mass in the frame of the sensor [m].",
+              minimum=-100.0, maximum=100.0),
 )
 
 
-WORLD = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.friction")
+SURROUNDINGS = ("gravity", "payload.mass", "payload.center_of_mass", "model_error.mass", "model_error.friction")
 """Parameters whose change needs a new plant."""
 
 
@@ -150,6 +171,14 @@ def sensing(value: Callable[[str], Any]) -> Sensing:
     )
 
 
+def force_torque_sensing(value: Callable[[str], Any]) -> ForceTorqueSensing:
+    """Read the settings of the force and torque sensor; arguments as for :func:`live_settings`."""
+    names = (each.name for each in fields(ForceTorqueSensing))
+    read = {name: value(f"{SENSOR}.{name}") for name in names}
+    return ForceTorqueSensing(**{name: np.array(each) if isinstance(each, list) else each
+                                 for name, each in read.items()})
+
+
 def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Plant:
     """Make the simulated robot.
 
@@ -166,11 +195,13 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Pl
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
     file = value("actuators")
     settings = HardwareSettings.from_yaml(actuators_file(file)) if file else HardwareSettings()
+    world = read_world(value("world"), model) if value("world") else None
     plant = Plant(
         Robot(model), value("step"), position,
         actuators=settings.joint_actuators(model),
         friction=settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
         integrator=value("integrator"),
+        world=world,
     )
     plant.prepare()
     _ = plant.joint_inertia(), plant.energy  # compiles here, not on the control path or in the diagnostics
