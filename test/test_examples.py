@@ -24,7 +24,7 @@ PRINTS = {
 @pytest.fixture(scope="module")
 def graph():
     arguments = ["-m", "robodyn_ros", "simulate", "--robot", "arm6", "--controller", "computed_torque",
-                 "--time-mode", "lockstep"]
+                 "--time-mode", "lockstep", "--speed-limit", "3"]
     with RosProcess("simulate", command=arguments) as process:
         yield process
 
