@@ -232,8 +232,9 @@ class AttackedGraph:
             return
         report.measure(kind, "effort [N m]", float(seen.effort.max()))
         report.measure(kind, "braking [N m]", float(seen.braking.max()))
-        if (seen.effort > self._robot.model.effort_limit).any():
-            report.fail(kind, number, f"efforts of {seen.effort} N m, the limits are {self._robot.model.effort_limit}")
+        greatest, limit = np.maximum(seen.effort, seen.braking), self._robot.model.effort_limit
+        if (greatest > limit * (1.0 + 1e-9)).any():
+            report.fail(kind, number, f"efforts of {greatest} N m, the limits are {limit}")
         report.measure(kind, "beyond law [N m]", seen.beyond_law)
         if seen.beyond_law > LARGEST_EXCESS:
             report.fail(kind, number, f"the controller commanded {seen.beyond_law:.3g} N m more or less than its law")

@@ -16,12 +16,25 @@ from robodyn_ros.description.model import Array
 
 _NEVER = -1  # a time before all others
 
+LATE = 2
+"""Age from which a command that answers a state is late, since a controller answers each state [control periods]."""
+
+LATE_SPEED = 0.2
+"""By how much a late command may speed up a joint, relative to its velocity limit.
+
+Default gains are stable for commands of one control period. A busy computer that holds up the controller would have the
+effort that is to damp a light joint drive it to and fro ever faster: `pd` at rest reached 1000 rad/s.
+"""
+
+LATE_TIME_CONSTANT = 0.005
+"""Time constant of the damping after such a command [s]."""
+
 
 class SafeBehaviour(StrEnum):
     """Behaviour of a joint with too old a command."""
 
     DAMPING = "damping"
-    """Passive viscous damping, as of a motor with shorted windings: the joint slows down, and sinks under load."""
+    """Passive viscous damping up to the effort limit: the joint slows down, and sinks under load."""
     HOLD = "hold"
     """The brake: dry friction as strong as the effort limit."""
     ZERO = "zero"
@@ -52,21 +65,29 @@ class JointCommands:
     The brake holds a joint without any command since the start or the last :meth:`clear`, as on a real arm before it is
     enabled. A joint whose command is older than the timeout follows the safe behaviour until the next command.
 
+    A command that answers a state and is late may not speed up a joint by much (`LATE_SPEED`). If it does, damping
+    brakes this joint until the next command.
+
     Args:
         n: Number of joints.
         effort_limit: Effort limits, shape (n,) [N m or N]; infinite, or 0, where there is none.
+        velocity_limit: Velocity limits, shape (n,) [rad/s or m/s]; likewise.
 
     Attributes:
         effort: The last good efforts, shape (n,) [N m or N]; never altered, only replaced.
         voltage: The last good voltages, shape (n,) [V]; likewise.
         by_voltage: 1 where the last command was a voltage, else 0, shape (n,); likewise.
         missed: Control periods without a new command for any joint, since the first one.
+        sped_up: Which joints a late command has sped up too much, since the last command, shape (n,); None: none.
     """
 
-    def __init__(self, n: int, effort_limit: Array) -> None:
+    def __init__(self, n: int, effort_limit: Array, velocity_limit: Array) -> None:
         self._none = np.zeros(n)
         self._all = np.ones(n)
         self._brake = np.where(effort_limit > 0.0, effort_limit, np.inf)
+        self._late_speed = LATE_SPEED * np.where(velocity_limit > 0.0, velocity_limit, np.inf)
+        self._speed = self._none  # velocities when the newest command came
+        self.sped_up: NDArray[np.bool_] | None = None
         self._now = 0  # time in control periods
         self.missed = 0
         self.configure(0, SafeBehaviour.DAMPING, 1.0)
@@ -87,16 +108,18 @@ class JointCommands:
         self.effort = self.voltage = self.by_voltage = self._none
         self._times = [_NEVER] * len(self._none)  # of the last command for each joint
         self._oldest = self._newest = _NEVER
+        self._answers, self.sped_up = False, None
 
-    def accept(self, effort: Array, columns: Sequence[int] | None = None) -> None:
+    def accept(self, effort: Array, columns: Sequence[int] | None = None, answers: bool = False) -> None:
         """Take efforts.
 
         Args:
             effort: Efforts of all joints, those not commanded unchanged, shape (n,) [N m or N].
             columns: Joints that are commanded; None: all.
+            answers: Whether the command answers a state, so that the next one is to come after the next state.
         """
         self.effort = effort
-        self._note(columns, self._none)
+        self._note(columns, self._none, answers)
 
     def accept_voltage(self, voltage: Array, columns: Sequence[int] | None = None) -> None:
         """Take voltages.
@@ -108,9 +131,9 @@ class JointCommands:
         self.voltage = voltage
         self._note(columns, self._all)
 
-    def _note(self, columns: Sequence[int] | None, by_voltage: Array) -> None:
+    def _note(self, columns: Sequence[int] | None, by_voltage: Array, answers: bool = False) -> None:
         """Note when joints were commanded, and by which quantity."""
-        self._newest = self._now
+        self._newest, self._answers, self.sped_up = self._now, answers, None
         if columns is None:
             self.by_voltage = by_voltage
             self._times, self._oldest = [self._now] * len(self._times), self._now
@@ -141,14 +164,21 @@ class JointCommands:
         """Return whether every joint has a command that is not too old."""
         return self._oldest != _NEVER and (self._timeout == 0 or self._now - self._oldest < self._timeout)
 
-    def drive(self, joint_inertia: Callable[[], Array]) -> Drive:
+    def drive(self, joint_inertia: Callable[[], Array], v: Array) -> Drive:
         """Return the present commands to the drives.
 
         Args:
             joint_inertia: Returns the inertia of each joint moving alone, shape (n,) [kg m^2 or kg]; called only
                 for damping.
+            v: Joint velocities, shape (n,) [rad/s or m/s].
         """
         if self.fresh():
+            if self._newest == self._now:
+                self._speed = v
+            elif self._answers and self._now - self._newest >= LATE and (late := self._sped_up(v)) is not None:
+                damping = joint_inertia() / min(self._time_constant, LATE_TIME_CONSTANT)
+                return Drive(np.where(late, 0.0, self.effort), np.where(late, damping, 0.0), self._none, self.voltage,
+                             self.by_voltage)
             return Drive(self.effort, self._none, self._none, self.voltage, self.by_voltage)
         stale, waiting = self.stale(), self.waiting()
         idle = stale | waiting
@@ -159,3 +189,10 @@ class JointCommands:
         elif self._behaviour is SafeBehaviour.HOLD:
             brake = np.where(stale, self._brake, brake)
         return Drive(effort, damping, brake, self.voltage, by_voltage)
+
+    def _sped_up(self, v: Array) -> NDArray[np.bool_] | None:
+        """Return which joints the late command has sped up too much, now or before; None: none."""
+        fast = np.abs(v) > np.abs(self._speed) + self._late_speed
+        if fast.any():
+            self.sped_up = fast if self.sped_up is None else fast | self.sped_up
+        return self.sped_up

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import within
-from robodyn_ros.compile import where
+from robodyn_ros.compile import greater, where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
@@ -69,9 +69,24 @@ def ideal_effort(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
     return np.where(plant.actuators.is_motor, 0.0, within(command[CommandRow.EFFORT], plant.model.effort_limit))
 
 
-def viscous(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
-    """D of joints, motors' shafts and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m]."""
-    return plant.friction.viscous + plant.actuators.reflected_damping + command[CommandRow.DAMPING]
+def viscous(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    """D of joints, motors' shafts and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m].
+
+    Args:
+        plant: The simulated model.
+        command: Shape (len(CommandRow), n).
+        v: Joint velocities, shape (n,) [rad/s or m/s].
+    """
+    return plant.friction.viscous + plant.actuators.reflected_damping + passive(plant, command, v)
+
+
+def passive(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    """Damping by the drives, less where its effort would exceed the effort limit; arguments as for :func:`viscous`."""
+    asked, limit = command[CommandRow.DAMPING], plant.model.effort_limit
+    limited = np.isfinite(limit) & (limit > 0.0)
+    bound = np.where(limited, limit, 1.0)
+    beyond = where(asked, greater(asked * abs(v), bound), 0.0)  # costs nothing where no damping is in scope
+    return np.where(limited, where(beyond, bound / where(beyond, abs(v), 1.0), asked), asked)
 
 
 def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
@@ -92,7 +107,7 @@ def derivative(plant: PlantModel, x: NDArray[Any], asked: Demand, command: NDArr
         Shape (len(SmoothRow), n).
     """
     q, v, current = x[SmoothRow.POSITION], x[SmoothRow.VELOCITY], x[SmoothRow.CURRENT]
-    actuators, external, damping = plant.actuators, command[CommandRow.EXTERNAL], viscous(plant, command)
+    actuators, external, damping = plant.actuators, command[CommandRow.EXTERNAL], viscous(plant, command, v)
     flowing = actuators.instant_current(asked.voltage, current, v)
     current_rate = actuators.current_rate(asked.voltage, current, v)
     effort = asked.effort + actuators.effort_of(flowing)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.simulation.motion import ideal_effort, viscous
+from robodyn_ros.simulation.motion import ideal_effort, passive, viscous
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, ReportRow, StateRow
 
 
@@ -86,14 +86,14 @@ def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltag
     """
     actuators, step = plant.actuators, plant.step
     v, current, saturation = state[StateRow.VELOCITY], state[StateRow.CURRENT], state[StateRow.SATURATION]
-    asked, passive = command[CommandRow.EFFORT], command[CommandRow.DAMPING]
+    asked, damping = command[CommandRow.EFFORT], passive(plant, command, v)
     regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(v))
     dry = clip(impulse, -friction, friction)
     rows = {
         ReportRow.VOLTAGE: np.where(actuators.is_motor, where(saturation, regulated, voltage), 0.0),
         ReportRow.CURRENT: current,
-        ReportRow.EFFORT: ideal_effort(plant, command) + actuators.effort_of(current) - passive * v,
-        ReportRow.FRICTION: dry / step - (viscous(plant, command) - passive) * v,
+        ReportRow.EFFORT: ideal_effort(plant, command) + actuators.effort_of(current) - damping * v,
+        ReportRow.FRICTION: dry / step - (viscous(plant, command, v) - damping) * v,
         ReportRow.STOP: (impulse - dry) / step,
         ReportRow.VOLTAGE_SATURATED: np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
                                            greater_equal(abs(voltage), actuators.voltage_limit), 0.0),

@@ -41,7 +41,7 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
     tau = asked.effort + command[CommandRow.EXTERNAL]
     posed = Problem(
-        matrix=inertia(plant, q) + np.diag(step * viscous(plant, command)),
+        matrix=inertia(plant, q) + np.diag(step * viscous(plant, command, v)),
         momentum=step * (tau - efforts) + actuators.reflected_inertia * v,
         friction=step * level,
         slowest=np.where(np.isfinite(plant.limits.lower), (plant.limits.lower - q) / step, -np.inf),
@@ -87,7 +87,7 @@ def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], fricti
         saturation,
         state[StateRow.DRIVE_WORK] + work,
         state[StateRow.EXTERNAL_WORK] + step * command[CommandRow.EXTERNAL] * middle,
-        state[StateRow.VISCOUS_LOSS] + step * viscous(plant, command) * velocity * middle,
+        state[StateRow.VISCOUS_LOSS] + step * viscous(plant, command, v) * velocity * middle,
         state[StateRow.WINDING_HEAT] + electrical.heat,
         state[StateRow.FRICTION_LOSS] - dry * middle,
         state[StateRow.STOP_LOSS] - (impulse - dry) * middle,

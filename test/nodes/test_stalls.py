@@ -46,14 +46,16 @@ class Motion(Rig):
         states = self.measured[since:]
         return np.array([np.abs([getattr(state, field) for state in states]).max() for field in ("effort", "velocity")])
 
-    def stall(self, node, seconds):
-        """Stop a node for a while."""
-        process = self.nodes[node].pid
-        os.kill(process, signal.SIGSTOP)
+    def stall(self, seconds, *nodes):
+        """Stop nodes for a while."""
+        processes = [self.nodes[node].pid for node in nodes]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
         try:
             self.ros.spin(seconds)
         finally:
-            os.kill(process, signal.SIGCONT)
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,7 @@ def needed(motion):
 @pytest.mark.parametrize("seconds", [0.2, 0.3, 0.4])
 def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
     motion.move(THERE)
-    motion.stall("controller", seconds)
+    motion.stall(seconds, "controller")
     since = len(motion.measured)
     marked = any(state.header.frame_id == "new_start" for state in motion.measured[-20:])
     motion.rest()
@@ -93,12 +95,39 @@ def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
 
 def test_hardware_that_stood_still_tells_a_new_start(motion, needed):
     motion.move(THERE)
-    motion.stall("hardware", 0.3)
+    motion.stall(0.3, "hardware")
     since = len(motion.measured)
     motion.rest()
     assert (motion.worst(since) < 1.15 * needed).all(), (motion.worst(since), needed)
     assert "new start from the current state" in motion.nodes["controller"].output()
     motion.move(BACK, speed=0.1)
+    motion.rest()
+
+
+def test_a_trajectory_that_ends_because_the_computer_stood_still_says_so(motion):
+    motion.move(THERE)
+    before = len(motion.nodes["controller"].output())
+    motion.stall(0.6, "hardware", "controller")
+    motion.rest()
+    motion.ros.wait_for(lambda: re.search("trajectory is dropped: .*the computer held up", motion.nodes["controller"]
+                                          .output()[before:]), "the log line, which is throttled")
+    motion.move(BACK, speed=0.1)
+    motion.rest()
+
+
+def test_pd_at_rest_does_not_whirl_the_arm_while_the_computer_holds_up_the_controller(motion):
+    motion.set(controller="pd")
+    motion.rest()
+    since = len(motion.measured)
+    for _ in range(40):
+        motion.stall(0.04, "controller")
+        motion.ros.spin(0.004)
+    motion.rest()
+    assert motion.worst(since)[1] < 6.3, "twice the velocity limit; hundreds of rad/s without the rule"
+    motion.status(lambda _, values: int(values.get("late commands", 0)) > 0, "hardware")
+    assert "the computer or the network holds up the controller" in motion.nodes["hardware"].output()
+    assert motion.next().controller == "pd"
+    motion.set(controller="computed_torque")
     motion.rest()
 
 

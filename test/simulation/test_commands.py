@@ -5,13 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robodyn_ros import Robot
+from robodyn_ros.control import JointReference, State
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import JointCommands, SafeBehaviour
+from robodyn_ros.simulation.plant import Plant
 
 INERTIA = np.array([2.0, 4.0])
 
 
 def commands(timeout=3, behaviour=SafeBehaviour.DAMPING):
-    result = JointCommands(2, np.array([10.0, 0.0]))
+    result = JointCommands(2, np.array([10.0, 0.0]), np.array([3.0, 0.0]))
     result.configure(timeout, behaviour, 0.5)
     return result
 
@@ -20,8 +25,8 @@ def as_lists(drive):
     return drive.effort.tolist(), drive.damping.tolist(), drive.brake.tolist()
 
 
-def drive(of):
-    return as_lists(of.drive(lambda: INERTIA))
+def drive(of, v=(0.0, 0.0)):
+    return as_lists(of.drive(lambda: INERTIA, np.array(v)))
 
 
 def test_without_any_command_brakes_hold():
@@ -84,7 +89,7 @@ def test_clear_forgets_all_commands():
 
 
 def quantities(of):
-    drive = of.drive(lambda: INERTIA)
+    drive = of.drive(lambda: INERTIA, np.zeros(2))
     return drive.effort.tolist(), drive.voltage.tolist(), drive.by_voltage.tolist()
 
 
@@ -131,6 +136,55 @@ def test_periods_without_a_new_command_are_counted():
     assert of.missed == 5
 
 
+def test_a_late_answer_that_speeds_up_a_joint_gives_way_to_damping_until_the_next_command():
+    of = commands(timeout=50)
+    of.accept(np.array([5.0, 6.0]), answers=True)
+    assert drive(of, [0.1, 0.0]) == ([5, 6], [0, 0], [0, 0])
+    of.advance()
+    assert drive(of, [9.0, 9.0]) == ([5, 6], [0, 0], [0, 0]), "not late yet"
+    of.advance()
+    assert drive(of, [-0.69, 9.0]) == ([5, 6], [0, 0], [0, 0]), "within a fifth of the limit; the other has no limit"
+    assert of.sped_up is None
+    of.advance()
+    assert drive(of, [-0.71, 9.0]) == ([0, 6], [400, 0], [0, 0])
+    assert of.sped_up.tolist() == [True, False]
+    assert drive(of, [0.0, 0.0]) == ([0, 6], [400, 0], [0, 0])
+    assert of.fresh(), "the controller goes on"
+    of.accept(np.array([5.0, 6.0]), answers=True)
+    assert drive(of, [-0.71, 0.0]) == ([5, 6], [0, 0], [0, 0])
+    assert of.sped_up is None
+
+
+def test_late_commands_that_answer_no_state_may_speed_up_joints():
+    of = commands(timeout=0)
+    of.accept(np.array([5.0, 6.0]))
+    drive(of)
+    of.advance(100)
+    assert drive(of, [9.0, 9.0]) == ([5, 6], [0, 0], [0, 0])
+
+
+@pytest.mark.parametrize("most", [10, 40, 80])
+@pytest.mark.parametrize("between", [1, 5])
+def test_pd_at_rest_does_not_whirl_an_arm_while_a_busy_computer_holds_it_up(most, between):
+    """Commands come for a few periods, then none for a random number of them, again and again."""
+    robot, chance = Robot.from_urdf(robot_file("arm6")), np.random.default_rng(0)
+    plant, law, model = Plant(robot), make_controller("pd", robot), robot.model
+    of = JointCommands(robot.n, model.effort_limit, model.velocity_limit)
+    of.configure(50, SafeBehaviour.DAMPING, 0.05)
+    at_rest = JointReference(plant.q, np.zeros(robot.n), np.zeros(robot.n))
+    next_tick, ticks = 0, 0
+    for period in range(1000):
+        if period == next_tick:
+            effort = law.update(State(0.002 * period, 0.002, plant.q, plant.v), at_rest)
+            of.accept(np.clip(effort, -model.effort_limit, model.effort_limit), answers=True)
+            ticks += 1
+            next_tick += 1 if period < 250 or ticks % between else int(chance.integers(1, most))
+        plant.advance(of.drive(plant.joint_inertia, plant.v), 2)
+        of.advance()
+        if period > 250:
+            assert (np.abs(plant.v) < 2.0 * model.velocity_limit).all(), "hundreds of rad/s without the rule"
+
+
 class Naive:
     """The same rules joint by joint, from the last command and its time."""
 
@@ -175,7 +229,7 @@ def test_any_sequence_of_commands_gives_what_the_rules_say_joint_by_joint(sequen
             full[commanded] = np.array(values)[commanded]
             take(full, columns)
             naive.accept(what, values, commanded)
-        given_drive = of.drive(lambda: INERTIA)
+        given_drive = of.drive(lambda: INERTIA, np.zeros(2))
         for joint, (effort, voltage, brake) in enumerate(naive.drive(timeout)):
             assert given_drive.brake[joint] == brake
             assert given_drive.by_voltage[joint] == (voltage is not None)

@@ -12,6 +12,7 @@ from robodyn_ros.errors import SimulationError
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant, default_position
+from robodyn_ros.simulation.plant_model import Integrator
 
 PENDULUM = """<robot name="pendulum"><link name="base"/><link name="arm"><inertial><origin xyz="0.5 0 0"/>
 <mass value="2"/><inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -156,6 +157,40 @@ def test_effort_is_cut_off_at_the_limit_and_reported():
     assert plant.v[0] == pytest.approx((3.0 - WEIGHT) / INERTIA * 1e-3)
     plant.advance(drive(0.0, damping=2.0))
     assert plant.effort[0] == -2.0 * plant.v[0]
+
+
+@pytest.mark.parametrize("integrator", list(Integrator))
+@pytest.mark.parametrize("compiled", [True, False])
+def test_damping_by_the_drives_keeps_to_the_effort_limits_and_only_takes_energy(integrator, compiled):
+    """A joint at 10 rad/s would be braked with 300 N m; the limit makes that a steady 3 N m."""
+    robot = Robot.from_urdf(PENDULUM.format(lower=-3, upper=3, effort=3, damping=0, friction=0, kind="continuous"),
+                            gravity=(0.0, 0.0, 0.0))
+    plant, braking = Plant(robot, compiled=compiled, integrator=integrator), drive(0.0, damping=30.0)
+    plant.set_state([0.0], [10.0])
+    kinetic = plant.energy.kinetic
+    for _ in range(3):
+        plant.advance(braking, 10)
+        assert plant.effort[0] == pytest.approx(-3.0, rel=1e-12)
+    assert plant.v[0] == pytest.approx(10.0 - 3.0 / INERTIA * 0.03, rel=1e-4)
+    assert plant.energy.viscous_loss == pytest.approx(kinetic - plant.energy.kinetic, rel=1e-3)
+    plant.set_state([0.0], [-0.09])
+    plant.advance(braking)
+    assert plant.effort[0] == -30.0 * plant.v[0] and plant.effort[0] < 3.0
+
+
+def test_an_arm_that_is_braked_at_speed_needs_no_more_than_its_efforts_and_gains_no_energy():
+    robot = Robot.from_urdf(robot_file("arm6"))
+    plant, limit = Plant(robot), robot.model.effort_limit
+    chance = np.random.default_rng(4)
+    for _ in range(5):
+        plant.set_state(chance.uniform(-1.0, 1.0, 6), chance.uniform(-15.0, 15.0, 6))
+        before = energy(robot, plant.q, plant.v)
+        for _ in range(100):
+            plant.advance(Drive(np.zeros(6), plant.joint_inertia() / 0.05, np.zeros(6)))
+            after = energy(robot, plant.q, plant.v)
+            assert (np.abs(plant.effort) <= limit * (1 + 1e-12)).all()
+            assert after < before + 1e-3 * abs(before)
+            before = after
 
 
 def test_wrench_on_the_tip_acts_through_the_jacobian():

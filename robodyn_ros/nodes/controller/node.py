@@ -73,6 +73,12 @@ PARAMETERS = (
 TOLD_HOLD_UP = 0.02
 """A shorter hold-up by the computer is counted, not told [s]."""
 
+TOLD_GAP = 0.1
+"""A shorter time without joint states needs no explanation at a new start [s]."""
+
+RECENT = 1.0
+"""Time for which a hold-up by the computer may be the cause of what a joint does [s]."""
+
 STARTUP_SECONDS = 5.0
 """Extra time for the first joint state to arrive, beyond ``state_timeout`` [s]."""
 
@@ -119,7 +125,8 @@ class ControllerNode(RobodynNode):
         self._slow_law = ""  # the law that is reported as too slow
         self._overran = False  # since the last diagnostics
         self._saturated = 0
-        self._last_arrival, self._silent = 0.0, True
+        self._last_arrival, self._gap, self._silent = 0.0, 0.0, True
+        self._hold_up, self._held_up_at = "", -RECENT
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
         names = self._joints.names
@@ -155,7 +162,7 @@ class ControllerNode(RobodynNode):
         if data is not None:
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
-            self._last_arrival, self._silent = now, False
+            self._last_arrival, self._gap, self._silent = now, now - self._last_arrival, False
             self._on_joint_state(data, now, path.info)
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
@@ -226,7 +233,8 @@ class ControllerNode(RobodynNode):
             if delay.held_up < TOLD_HOLD_UP:
                 self.diagnostics.count("short hold-ups by the computer")
             else:
-                self.diagnostics.problem("hold-ups by the computer", self._held_up(delay))
+                self._hold_up, self._held_up_at = self._held_up(delay), self._last_arrival
+                self.diagnostics.problem("hold-ups by the computer", self._hold_up)
         if delay.law_in_time:
             return
         name = self._loop.active.name
@@ -248,7 +256,10 @@ class ControllerNode(RobodynNode):
         self.diagnostics.count(DROPPED)
         successor = self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
-        self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {describe(error)}", error=True)
+        reason = describe(error)
+        if self._last_arrival - self._held_up_at < RECENT:
+            reason = f"{reason}; {self._hold_up}"
+        self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {reason}", error=True)
         self._log_traceback(error)
         self._trajectories.interrupt(f"controller '{name}' {outcome}")
         if name != successor and self.executor is not None:
@@ -258,6 +269,9 @@ class ControllerNode(RobodynNode):
         delay = self._monitor.delay
         if delay is not None and not delay.of_law:
             reason = f"{reason}; {self._held_up(delay)}"
+        elif self._gap >= TOLD_GAP:
+            reason = (f"{reason}; no joint states came for {self._gap:.3g} s: the computer held up the hardware node "
+                      "(busy, or the process was stopped), it was started anew, or the network lost them")
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
         self.log.warning("new starts", f"new start from the current state{lost}: {reason}")
         self.diagnostics.count("new starts")

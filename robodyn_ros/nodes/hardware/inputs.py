@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
@@ -63,15 +65,16 @@ class CommandInputs:
             if not self._is_outdated(known[0], "joint_commands"):
                 if not self._is_admitted(sender):
                     return None
-                self._commands.accept(known[1][0])
+                self._commands.accept(known[1][0], answers=known[0] != 0)
             return known[0]
         message = self._diagnostics.deserialize(data, JointState, "joint_commands")
         return None if message is None else self.efforts(message, sender)
 
     def efforts(self, message: JointState, sender: bytes = b"") -> int | None:
         """Take ``joint_commands``, without positions and velocities; see :meth:`serialized_efforts`."""
+        answers = message.header.stamp != Time()
         return self._take(sender, message.header, message.name, message.effort, "joint_commands: effort", EFFORT,
-                          self._commands.effort, self._commands.accept)
+                          self._commands.effort, partial(self._commands.accept, answers=answers))
 
     def voltages(self, message: VoltageCommands, sender: bytes = b"") -> int | None:
         """Take ``voltage_commands``; return their stamp as :meth:`serialized_efforts` does."""

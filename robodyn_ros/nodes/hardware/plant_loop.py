@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_interfaces.msg import VoltageCommands
@@ -23,7 +24,7 @@ from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.step_requests import STALL_SECONDS, StepRequests, check_periods
-from robodyn_ros.simulation.commands import JointCommands
+from robodyn_ros.simulation.commands import LATE, JointCommands
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
@@ -68,7 +69,8 @@ class PlantLoop:
         self._steps = round(to_seconds(period_ns) / plant.step)
         self._outputs, self._diagnostics = outputs, diagnostics
         self._joints = JointOrder(plant.joint_names)
-        self.commands = JointCommands(len(self._joints), plant.robot.model.effort_limit)
+        model = plant.robot.model
+        self.commands = JointCommands(model.n, model.effort_limit, model.velocity_limit)
         self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
         self.owners = self._inputs.owners
         self.held = ""
@@ -79,6 +81,7 @@ class PlantLoop:
         self._new_start, self._published_tick = False, 0
         self._waiting_since: float | None = None
         self._unsafe_text = ""
+        self._sped_up: NDArray[np.bool_] | None = None  # by a late command, when it was last looked at
         self._diverged = False
 
     def begin(self) -> None:
@@ -255,7 +258,7 @@ class PlantLoop:
                 followed = commands.fresh()  # none becomes fresh within the loop, so the last period tells for all
                 if self.wrenches:
                     self.wrenches.advance()
-                plant.advance(commands.drive(plant.joint_inertia), self._steps)
+                plant.advance(commands.drive(plant.joint_inertia, plant.v), self._steps)
                 commands.advance()
                 if self._sensors is not None:
                     self._seen = self._sensors.measure(plant.q, plant.v)
@@ -273,6 +276,8 @@ class PlantLoop:
             self.budget -= periods
             if self._requests:
                 self._requests.advance(self.periods)
+        if (commands.sped_up is None) is not (self._sped_up is None):
+            self._report_late_command()
         if not commands.fresh() or self._unsafe_text:
             self._report_safety()
 
@@ -321,6 +326,15 @@ class PlantLoop:
         else:
             self._diagnostics.clear_condition("stale", "commands are back: no joint is in the safe behaviour")
         self._unsafe_text = text
+
+    def _report_late_command(self) -> None:
+        """Report once that the drives brake because a command is late."""
+        self._sped_up = fast = self.commands.sped_up
+        if fast is not None:
+            names = ", ".join(name for name, late in zip(self._joints.names, fast, strict=True) if late)
+            self._diagnostics.problem("late commands", "the computer or the network holds up the controller: no "
+                                      f"command for {LATE} control periods or more, and the last one drove {names} "
+                                      "ever faster; the drives brake there until the next command")
 
     def _begin_anew(self) -> None:
         """After a jump of the state, forget all commands and publish the state with a new stamp."""

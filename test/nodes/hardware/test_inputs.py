@@ -33,7 +33,7 @@ class Problems(Counter):
 
 
 def make(has_motor=(True, True, True)):
-    commands, problems = JointCommands(3, np.zeros(3)), Problems()
+    commands, problems = JointCommands(3, np.zeros(3), np.zeros(3)), Problems()
     return commands, problems, CommandInputs(JointOrder(NAMES), commands, np.array(has_motor), problems)
 
 
