@@ -29,7 +29,7 @@ from robodyn_ros.nodes.hardware.conflicts import Conflicts
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.parameters import (
     PARAMETERS,
-    WORLD,
+    SURROUNDINGS,
     TimeMode,
     control_period,
     live_settings,
@@ -111,7 +111,7 @@ class HardwareNode(RobodynNode):
 
         sensed = any(name.startswith("sensing.") for name in changed)
         sensors = self._sensors(value) if sensed else self._loop.settings.sensors
-        if not changed.keys().isdisjoint(WORLD):
+        if not changed.keys().isdisjoint(SURROUNDINGS):
             plant = make_plant(self._robot, value, self._loop.plant.initial_position)
             self._path.call(lambda: self._loop.replace_plant(plant))
         self._loop.settings = live_settings(value, sensors)
