@@ -27,6 +27,8 @@ TESTED_BY = {
     "control/laws/pd.py": "control/test_laws.py",
     # Parts of a rollout, and of the programs that print what rollouts gave.
     "simulation/closed_loop.py": "simulation/test_rollout.py",
+    "nodes/client/touch_requests.py": "commands/test_touch_demo.py",
+    "plots/touch_figure.py": "commands/test_touch_demo.py",
     "commands/demo_command.py": "commands/test_demo.py",
     "simulation/scenario.py": "simulation/test_rollout.py",
     "simulation/score.py": "simulation/test_rollout.py",
@@ -36,6 +38,7 @@ TESTED_BY = {
     "nodes/controller/display_topics.py": "nodes/test_rviz.py",
     "nodes/hardware/applied_wrenches.py": "nodes/test_rviz.py",
     "nodes/hardware/refused_commands.py": "nodes/test_conflicts.py",
+    "nodes/hardware/wrench_output.py": "nodes/test_touch.py",
     "nodes/hardware/conflicts.py": "nodes/test_conflicts.py",
     "nodes/controller/conflicts.py": "nodes/test_conflicts.py",
     "nodes/common/participants.py": "nodes/test_conflicts.py",

@@ -9,6 +9,8 @@ from robodyn_ros.commands.options import Subparsers, add_options, add_task_optio
 from robodyn_ros.commands.required import require
 
 FAILED = 1
+CONTROLLERS = ["pd", "computed_torque"]
+"""Controllers of the demo without this option."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -20,14 +22,19 @@ def add_commands(commands: Subparsers) -> None:
         "are swapped, each one in force for the same time. Prints the tracking errors under each controller and writes "
         "a plot.",
     )
-    add_task_options(demo, "laws that follow joints (default: pd computed_torque)", ["pd", "computed_torque"])
+    add_task_options(demo, "laws that follow joints (default: pd computed_torque)", CONTROLLERS)
     add_options(demo, ("output", Path("demo_output"), "folder for the plot"))
+    demo.add_argument("--touch", action="store_true", help="press 10 N on a wall while the tip draws a circle there")
     demo.set_defaults(run=run, error_code=FAILED)
 
 
 def run(options: Namespace) -> int:
-    """Run the demo, see `demo.run_demo`."""
+    """Run the demo, see `demo.run_demo` and `touch_demo.run_touch_demo`."""
     require("matplotlib")
+    if options.touch:
+        from robodyn_ros.commands.touch_demo import run_touch_demo
+
+        return run_touch_demo(options)
     from robodyn_ros.commands.demo import run_demo
 
     return run_demo(options)

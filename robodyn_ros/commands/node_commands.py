@@ -49,6 +49,7 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--speed-limit", default="",
                           help="greatest number of simulated seconds per second, for --time-mode lockstep")
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
+    simulate.add_argument("--world", default="", help="YAML file of surfaces that the robot can touch")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
@@ -95,7 +96,7 @@ def run_simulate(options: Namespace) -> int:
     check_port("--view-port", options.view_port)
     stay_on_this_machine()
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.speed_limit,
-                   options.params_file, options.actuators)
+                   options.params_file, options.actuators, options.world)
     with ros_required():
         if importlib.util.find_spec("rclpy") is None:
             raise ModuleNotFoundError("No module named 'rclpy'", name="rclpy")

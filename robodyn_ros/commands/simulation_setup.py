@@ -10,6 +10,7 @@ from robodyn_ros.bounded_files import expand, is_file, read_yaml
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.resources import actuators_file, config_file, robot_file
+from robodyn_ros.robot import Robot
 
 NODES = {
     "hardware": "robodyn_ros.nodes.hardware.node",
@@ -48,6 +49,7 @@ def set_up(
     speed_limit: str = "",
     params_file: str = "",
     actuators: str = "",
+    world: str = "",
 ) -> Setup:
     """Check the options of a user; an empty string leaves a value to config/simulation.yaml.
 
@@ -59,10 +61,11 @@ def set_up(
         speed_limit: Greatest number of simulated seconds per second, for ``lockstep``.
         params_file: YAML file of further parameters.
         actuators: YAML file of actuators and friction, or its name in config/ without ending.
+        world: YAML file of surfaces that the robot can touch.
 
     Raises:
-        InputError: The robot, time mode or file does not exist, a factor is not a positive number, or belongs to
-            another time mode.
+        InputError: The world does not fit the robot; the robot, time mode or file does not exist; a factor is not a
+            positive number, or belongs to another time mode.
     """
     file = robot_file(robot).resolve()
     values: dict[str, str | float] = {"robot": str(file)}
@@ -82,6 +85,11 @@ def set_up(
                                  f"{f'time mode {time_mode}' if time_mode else 'no time mode'}; give both or neither")
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
+    if world:
+        from robodyn_ros.simulation.world_file import read_world  # needs SciPy, which takes 0.2 s
+
+        read_world(world, Robot.from_urdf(file).model)  # raises before the nodes start
+        values["world"] = str(expand(world).resolve())
     files = [config_file("simulation.yaml")]
     if params_file:
         path = expand(params_file)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import yaml
 from builtin_interfaces.msg import Time
 from controller_rig import trajectory
 from ros_process import RosProcess
@@ -16,7 +17,9 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, P
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.world_file import world_from_mapping
 from robodyn_ros.timing import to_seconds
 
 PERIOD = 2_000_000  # of the nodes by default, and stamp of the first joint state [ns]
@@ -25,13 +28,26 @@ TIMES, TURNS = [0.2, 0.5], [0.3, -0.1]  # of the trajectory's points [s], joint 
 TICKS = 600
 
 
-@pytest.mark.parametrize("law", ["pid", "adaptive"])
-def test_joint_states_are_those_of_the_rollout(ros, law):
-    namespace, robot = f"/rollout_{law}", Robot.from_urdf(robot_file("arm6"))
+def wall(robot, start):
+    """A wall across the way of the tip, which reaches it half-way to the first point of the trajectory."""
+    tip = [robot.dynamics().forward_kinematics(q)[:3, 3] for q in (start, start + TURNS[0])]
+    return {"surfaces": {"wall": {"shape": "plane", "position": (0.5 * (tip[0] + tip[1])).tolist(),
+                                  "normal": (tip[0] - tip[1]).tolist(), "friction": 0.3}}}
+
+
+@pytest.mark.parametrize(("law", "touches"), [("pid", False), ("adaptive", False), ("pid", True)])
+def test_joint_states_are_those_of_the_rollout(ros, law, touches, tmp_path):
+    namespace, robot = f"/rollout_{law}_{touches}", Robot.from_urdf(robot_file("arm6"))
     start = default_position(robot)
+    file, world = tmp_path / "wall.yaml", None
+    if touches:
+        content = wall(robot, start)
+        world = world_from_mapping(content, robot.model)
+        file.write_text(yaml.safe_dump(content))
     states = ros.record(JointState, f"{namespace}/joint_states", 2 * TICKS)
     goals = ros.node.create_publisher(JointTrajectoryMessage, f"{namespace}/controller/joint_trajectory", 1)
-    settings = {"robot": "arm6", "time_mode": "lockstep", "lockstep_speed_limit": 1.0}
+    settings = {"robot": "arm6", "time_mode": "lockstep", "lockstep_speed_limit": 1.0,
+                "world": str(file) if touches else ""}
     with (RosProcess("controller", {"robot": "arm6", "controller": law}, namespace) as controller,
           RosProcess("hardware", settings, namespace) as hardware):
         ros.wait_for(lambda: goals.get_subscription_count() and states, "the nodes", 60.0)
@@ -51,19 +67,22 @@ def test_joint_states_are_those_of_the_rollout(ros, law):
     ticks = [stamp(state) // PERIOD - 1 for state in states]
     count = ticks[-1] + 1
     assert ticks[0] < begin // PERIOD and len(set(ticks)) > 0.9 * (count - ticks[0])  # a busy test may miss some
-    expected = rollout(robot, law, start, to_seconds(begin - PERIOD), count)
+    expected = rollout(robot, law, start, to_seconds(begin - PERIOD), count, world)
     np.testing.assert_array_equal([state.position for state in states], expected.q[ticks])
     np.testing.assert_array_equal([state.velocity for state in states], expected.v[ticks])
-    assert np.ptp(expected.q, axis=0).min() > 0.1
+    assert np.ptp(expected.q, axis=0).min() > (0.02 if touches else 0.1)
+    if touches:
+        free = rollout(robot, law, start, to_seconds(begin - PERIOD), count, None)
+        assert np.abs(free.q - expected.q).max() > 0.02
 
 
 def stamp(state):
     return read_stamp(state.header.stamp)
 
 
-def rollout(robot, law, start, begin, ticks):
+def rollout(robot, law, start, begin, ticks, world):
     """The motion that the nodes are sent, [s] and ticks since their first joint state."""
     points = Points.from_arrays(TIMES, [start + turn for turn in TURNS])
     motion = JointTrajectory(JointReference(start, np.zeros(robot.n), np.zeros(robot.n)), begin, points, begin)
-    loop = ClosedLoop(make_controller(law, robot))
+    loop = ClosedLoop(make_controller(law, robot), PlantModel.from_description(robot.model, world=world))
     return loop.run(loop.scenario([motion], to_seconds(ticks * PERIOD), q=start))

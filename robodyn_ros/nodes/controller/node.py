@@ -35,6 +35,7 @@ from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
 from robodyn_ros.nodes.controller.tip_motions import TipMotions
 from robodyn_ros.nodes.controller.voltage_output import PARAMETERS as OUTPUT_PARAMETERS
 from robodyn_ros.nodes.controller.voltage_output import VOLTAGE, VoltageOutput
+from robodyn_ros.nodes.controller.wrench_sensor import PARAMETERS as SENSOR_PARAMETERS
 from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
 from robodyn_ros.robot import Robot
 
@@ -66,6 +67,7 @@ PARAMETERS = (
         "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
         read_only=True, minimum=0.001, maximum=3600.0,
     ),
+    *SENSOR_PARAMETERS,
     *DISPLAY_PARAMETERS,
     FRAME_PREFIX,
 )
@@ -144,7 +146,8 @@ class ControllerNode(RobodynNode):
         self._source = StateSource(self, self._timeout, self._refused.lift)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
-        self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._timeout)
+        self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._path, self._timeout)
+        self._wrench_sensor.configure(self.parameters.__getitem__)
         self._action = TrajectoryActionServer(self, self._robot, self._joints, self._trajectories)
         self._displays = DisplayTopics(self, self._robot, self._loop, self.parameters["display_rate"],
                                        self.parameters["frame_prefix"] + self._robot.model.base_link)
@@ -319,6 +322,7 @@ class ControllerNode(RobodynNode):
         self._loop.runaway_factor = changes.get("runaway_factor", self._loop.runaway_factor)
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
+        self._wrench_sensor.configure(lambda name: changes.get(name, self.parameters[name]))
 
     def _was_edited(self, changes: Mapping[str, Any]) -> bool:
         """Whether ``controller`` is set to a plugin whose file has changed."""

@@ -1,8 +1,13 @@
-"""Topic ``measured_wrench``: measurements of a force and torque sensor, for controllers that regulate forces."""
+"""Measurements of a force and torque sensor, for controllers that regulate forces.
+
+They come on ``measured_wrench``, or on the topic of ros2_control's broadcaster, where the simulated hardware has them.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -14,29 +19,48 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.public_conventions import other_part_first
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.twists import homogeneous, wrench_in_parent
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.force_torque_sensor import tool_weight
 
 TOPIC = "measured_wrench"
+BROADCASTER = "force_torque_sensor_broadcaster/wrench"
+
+PARAMETERS = (
+    Parameter("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is removed "
+              "from the measurements [kg].", minimum=0.0, maximum=1e5),
+    Parameter("wrench_sensor.tool_center_of_mass", [0.0, 0.0, 0.0],
+              "Its centre of mass in the frame of the sensor [m].", minimum=-100.0, maximum=100.0),
+)
 
 
 class WrenchSensor:
-    """Passes measured wrenches of the environment on the robot to the control loop.
+    """Passes measured wrenches of the environment on the robot to the control loop, without the weight of the tool.
 
     Args:
         node: The node that subscribes.
         robot: The robot.
         loop: The control loop that gets the wrenches.
+        path: The control path, whose thread takes the measurements.
         timeout: Age at which a measurement expires [s].
+
     """
 
-    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, timeout: float) -> None:
+    def __init__(self, node: RobodynNode, robot: Robot, loop: ControlLoop, path: ControlPath, timeout: float) -> None:
         self._node, self._robot, self._loop, self._timeout = node, robot, loop, timeout
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._last_arrival = -np.inf
-        node.listen(WrenchStamped, TOPIC, self._on_wrench, qos_profile_sensor_data)
+        self._tool = 0.0, np.zeros(3)
+        for topic in (TOPIC, BROADCASTER):
+            path.listen(WrenchStamped, topic, self._on_wrench, qos_profile_sensor_data)
         node.create_steady_timer(timeout, self._look_for_silence)
+
+    def configure(self, value: Callable[[str], Any]) -> None:
+        """Read mass and centre of mass of the tool; ``value`` returns the value of a parameter. From any thread."""
+        self._tool = value("wrench_sensor.tool_mass"), np.array(value("wrench_sensor.tool_center_of_mass"))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         try:
@@ -53,6 +77,9 @@ class WrenchSensor:
         if last is None:
             return UNMEASURED
         sensor, tip = self._forward_kinematics(last.state.q, link), self._forward_kinematics(last.state.q)
+        mass, center = self._tool
+        if mass:
+            wrench = wrench - tool_weight(mass, center, sensor[:3, :3], self._robot.model.gravity)
         pose_tip_sensor = homogeneous(sensor[:3, :3], sensor[:3, 3] - tip[:3, 3])  # from the tip's origin, in base axes
         return other_part_first(wrench_in_parent(pose_tip_sensor, other_part_first(wrench)))
 

@@ -29,16 +29,20 @@ from robodyn_ros.nodes.hardware.conflicts import Conflicts
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.parameters import (
     PARAMETERS,
+    SENSOR,
     SURROUNDINGS,
     TimeMode,
     control_period,
+    force_torque_sensing,
     live_settings,
     make_plant,
+    payload,
     sensing,
 )
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 from robodyn_ros.nodes.hardware.plant_values import PlantValues
 from robodyn_ros.nodes.hardware.refused_commands import RefusedCommands
+from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
@@ -68,6 +72,13 @@ class HardwareNode(RobodynNode):
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
         self._loop = PlantLoop(plant, time_mode, self._period_ns, settings, outputs, self.diagnostics)
+        carrier = parameters[f"{SENSOR}.frame"] or (robot.tip_link if parameters["world"] else "")
+        if carrier:
+            self._loop.force_torque = WrenchOutput(self, plant, carrier, parameters["frame_prefix"],
+                                                   force_torque_sensing(parameters.__getitem__), self._period_ns,
+                                                   self._random)
+            self._loop.force_torque.payload = payload(parameters.__getitem__)
+            self.create_service(Trigger, "~/tare", self._on_tare)
         parameters.on_change(self._on_change)
         self.diagnostics.values = PlantValues(self._loop)
         self._path = ControlPath(self, self.diagnostics, JointState, "joint_commands", self._loop.cycle, COMMAND_QOS,
@@ -111,9 +122,16 @@ class HardwareNode(RobodynNode):
 
         sensed = any(name.startswith("sensing.") for name in changed)
         sensors = self._sensors(value) if sensed else self._loop.settings.sensors
+        force_torque = self._loop.force_torque
+        if force_torque is not None and any(name.startswith(f"{SENSOR}.") for name in changed):
+            force_torque.configure(force_torque_sensing(value))
         if not changed.keys().isdisjoint(SURROUNDINGS):
             plant = make_plant(self._robot, value, self._loop.plant.initial_position)
+            if force_torque is not None:
+                force_torque.prepare(plant)
             self._path.call(lambda: self._loop.replace_plant(plant))
+            if force_torque is not None:
+                force_torque.payload = payload(value)
         self._loop.settings = live_settings(value, sensors)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
@@ -126,6 +144,13 @@ class HardwareNode(RobodynNode):
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return self._answer(response, lambda: self._path.call(self._loop.reset), "at the initial state")
+
+    def _on_tare(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def tare() -> None:
+            if self._loop.force_torque is not None:
+                self._loop.force_torque.sensor.tare()
+
+        return self._answer(response, lambda: self._path.call(tare), "the present wrench is the zero of later ones")
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         action = self._loop.pause if request.data else self._loop.resume

@@ -173,10 +173,13 @@ def sensing(value: Callable[[str], Any]) -> Sensing:
 
 def force_torque_sensing(value: Callable[[str], Any]) -> ForceTorqueSensing:
     """Read the settings of the force and torque sensor; arguments as for :func:`live_settings`."""
-    names = (each.name for each in fields(ForceTorqueSensing))
-    read = {name: value(f"{SENSOR}.{name}") for name in names}
-    return ForceTorqueSensing(**{name: np.array(each) if isinstance(each, list) else each
-                                 for name, each in read.items()})
+    read: dict[str, Any] = {each.name: value(f"{SENSOR}.{each.name}") for each in fields(ForceTorqueSensing)}
+    return ForceTorqueSensing(**read)
+
+
+def payload(value: Callable[[str], Any]) -> tuple[float, Array]:
+    """Read mass [kg] and centre of mass, shape (3,) [m], of the payload; arguments as for :func:`live_settings`."""
+    return value("payload.mass"), np.array(value("payload.center_of_mass"))
 
 
 def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Plant:

@@ -24,6 +24,7 @@ from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.step_requests import STALL_SECONDS, StepRequests, check_periods
+from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.simulation.commands import LATE, JointCommands
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.sensing import Sensors
@@ -52,6 +53,7 @@ class PlantLoop:
         wrenches: External wrenches on the links.
         commands: Commands of the joints.
         owners: Who commands which joint.
+        force_torque: Measures and publishes the wrench at a link; None without such a sensor.
         held: Why the plant stands still and nothing is published; empty if it does not. See :meth:`hold`.
     """
 
@@ -74,6 +76,7 @@ class PlantLoop:
         self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
         self.owners = self._inputs.owners
         self.held = ""
+        self.force_torque: WrenchOutput | None = None
         self._sensors: Sensors | None = None
         self._configure(settings)
         self._requests = StepRequests()
@@ -182,6 +185,8 @@ class PlantLoop:
         """Continue in the same state with a plant that differs only in its payload, masses, friction or gravity."""
         plant.continue_from(self.plant)
         self.plant = self.wrenches.plant = self._outputs.plant = plant
+        if self.force_torque is not None:
+            self.force_torque.plant = plant
 
     # One cycle of each kind of loop.
 
@@ -262,6 +267,8 @@ class PlantLoop:
                 commands.advance()
                 if self._sensors is not None:
                     self._seen = self._sensors.measure(plant.q, plant.v)
+                if self.force_torque is not None:
+                    self.force_torque.measure()
         except SimulationError as error:
             self._diverged = True
             self.pause("the simulation diverged")
@@ -297,6 +304,8 @@ class PlantLoop:
         self.stamp, self._published_tick = stamp, tick
         plant = self.plant
         position, velocity = (plant.q, plant.v) if self._sensors is None else self._seen
+        if self.force_torque is not None:  # before the joint state, which a controller answers
+            self.force_torque.publish(stamp)
         self._outputs.publish(tick, stamp, position, velocity, self._new_start)
 
     def _repeat_state(self) -> None:

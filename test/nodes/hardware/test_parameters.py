@@ -7,7 +7,13 @@ import pytest
 
 from robodyn_ros import Robot
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.hardware.parameters import PARAMETERS, control_period, make_plant, sensing
+from robodyn_ros.nodes.hardware.parameters import (
+    PARAMETERS,
+    control_period,
+    force_torque_sensing,
+    make_plant,
+    sensing,
+)
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.sensing import Sensing, VelocitySource
 
@@ -102,3 +108,24 @@ def test_a_plant_that_cannot_be_says_why(values, message):
 def test_docs_hardware_tells_of_every_parameter():
     page = (Path(__file__).parents[3] / "docs" / "hardware.md").read_text()
     assert [name for name in DEFAULTS if f"`{name}`" not in page] == []
+
+
+def test_a_world_is_checked_with_the_start_before_anything_moves(tmp_path):
+    file = tmp_path / "room.yaml"
+    file.write_text("surfaces: {floor: {shape: plane, position: [0, 0, -5]}}")
+    _, made = plant(world=str(file))
+    assert made.model.world.surfaces[0].name == "floor" and made.contact_forces.shape == (1, 3)
+    for text, line in (("surfaces: {floor: {shape: plan}}", "room.yaml: surface 'floor': shape: expected plane, box"),
+                       ("surfaces: {floor: {shape: plane, position: [0, 0, 5]}}", "inside surface 'floor'")):
+        file.write_text(text)
+        with pytest.raises(InputError, match=line):
+            plant(world=str(file))
+
+
+def test_the_force_and_torque_sensor_is_read_from_its_parameters():
+    values = DEFAULTS | {"force_torque_sensor.force_noise": 0.1, "force_torque_sensor.bias": [1.0] * 6,
+                         "force_torque_sensor.delay": 3, "force_torque_sensor.tool_mass": 0.5}
+    read = force_torque_sensing(values.get)
+    assert (read.force_noise, read.bias.tolist(), read.delay, read.tool_mass) == (0.1, [1.0] * 6, 3, 0.5)
+    with pytest.raises(InputError, match="force and torque sensor: bias: expected an array of shape"):
+        force_torque_sensing((values | {"force_torque_sensor.bias": [1.0]}).get)

@@ -1,0 +1,109 @@
+"""Requests of the demo of touch to the nodes of one robot: a force, a circle, and records of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from geometry_msgs.msg import Vector3, WrenchStamped
+
+from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
+from robodyn_ros.description.model import Array
+from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
+from robodyn_ros.nodes.common.poses import set_vector, to_vector, to_wrench
+from robodyn_ros.timing import to_nanoseconds, to_seconds
+
+SENSOR_TOPIC = "force_torque_sensor_broadcaster/wrench"
+
+
+@dataclass
+class TouchRecord:
+    """Measurements since the record began, each list with one element per message.
+
+    Attributes:
+        force_times: Stamps of the forces [s].
+        forces: Measured force of the surroundings, in the axes of the sensor, shape (3,) each [N].
+        times: Stamps of the positions [s].
+        desired: Desired position of the tip link in the base frame, shape (3,) each [m].
+        measured: Likewise measured [m].
+        joints: Joint positions in the robot's order, shape (n,) each [rad or m].
+    """
+
+    force_times: list[float] = field(default_factory=list)
+    forces: list[Array] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    desired: list[Array] = field(default_factory=list)
+    measured: list[Array] = field(default_factory=list)
+    joints: list[Array] = field(default_factory=list)
+
+
+class TouchRequests:
+    """Asks a controller that follows poses and wrenches.
+
+    Args:
+        client: The connection to the graph.
+        base_link: Name of the robot's base link.
+    """
+
+    def __init__(self, client: GraphClient, base_link: str) -> None:
+        self._client, self._frame = client, base_link
+
+    def press(self, force: Array, seconds: float) -> None:
+        """Exert a force on the surroundings from now on.
+
+        Args:
+            force: In base axes, shape (3,) [N].
+            seconds: Longest wait for the controller [s].
+
+        Raises:
+            RobodynError: No controller listens.
+        """
+        message = WrenchStamped(wrench=to_wrench(np.concatenate([force, np.zeros(3)])))
+        message.header.frame_id = self._frame
+        publisher = self._client.publisher_to("controller", WrenchStamped, "controller/wrench", 1, seconds)
+        publisher.publish(message)
+        publisher.wait_for_all_acked()
+
+    def draw_circle(self, center: Array, axis: Array, duration: float, seconds: float) -> None:
+        """Go once around an axis.
+
+        Args:
+            center: A point on the axis in the base frame, shape (3,) [m].
+            axis: Its direction in base axes, shape (3,).
+            duration: Of the motion [s].
+            seconds: Longest wait for the controller [s].
+
+        Raises:
+            RobodynError: No controller listens.
+        """
+        segment = CartesianSegment(shape=CartesianSegment.CIRCLE, angle=2.0 * np.pi, axis=Vector3())
+        set_vector(segment.center, center)
+        set_vector(segment.axis, axis)
+        set_stamp(segment.duration, to_nanoseconds(duration))
+        message = CartesianTrajectory(segments=[segment])
+        message.header.frame_id = self._frame
+        publisher = self._client.publisher_to("controller", CartesianTrajectory, "controller/cartesian_trajectory", 1,
+                                              seconds)
+        publisher.publish(message)
+        publisher.wait_for_all_acked()
+
+    def record(self) -> TouchRecord:
+        """Start to record the sensor and the controller's state; the lists grow while a method of the client waits."""
+        found = TouchRecord()
+
+        def on_wrench(message: WrenchStamped) -> None:
+            found.force_times.append(to_seconds(read_stamp(message.header.stamp)))
+            found.forces.append(to_vector(message.wrench.force))
+
+        def on_state(message: ControllerState) -> None:
+            if message.cartesian:
+                state = message.cartesian[0]
+                found.times.append(to_seconds(read_stamp(message.header.stamp)))
+                found.desired.append(to_vector(state.reference.position))
+                found.measured.append(to_vector(state.feedback.position))
+                found.joints.append(np.array(message.feedback.positions))
+
+        self._client.node.create_subscription(WrenchStamped, SENSOR_TOPIC, on_wrench, 100)
+        self._client.node.create_subscription(ControllerState, "controller/controller_state", on_state, 100)
+        return found

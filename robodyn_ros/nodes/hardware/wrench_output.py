@@ -1,0 +1,83 @@
+"""Topic ``force_torque_sensor_broadcaster/wrench``, as ros2_control names it: the simulated force and torque sensor."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+
+from robodyn_ros.nodes.common.messages import set_stamp
+from robodyn_ros.nodes.common.poses import set_vector
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing, ForceTorqueSensor, tool_weight
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.timing import to_seconds
+
+TOPIC = "force_torque_sensor_broadcaster/wrench"
+
+
+class WrenchOutput:
+    """Measures the wrench on a link of a plant, and publishes it; on the thread of the control path.
+
+    The sensor carries the payload of the plant, and a tool.
+
+    Args:
+        node: The node that publishes.
+        plant: The simulated robot.
+        link: Link that carries the sensor.
+        frame_prefix: Prefix of tf frames.
+        sensing: Settings of the sensor.
+        period_ns: Control period [ns].
+        random: Source of the noise.
+
+    Attributes:
+        plant: The simulated robot; can be replaced by another one with the same links.
+        payload: Mass [kg] and centre of mass in the frame of the tip link, shape (3,) [m], of the plant's payload.
+        sensor: The sensor; any thread may replace it.
+
+    Raises:
+        InputError: No link has that name.
+    """
+
+    def __init__(self, node: Node, plant: Plant, link: str, frame_prefix: str, sensing: ForceTorqueSensing,
+                 period_ns: int, random: np.random.Generator) -> None:
+        self.plant, self._link = plant, link
+        plant.robot.model.frame(link)
+        self.payload = 0.0, np.zeros(3)
+        self._pose = plant.robot.dynamics().forward_kinematics
+        self._period, self._random = to_seconds(period_ns), random
+        self.sensor = ForceTorqueSensor(sensing, self._period, random)
+        self._message = WrenchStamped()
+        self._message.header.frame_id = frame_prefix + link
+        self._publisher = node.create_publisher(WrenchStamped, TOPIC, CONTROL_QOS)
+        self.prepare(plant)
+
+    def prepare(self, plant: Plant) -> None:
+        """Compile what measuring needs; from any thread."""
+        plant.environment_wrench(self._link)
+        self._pose(plant.q, self._link)
+
+    def configure(self, sensing: ForceTorqueSensing) -> None:
+        """Change the settings; time, tare and delayed measurements stay."""
+        sensor = ForceTorqueSensor(sensing, self._period, self._random)
+        sensor.continue_from(self.sensor)
+        self.sensor = sensor
+
+    def measure(self) -> None:
+        """Measure at the end of a control period."""
+        plant = self.plant
+        pose, gravity = self._pose(plant.q, self._link), plant.robot.model.gravity
+        wrench, (mass, center) = plant.environment_wrench(self._link), self.payload
+        if mass:
+            tip = self._pose(plant.q, plant.robot.tip_link)
+            weight = tool_weight(mass, tip[:3, :3] @ center + tip[:3, 3] - pose[:3, 3], np.eye(3), gravity)
+            wrench = wrench + weight
+        self.sensor.measure(wrench, pose[:3, :3], gravity)
+
+    def publish(self, stamp: int) -> None:
+        """Publish the last measurement with a stamp [ns]."""
+        message, reading = self._message, self.sensor.reading
+        set_stamp(message.header.stamp, stamp)
+        set_vector(message.wrench.force, reading[:3])
+        set_vector(message.wrench.torque, reading[3:])
+        self._publisher.publish(message)
