@@ -75,6 +75,10 @@ class ForceTorqueSensor:
         self._line.extend(other._line)
         self.reading = other.reading
 
+    def restart(self) -> None:
+        """Forget delayed measurements, after a jump of the joints."""
+        self._line.clear()
+
     def measure(self, wrench: Array, rotation: Array, gravity: Array) -> Array:
         """Measure at the end of a control period, and return `reading`.
 

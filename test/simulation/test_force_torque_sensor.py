@@ -52,6 +52,8 @@ def test_a_delay_shifts_readings_and_tare_zeroes_them():
     one = sensor(delay=3)
     rows = [measured(one, k * WRENCH, np.eye(3)) for k in range(10)]
     np.testing.assert_allclose(rows[9], 6.0 * WRENCH)
+    one.restart()
+    np.testing.assert_array_equal(measured(one, WRENCH, np.eye(3)), WRENCH)
     biased = sensor(bias=np.ones(6), tool_mass=1.0, force_noise=0.1)
     measured(biased)
     biased.tare()

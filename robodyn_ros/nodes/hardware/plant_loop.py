@@ -354,6 +354,8 @@ class PlantLoop:
         self._answered = False
         self.timing.tick += 1
         self._restart_sensors()
+        if self.force_torque is not None:
+            self.force_torque.restart()
         self._new_start = False
         self._publish_state(followed=False)
 

@@ -74,6 +74,11 @@ class WrenchOutput:
             wrench = wrench + weight
         self.sensor.measure(wrench, pose[:3, :3], gravity)
 
+    def restart(self) -> None:
+        """Measure a state after a jump of the joints, without delayed measurements."""
+        self.sensor.restart()
+        self.measure()
+
     def publish(self, stamp: int) -> None:
         """Publish the last measurement with a stamp [ns]."""
         message, reading = self._message, self.sensor.reading
