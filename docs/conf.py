@@ -18,7 +18,8 @@ project = author = html_title = "robodyn_ros"
 release = robodyn_ros.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
               *installed("sphinx_copybutton")]
-exclude_patterns = ["_build"]
+# Those after the first one are what rosdoc2 puts beside these pages, for an index of its own in place of index.md.
+exclude_patterns = ["_build", "index.rst", "__*.rst", "CHANGELOG.rst", "CONTRIBUTING.md", "README.md"]
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
@@ -34,6 +35,8 @@ napoleon_use_ivar = True
 autodoc_typehints = "none"  # signatures and docstrings name types already
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
+# rosdoc2 has what package.xml names, and puts stand-ins for the rest of it; llvmlite has no rosdep key.
+autodoc_mock_imports = [] if installed("llvmlite") else ["llvmlite"]
 
 LITERAL = re.compile(r"(`+[^`]+`+)")
 MARKUP = re.compile(r"[*|]|(?<=\w)_(?=\W|$)")

@@ -49,7 +49,6 @@ IN_TIME = 0.02
 """Lateness of the machine without which efforts are comparable with those of another run [s]."""
 
 
-
 def in_domain(domain: int, attack: Callable[..., None], *arguments: object) -> None:
     """Attack in a ROS domain of its own, so that two graphs do not discover each other."""
     os.environ["ROS_DOMAIN_ID"] = str(domain)

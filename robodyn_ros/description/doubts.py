@@ -168,4 +168,3 @@ def _numbers(element: etree._Element | None, attribute: str) -> Array:
 def _number(element: etree._Element | None, attribute: str) -> float:
     """Return a checked attribute with one number; 0 if it is missing."""
     return 0.0 if element is None else float(element.get(attribute) or 0.0)
-

@@ -64,4 +64,3 @@ class OpenLoopPlan(RecordedTicks):
         """The requests in the order in which they are made; the first one sets the state of tick 0."""
         return in_order([*self.states, *self.parameter_changes(("hardware",)),
                          *self.messages(("hardware/external_wrench",))])
-
