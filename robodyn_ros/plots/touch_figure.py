@@ -36,5 +36,5 @@ def save_touch(path: Path, title: str, force_times: Array, force: Array, wanted:
         drawing.plot(*(1000.0 * measured.T), lw=1.4, label="measured")
         drawing.plot(*(1000.0 * desired.T), "k--", lw=0.8, label="desired")
         drawing.set(xlabel="y [mm]", ylabel="z [mm]", aspect="equal")
-        drawing.legend(loc="upper right")
+        drawing.legend(loc="center")
         figure.savefig(path, dpi=120)

@@ -10,6 +10,7 @@ import yaml
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.simulation_setup import NODES, set_up
 from robodyn_ros.compile import cache
+from robodyn_ros.errors import InputError
 from robodyn_ros.resources import config_file, shipped_robots
 
 ODD = """<robot name='odd'><link name='base'/><link name='arm'><inertial><mass value='2'/>
@@ -168,5 +169,9 @@ def test_set_up_leaves_what_is_not_given_to_the_parameter_file():
     assert everything.values == {"robot": str(everything.robot_file), "controller": "computed_torque",
                                  "time_mode": "scaled", "real_time_factor": 2.5,
                                  "actuators": str(config_file("hardware_dc_motors.yaml"))}
+    wall = config_file("touch_wall.yaml")
+    assert set_up("arm6", world=str(wall)).values["world"] == str(wall)
+    with pytest.raises(InputError, match="contact point 1: robot 'planar_2r' has no link 'tool0'"):
+        set_up("planar_2r", world=str(wall))
     # Values for all nodes, from the launch file or the command, count only if the file names no node.
     assert list(yaml.safe_load(config_file("simulation.yaml").read_text())) == ["/**"]

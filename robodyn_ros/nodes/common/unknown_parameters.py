@@ -22,7 +22,7 @@ PARAMETERS = frozenset((
     "robot", "robot_description", "actuators", "publish_frequency", "frame_prefix", "tip_link",
     "step", "update_rate", "integrator", "gravity", "payload.", "model_error.", "seed", "sensing.", "initial_position.",
     "time_mode", "clock_rate", "real_time_factor", "lockstep_speed_limit", "command_timeout", "safe_behaviour",
-    "safe_time_constant", "wrench_timeout", "actuator_state_rate",
+    "safe_time_constant", "wrench_timeout", "actuator_state_rate", "world", "force_torque_sensor.", "wrench_sensor.",
     "controller", "allow_python_plugins", "safe_controller", "state_publish_rate", "display_rate", "state_timeout",
     "max_overruns", "runaway_factor", "output", "allow_partial_joints_goal", "action_monitor_rate", "constraints.",
     "cartesian.",
