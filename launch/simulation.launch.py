@@ -39,6 +39,7 @@ ARGUMENTS = {
     "speed_limit": ("", "Greatest number of simulated seconds per second, for time_mode:=lockstep; empty: as in the "
                     "parameter files."),
     "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
+    "world": ("", "YAML file of surfaces that the robot can touch; empty: as in the parameter files."),
     "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),

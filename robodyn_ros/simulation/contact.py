@@ -39,7 +39,7 @@ MOST_ROUNDS = 100
 """More rounds than a contact needs."""
 
 _FORCE_TOLERANCE = 1e-9  # [N]
-_RELATIVE_TOLERANCE = 1e-6  # of the friction level and of the direction of sliding
+_RELATIVE_TOLERANCE, _LATE_TOLERANCE = 1e-6, 1e-3  # of friction levels and slips, with Newton's method and after it
 _TINY = 1e-300
 
 
@@ -173,6 +173,7 @@ def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice
     pressed = greater(forces, where(choice.pressed, -_FORCE_TOLERANCE, _FORCE_TOLERANCE))
     moved = sum(abs(pressed - choice.pressed), np.float64(0.0))
     levels = world.friction * maximum(forces, 0.0)
+    tolerance = where(late, _LATE_TOLERANCE, _RELATIVE_TOLERANCE)
     lengths, sliding, total = _lengths(slips), [], []
     for pair, coefficient in enumerate(world.friction):
         weight, impulse = _linearised(world, geometry, choice, pair, step, late)
@@ -182,13 +183,13 @@ def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice
             continue
         before, slip, length = choice.slip[pair], slips[pair], lengths[pair]
         along = before @ slip / maximum(np.sqrt(before @ before), _TINY)
-        fast = greater(length, CREEP * (1.0 + _RELATIVE_TOLERANCE))
+        fast = greater(length, CREEP * (1.0 + tolerance))
         slides = where(choice.sliding[pair], greater(along, 0.0) * greater(length, CREEP), fast)
         turned = where(choice.sliding[pair] * slides,
-                       where(late, greater(abs(_lengths(np.array([before]))[0] - length), _RELATIVE_TOLERANCE * length),
-                             greater(length - along, _RELATIVE_TOLERANCE * length)), 0.0)
+                       where(late, greater(abs(_lengths(np.array([before]))[0] - length), tolerance * length),
+                             greater(length - along, tolerance * length)), 0.0)
         changed = greater(abs(levels[pair] - choice.level[pair]),
-                          _RELATIVE_TOLERANCE * levels[pair] + _FORCE_TOLERANCE)
+                          tolerance * levels[pair] + _FORCE_TOLERANCE)
         moved = moved + pressed[pair] * (abs(slides - choice.sliding[pair]) + turned + changed)
         sliding.append(slides)
     return ContactSolution(np.array(total), ContactChoice(pressed, np.array(sliding), levels, slips), moved)

@@ -70,17 +70,19 @@ class World:
         """Check that the contact points are on links of a robot.
 
         Raises:
-            InputError: A link does not exist.
+            InputError: A link does not exist, or does not move.
         """
         for number, point in enumerate(self.points, 1):
-            if point.link not in model.frames:
-                try:
-                    model.frame(point.link)
-                except InputError as error:
-                    raise InputError(f"{self.where}: contact point {number}: {error}") from None
+            try:
+                frame = model.frame(point.link)
+            except InputError as error:
+                raise InputError(f"{self.where}: contact point {number}: {error}") from None
+            if frame.joint < 0:
+                raise InputError(f"{self.where}: contact point {number}: link '{point.link}' of '{model.name}' does "
+                                 "not move, so a contact point on it has no effect; name another link")
 
     def check_start(self, model: RobotModel, q: Array) -> None:
-        """Check that no contact point that the robot can move begins inside a surface.
+        """Check that no contact point begins inside a surface.
 
         Args:
             model: The robot.

@@ -28,6 +28,11 @@ def test_a_contact_point_needs_a_link_of_the_robot():
         PlantModel.from_description(ROBOT.model, world=world(link="tol0"))
 
 
+def test_a_contact_point_needs_a_link_that_moves():
+    with pytest.raises(InputError, match="room.yaml: contact point 1: link 'base_link' of 'planar_2r' does not move"):
+        PlantModel.from_description(ROBOT.model, world=world(link=ROBOT.model.base_link))
+
+
 def test_too_many_pairs_are_refused():
     with pytest.raises(InputError, match="room: expected at most 64 pairs .* received 13 contact points times 5"):
         World((floor(0.0),) * 5, (ContactPoint(TIP, np.zeros(3), 0.0),) * 13, "room")

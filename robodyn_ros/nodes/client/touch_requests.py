@@ -12,9 +12,8 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.poses import set_vector, to_vector, to_wrench
+from robodyn_ros.nodes.common.topics import FORCE_TORQUE
 from robodyn_ros.timing import to_nanoseconds, to_seconds
-
-SENSOR_TOPIC = "force_torque_sensor_broadcaster/wrench"
 
 
 @dataclass
@@ -104,6 +103,6 @@ class TouchRequests:
                 found.measured.append(to_vector(state.feedback.position))
                 found.joints.append(np.array(message.feedback.positions))
 
-        self._client.node.create_subscription(WrenchStamped, SENSOR_TOPIC, on_wrench, 100)
+        self._client.node.create_subscription(WrenchStamped, FORCE_TORQUE, on_wrench, 100)
         self._client.node.create_subscription(ControllerState, "controller/controller_state", on_state, 100)
         return found

@@ -29,6 +29,9 @@ other within a control period.
 REFUSED_COMMANDS = "refused_commands"
 """Topic on which the hardware tells commanders that their commands are refused, and why; by their participants."""
 
+FORCE_TORQUE = "force_torque_sensor_broadcaster/wrench"
+"""Topic of a force and torque sensor, as ros2_control names it."""
+
 LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
 """For robot_description and refused_commands: late subscribers get the last value."""

@@ -23,11 +23,11 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topics import FORCE_TORQUE
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.force_torque_sensor import tool_weight
 
 TOPIC = "measured_wrench"
-BROADCASTER = "force_torque_sensor_broadcaster/wrench"
 
 PARAMETERS = (
     Parameter("wrench_sensor.tool_mass", 0.0, "Mass that the force and torque sensor carries; its weight is removed "
@@ -54,7 +54,7 @@ class WrenchSensor:
         self._forward_kinematics = robot.dynamics().forward_kinematics
         self._last_arrival = -np.inf
         self._tool = 0.0, np.zeros(3)
-        for topic in (TOPIC, BROADCASTER):
+        for topic in (TOPIC, FORCE_TORQUE):
             path.listen(WrenchStamped, topic, self._on_wrench, qos_profile_sensor_data)
         node.create_steady_timer(timeout, self._look_for_silence)
 

@@ -8,12 +8,10 @@ from rclpy.node import Node
 
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import set_vector
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, FORCE_TORQUE
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing, ForceTorqueSensor, tool_weight
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.timing import to_seconds
-
-TOPIC = "force_torque_sensor_broadcaster/wrench"
 
 
 class WrenchOutput:
@@ -49,7 +47,7 @@ class WrenchOutput:
         self.sensor = ForceTorqueSensor(sensing, self._period, random)
         self._message = WrenchStamped()
         self._message.header.frame_id = frame_prefix + link
-        self._publisher = node.create_publisher(WrenchStamped, TOPIC, CONTROL_QOS)
+        self._publisher = node.create_publisher(WrenchStamped, FORCE_TORQUE, CONTROL_QOS)
         self.prepare(plant)
 
     def prepare(self, plant: Plant) -> None:

@@ -19,7 +19,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read_stamp
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import LatestMessage
+from robodyn_ros.nodes.common.topics import FORCE_TORQUE, LatestMessage
 from robodyn_ros.timing import to_seconds
 from robodyn_ros.view.robot_figure import to_pose
 
@@ -79,8 +79,8 @@ class GraphState:
         self._controller = LatestMessage(node, node.diagnostics, ControllerState, "controller/_display_state")
         self._actuators = LatestMessage(node, node.diagnostics, ActuatorStates,
                                         "hardware/_display_actuator_states")
-        self._wrenches = {kind: LatestMessage(node, node.diagnostics, WrenchStamped, topic) for kind, topic in
-                          (("external", "hardware/external_wrench"), ("measured", "measured_wrench"))}
+        self._wrenches = [(kind, LatestMessage(node, node.diagnostics, WrenchStamped, topic)) for kind, topic in (
+            ("external", "hardware/external_wrench"), ("measured", "measured_wrench"), ("measured", FORCE_TORQUE))]
         self.stamp = 0
         self.q, self.effort = np.zeros(model.n), np.full(model.n, math.nan)
         self.follow = Follow()
@@ -94,7 +94,8 @@ class GraphState:
 
     def destroy(self) -> None:
         """End all subscriptions."""
-        for latest in (self._joint_states, self._controller, self._actuators, *self._wrenches.values()):
+        wrenches = (latest for _, latest in self._wrenches)
+        for latest in (self._joint_states, self._controller, self._actuators, *wrenches):
             if latest is not None:
                 latest.destroy(self._node)
 
@@ -116,7 +117,7 @@ class GraphState:
             effort = self._motor_values(actuators, actuators.joint_effort)
             if self._joint_states is None and effort is not None:
                 self.effort, self._drives_arrival = effort, now
-        for kind, latest in self._wrenches.items():
+        for kind, latest in self._wrenches:
             if (wrench := latest.take()) is not None:
                 try:
                     self.wrenches[kind] = wrench.header.frame_id, read_wrench(wrench.wrench, kind)
