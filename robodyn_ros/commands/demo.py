@@ -25,7 +25,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.discovery import described, stay_on_this_machine
-from robodyn_ros.plots.motion import Curves, MotionCurves, joint_units
+from robodyn_ros.plots.motion import Curves, MotionCurves, energies, joint_units
 from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.resources import actuators_file, robot_file
 from robodyn_ros.robot import Robot
@@ -104,8 +104,7 @@ def run_demo(options: Namespace) -> int:
     plot = options.output / "tracking.png"
     title = f"{controllers[0]} swapped for {', '.join(controllers[1:])} in mid-motion" if controllers[1:] else (
         controllers[0])
-    save_motions([curves_of(robot, result, np.array([sample.effort for sample in samples]))], plot,
-                 f"{robot.name}: {title}")
+    save_motions([curves_of(robot, result, samples)], plot, f"{robot.name}: {title}")
     print(f"\nPlot of desired against measured: {plot}")
     return 0
 
@@ -201,11 +200,13 @@ def record(robot: Robot, samples: Sequence[TrackingSample]) -> TrackingRecord:
         [sample.controller for sample in samples])
 
 
-def curves_of(robot: Robot, tracking: TrackingRecord, effort: Array) -> MotionCurves:
-    """Return the demo's motion for its plot; efforts of shape (N, n) [N m or N]."""
+def curves_of(robot: Robot, tracking: TrackingRecord, samples: Sequence[TrackingSample]) -> MotionCurves:
+    """Return the demo's motion for its plot."""
     time, batch = tracking.time - tracking.time[0], robot.dynamics().batch
     return MotionCurves(
         robot.name, tracking.joint_names, tracking.units, tracking.spans(), Curves(time, tracking.measured),
-        Curves(time, tracking.desired), Curves(time, tracking.error), Curves(time, effort), robot.model.effort_limit,
+        Curves(time, tracking.desired), Curves(time, tracking.error),
+        Curves(time, np.array([sample.effort for sample in samples])), robot.model.effort_limit,
+        energies=energies(robot, time, tracking.measured, np.array([sample.velocity for sample in samples])),
         tip=Curves(time, batch.forward_kinematics(tracking.measured)[:, :3, 3]),
         desired_tip=Curves(time, batch.forward_kinematics(tracking.desired)[:, :3, 3]))

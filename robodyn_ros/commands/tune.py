@@ -21,7 +21,7 @@ from robodyn_ros.control.registry import load_controller, make_controller, prefi
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError
-from robodyn_ros.plots.motion import Curves, MotionCurves
+from robodyn_ros.plots.motion import Curves, MotionCurves, energies
 from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -142,7 +142,7 @@ def curves_of(rollout: Rollout, robot: Robot, label: str) -> MotionCurves:
         label, rollout.joint_names, rollout.units, [(label, float(time[0]), float(time[-1]))], Curves(time, rollout.q),
         Curves(time, rollout.reference.q) if follows_joints else None,
         Curves(time, rollout.reference.q - rollout.q) if follows_joints else None,
-        Curves(time, rollout.effort), robot.model.effort_limit,
+        Curves(time, rollout.effort), robot.model.effort_limit, energies=energies(robot, time, rollout.q, rollout.v),
         tip=Curves(time, batch.forward_kinematics(rollout.q)[:, :3, 3]),
         desired_tip=None if follows_joints else Curves(time, rollout.reference.position))
 

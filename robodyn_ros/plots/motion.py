@@ -10,6 +10,7 @@ import numpy as np
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.recording.run import Run
+from robodyn_ros.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,19 @@ class MotionCurves:
 def joint_units(model: RobotModel) -> list[str]:
     """Return ``rad`` or ``m`` for each joint."""
     return ["m" if joint.kind == "prismatic" else "rad" for joint in model.joints]
+
+
+def energies(robot: Robot, time: Array, q: Array, v: Array) -> Curves:
+    """Return kinetic and potential energy of the rigid bodies.
+
+    Args:
+        robot: The robot, of n joints.
+        time: Shape (N,) [s].
+        q: Joint positions, shape (N, n) [rad or m].
+        v: Joint velocities, shape (N, n) [rad/s or m/s].
+    """
+    batch = robot.dynamics().batch
+    return Curves(time, np.column_stack([batch.kinetic_energy(q, v), batch.potential_energy(q)]))
 
 
 def recorded_motion(run: Run, label: str = "") -> MotionCurves:

@@ -24,6 +24,7 @@ class TrackingSample(NamedTuple):
         joint_names: Names of the n joints, in the order of the arrays.
         desired: Reference positions, shape (n,) [rad or m].
         measured: Measured positions, shape (n,) [rad or m].
+        velocity: Measured velocities, shape (n,) [rad/s or m/s].
         effort: Commanded efforts, shape (n,) [N m or N].
     """
 
@@ -32,6 +33,7 @@ class TrackingSample(NamedTuple):
     joint_names: tuple[str, ...]
     desired: NDArray[np.float64]
     measured: NDArray[np.float64]
+    velocity: NDArray[np.float64]
     effort: NDArray[np.float64]
 
 

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.image import imread
 
 from robodyn_ros import Robot
-from robodyn_ros.commands.demo import motion, perform
+from robodyn_ros.commands.demo import curves_of, motion, perform, record
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.tracking import TrackingSample
 
@@ -33,6 +33,17 @@ def test_demo_tracks_better_after_the_swap(tmp_path):
     assert computed_torque < 0.3 * pd
     assert all(float(row[6]) < 0.1 * float(row[5]) for row in rows[1:5]), "the worst error is that of the swap"
     assert min(imread(tmp_path / "new folder" / "tracking.png").shape[:2]) > 500
+
+
+def test_the_plot_has_efforts_and_energies_of_what_was_measured():
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    q, v, effort = np.array([0.3, -0.8]), np.array([1.0, 2.0]), np.array([4.0, 5.0])
+    samples = [TrackingSample(time, "pd", robot.joint_names, 0.0 * q, q, time * v, effort) for time in (0.0, 1.0)]
+    curves = curves_of(robot, record(robot, samples), samples)
+    kinetic, potential = curves.energies.values.T
+    assert kinetic == pytest.approx([0.0, 0.5 * v @ robot.dynamics().mass_matrix(q) @ v])
+    np.testing.assert_allclose(potential, robot.dynamics().potential_energy(q))
+    np.testing.assert_array_equal(curves.effort.values, [effort, effort])
 
 
 def test_demo_of_another_robot_motion_and_motors(tmp_path):
@@ -65,7 +76,7 @@ class SlowMachine:
                 done = self.began is not None and 0.1 * (self.now - self.began) > self.points.times[-1]
                 self.samples.append(TrackingSample(
                     0.1 * self.now, self.controller, self.robot.joint_names,
-                    self.points.q[-1] if done else self.desired, self.desired, np.zeros(self.robot.n)))
+                    self.points.q[-1] if done else self.desired, self.desired, *np.zeros((2, self.robot.n))))
         return value
 
     def answer_within(self, seconds):

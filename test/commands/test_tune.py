@@ -9,6 +9,7 @@ import yaml
 from robodyn_ros import InputError, Robot
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.gain_search import GAINS, searched_fields, tune
+from robodyn_ros.commands.tune import curves_of
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -43,6 +44,16 @@ def test_what_is_found_tracks_better(arm):
         ratio = getattr(found.after, name) / getattr(found.before, name)
         assert (ratio > 0.0999).all() and (ratio < 10.001).all()
         assert [float(f"{value:.4g}") for value in getattr(found.after, name)] == getattr(found.after, name).tolist()
+
+
+def test_curves_of_a_rollout_have_its_energies(arm):
+    loop, scenario = arm
+    rollout, robot = loop.run(scenario), Robot.from_urdf(robot_file("planar_2r"))
+    kinetic, potential = curves_of(rollout, robot, "before").energies.values.T
+    tick = len(rollout.time) // 2
+    q, v, dynamics = rollout.q[tick], rollout.v[tick], robot.dynamics()
+    assert kinetic[tick] == pytest.approx(0.5 * v @ dynamics.mass_matrix(q) @ v) != 0.0
+    assert potential[tick] == pytest.approx(dynamics.potential_energy(q))
 
 
 def test_the_same_seed_finds_the_same(arm):

@@ -95,7 +95,7 @@ class RobotClient(GraphClient):
             samples.append(TrackingSample(
                 to_seconds(read_stamp(stamp)), message.controller, tuple(message.joint_names),
                 np.array(message.reference.positions), np.array(message.feedback.positions),
-                np.array(message.output)))
+                np.array(message.feedback.velocities), np.array(message.output)))
 
         self.node.create_subscription(ControllerState, f"{self._controller}/controller_state", on_state, 100)
         return samples
