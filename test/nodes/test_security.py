@@ -24,7 +24,8 @@ VOLTAGES, EFFORTS = "volts", "efforts"
 AT_TIMES = {"ros_discovery_info", "rt/clock", *(f"rt/{node}/_own_*" for node in NODES)}
 """DDS topics of every process, of nodes with use_sim_time, and of the start of a node."""
 NOT_FOR_OPERATORS = {"rt/joint_commands", "rt/voltage_commands", "rt/hardware/commands", "rt/joint_states",
-                     "rt/refused_commands", "rt/measured_wrench", "rt/clock"}
+                     "rt/refused_commands", "rt/measured_wrench",
+                     "rt/force_torque_sensor_broadcaster/wrench", "rt/clock"}
 """Inputs that other nodes alone may use."""
 
 
@@ -50,7 +51,8 @@ def dds_topics(node, name, namespace):
 def seen():
     """DDS topics of the running nodes, by (namespace, node)."""
     nodes = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--actuators", "hardware_dc_motors",
-             "--time-mode", "scaled", "--namespace", VOLTAGES, "--ros-args", "-p", "output:=voltage")
+             "--time-mode", "scaled", "--namespace", VOLTAGES, "--ros-args", "-p", "output:=voltage", "-p",
+             "force_torque_sensor.frame:=tip")
     with RosProcess("simulate", command=nodes) as all_nodes, \
             RosProcess("controller", {"robot": "planar_2r"}, EFFORTS) as controller, RosTest() as ros:
         all_nodes.wait_for_output("[volts.state_publisher]: parameters that differ", START_DEADLINE)
