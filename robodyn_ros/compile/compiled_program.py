@@ -321,7 +321,8 @@ class CompiledProgram:
 
     def __init__(self, traced: TracedProgram, width: int, name: str, in_place: bool = False) -> None:
         self.program = program = traced.program
-        self._layout = layout = ProgramText(traced, width, in_place)
+        layout = ProgramText(traced, width, in_place)  # of a large robot, its text has megabytes: it is not kept
+        self._places, self._arrays = layout.places, layout.arrays
         self._width = width
         self.frame_size = layout.frame_size
         self.word_count = len(program.counts) + ROW_WORDS * len(layout.arrays)
@@ -345,7 +346,7 @@ class CompiledProgram:
 
     def view(self, frame: NDArray[np.float64], variable: str) -> NDArray[np.float64]:
         """A variable of one sample, in its frame."""
-        shape, start = self.program.variables[variable], self._layout.places[variable].offset
+        shape, start = self.program.variables[variable], self._places[variable].offset
         return frame[start : start + math.prod(shape)].reshape(shape)
 
     def run(self, frame: NDArray[np.float64], counts: Iterable[int], sequences: Arrays, records: Arrays) -> None:
@@ -358,7 +359,7 @@ class CompiledProgram:
             records: Arrays to write, C-contiguous.
         """
         rows: list[int] = []
-        for role, name in self._layout.arrays:
+        for role, name in self._arrays:
             array = (sequences if role == "sequence" else records)[name]
             rows += [array.ctypes.data, *[0] * (ROW_WORDS - 1)]
         words = np.array([*counts, *rows], dtype=np.int64)  # a name keeps it; only its address goes to the function
@@ -375,7 +376,7 @@ class CompiledProgram:
             results: Outputs and records to write to, likewise.
         """
         arrays = {"input": given, "sequence": given, "output": results, "record": results}
-        rows, _tables = row_words((arrays[role][name], role) for role, name in self._layout.arrays)
+        rows, _tables = row_words((arrays[role][name], role) for role, name in self._arrays)
         words = np.array([*counts, *rows], dtype=np.int64)
 
         def compute(first: int, end: int, memory: int) -> None:

@@ -11,15 +11,16 @@ Columns of B are computed side by side in vectors, and the sums stay in register
 """
 
 import ctypes
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.llvm_text import FunctionText, function, table
+from robodyn_ros.compile import python_entry
+from robodyn_ros.compile.llvm_text import FunctionText, function, literal, table
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.runtime import Runtime
+from robodyn_ros.compile.runtime import DECLARATIONS, Runtime
 from robodyn_ros.errors import InputError
 
 SIZE = 6
@@ -30,45 +31,63 @@ FACTORS = 2 * SIZE + 1
 
 
 class TreeSystem:
-    """Solves M X = B for matrices of one tree.
+    """Solves M X = B for matrices of one tree, several B for each M.
 
     Args:
         parents: The number of each joint's parent, -1 for none.
-        columns: Number of columns of B.
+        columns: Number of columns of each B.
+        scales: Factor of X for each of the several B.
 
     Raises:
         InputError: The parents are not those of a tree.
+
+    Attributes:
+        solution: The multiples of X of one M, as a new array of the shape of its B, (count, n, columns); its arguments
+            are the arrays of one system, as `solve` takes them. CPython calls the machine code directly.
     """
 
-    def __init__(self, parents: Sequence[int], columns: int) -> None:
-        self._shape, self._chains = (len(parents), columns), _chains(parents)
-        lanes = host().lanes
-        self._vectors = 4 if lanes == 8 else 2  # sums of as many columns fit into the registers
-        text = _module(self._chains, self._shape, lanes, self._vectors)
-        self._code = Code(compile_module(text), ("solve",), {})
-        address, word = ctypes.c_void_p, ctypes.c_int64
-        self._function = self._code.function("solve", None, address, address, address, address, word, word)
+    solution: Callable[..., Any]
 
-    def solve(
-        self, factors: NDArray[np.float64], right: NDArray[np.float64], scales: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, parents: Sequence[int], columns: int, scales: Sequence[float]) -> None:
+        joints, count = len(parents), len(scales)
+        self._factors, self._right = (joints, FACTORS), (count, joints, columns)
+        text, exports, symbols = _module(_chains(parents), (joints, columns), scales), ["solve"], {}
+        supported = python_entry.unsupported_reason() is None
+        if supported:
+            text += _on_a_copy(8 * count * joints * columns)
+            text += python_entry.array_entry([self._factors, self._right], self._right)
+            exports.append("entry")
+            symbols = python_entry.symbols()
+        self._code = Code(compile_module(text), tuple(exports), symbols)
+        address = ctypes.c_void_p
+        self._function = self._code.function("solve", None, address, address, ctypes.c_int64)
+        if supported:
+            about = python_entry.documentation("solution", "(factors, right)", "Solve one system.")
+            owner = python_entry.Fallback(self._solution)
+            self.solution = python_entry.python_function("solution", about, owner, self._code)
+        else:
+            self.solution = self._solution
+
+    def solve(self, factors: NDArray[np.float64], right: NDArray[np.float64]) -> None:
         """Replace each B by a multiple of X in each of many systems; the GIL is released.
 
         Args:
             factors: s, w and 1 / d of each joint, shape (N, n, 13), float64 and C-contiguous.
             right: Several B for each M, shape (N, count, n, columns), float64 and C-contiguous.
-            scales: Factor of X for each of the several B, shape (count,), float64 and C-contiguous.
 
         Raises:
             InputError: A shape is another one than the code was made for.
         """
-        samples, count = right.shape[:2]
-        expected = ((samples, self._shape[0], FACTORS), (samples, count, *self._shape), (count,))
-        if (received := (factors.shape, right.shape, scales.shape)) != expected:
+        expected = ((len(right), *self._factors), (len(right), *self._right))
+        if (received := (factors.shape, right.shape)) != expected:
             raise InputError(f"tree system: expected shapes {expected}, received {received}")
-        sums = np.empty((len(self._chains) + 1, SIZE, self._vectors * host().lanes))
-        memory = (array.ctypes.data for array in (factors, sums, right, scales))
-        self._function(*memory, count, samples)
+        self._function(factors.ctypes.data, right.ctypes.data, len(right))
+
+    def _solution(self, factors: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """As `solution`, for arrays that its code does not take."""
+        result = np.array(right, dtype=np.float64, order="C")
+        self.solve(np.ascontiguousarray(factors, dtype=np.float64)[None], result[None])
+        return result
 
 
 class _Chain(NamedTuple):
@@ -102,28 +121,41 @@ def _chains(parents: Sequence[int]) -> list[_Chain]:
     return chains
 
 
-def _module(chains: list[_Chain], shape: tuple[int, int], lanes: int, vectors: int) -> str:
-    """``void @solve(ptr factors, ptr sums, ptr right sides, ptr scales, i64 count, i64 samples)``.
+def _on_a_copy(size: int) -> str:
+    """``void @program(ptr factors, ptr right sides, ptr results)``: ``@solve`` of one system, on a copy of B."""
+    text = FunctionText(1)
+    text.copy("%result", "%right", size)
+    text.line("call void @solve(ptr %factors, ptr %result, i64 1)")
+    return DECLARATIONS + function("internal void @program(ptr %factors, ptr %right, ptr %result)", text.lines)
 
-    ``sums`` holds p and then a at the end of each chain, behind a first one for the base.
+
+def _module(chains: list[_Chain], shape: tuple[int, int], scales: Sequence[float]) -> str:
+    """``void @solve(ptr factors, ptr right sides, i64 samples)``.
+
+    ``sums``, on the stack, holds p and then a at the end of each chain, behind a first one for the base.
     """
+    lanes = host().lanes
+    vectors = 4 if lanes == 8 else 2  # sums of as many columns fit into the registers
     (size, columns), text = shape, FunctionText(lanes)
     starts = np.cumsum([0, *(len(chain.joints) for chain in chains)]).tolist()
+    factors_of = ", ".join(f"double {literal(scale, 1)}" for scale in scales)
     tables = [
         table("joints", "i64", [joint for chain in chains for joint in chain.joints]),
         table("starts", "i64", starts),
         table("parents", "i64", [chain.parent for chain in chains]),
+        f"@scales = private constant [{len(scales)} x double] [{factors_of}]\n",
     ]
     in_blocks = columns - columns % (lanes * vectors)
+    text.line(f"%sums = alloca [{(len(chains) + 1) * SIZE * vectors} x {text.kind}], align {8 * lanes}")
 
     def sample(number: str) -> None:
         factors = text.row("%factors", number, size * FACTORS)
-        first = text.let(f"mul i64 {number}, %count")
-        text.loop("0", "%count", 1, lambda place: one_right_side(factors, first, place))
+        first = text.let(f"mul i64 {number}, {len(scales)}")
+        text.loop("0", len(scales), 1, lambda place: one_right_side(factors, first, place))
 
     def one_right_side(factors: str, first: str, number: str) -> None:
         right = text.row("%right", text.let(f"add i64 {first}, {number}"), size * columns)
-        scale = text.spread(text.load(text.at("%scales", number), "double"))
+        scale = text.spread(text.load(text.at("@scales", number), "double"))
         width = lanes * vectors
         text.loop("0", in_blocks, width, lambda column: substitute(factors, right, scale, column, width))
         if in_blocks < columns:
@@ -215,6 +247,5 @@ def _module(chains: list[_Chain], shape: tuple[int, int], lanes: int, vectors: i
         text.loop("0", len(chains), 1, from_base)
 
     text.loop("0", "%samples", 1, sample)
-    given = ", ".join(f"ptr noalias %{name}" for name in ("factors", "sums", "right", "scales"))
-    head = f"void @solve({given}, i64 %count, i64 %samples) {Runtime(1, lanes, host().fused).attributes}"
-    return "".join(tables) + function(head, text.lines)
+    head = "void @solve(ptr noalias %factors, ptr noalias %right, i64 %samples)"
+    return "".join(tables) + function(f"{head} {Runtime(1, lanes, host().fused).attributes}", text.lines)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from robodyn_ros.compile import TreeSystem, derivative_at
-from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.model import Array, RobotModel, read_only
 from robodyn_ros.dynamics.coriolis import JointMotion, common_frame, coriolis_of, joint_motions
 from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass
 from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
@@ -106,29 +107,40 @@ def solution_is_short(model: RobotModel) -> bool:
     return 3 * model.n * 4 * entries < LONGEST_SOLUTION
 
 
+SCALES = (-1.0, -1.0, 1.0)
+"""Factors of M^-1 times dtau/dq, dtau/dv and the unit matrix in the derivatives of forward dynamics."""
+
+
 def forward_dynamics_derivatives_in_loops(efforts: Array, system: TreeSystem | None, factors: Array | None) -> Array:
     """As ``forward_dynamics_derivatives``, on floats and for any number of samples.
 
     Args:
-        efforts: dtau/dq, dtau/dv and dtau/da, stacked, C-contiguous, shape (..., 3, n, n). The result replaces them:
-            a second array of this size would take the system longer to provide than the solution takes.
-        system: Solves systems with the robot's mass matrix; None where joints share a degree of freedom, and LAPACK
-            solves them.
-        factors: Of the mass matrix, shape (..., n, 13); None without a system.
+        efforts: dtau/dq, dtau/dv and dtau/da, stacked, C-contiguous, shape (3, n, n) or (N, 3, n, n); overwritten.
+        system: Solves systems with the robot's mass matrix, scaled by `SCALES`; None where joints share a degree of
+            freedom, and LAPACK solves them.
+        factors: Of the mass matrix, shape (n, 13) or (N, n, 13); None without a system.
 
     Returns:
-        ``efforts``.
+        Of ``efforts``' shape. For many samples ``efforts`` itself: the system would take longer to provide a second
+        array of this size than the solution takes.
     """
+    identity = _identity(efforts.shape[-1])
+    if system is not None and factors is not None:
+        efforts[..., 2, :, :] = identity
+        if efforts.ndim == 3:
+            return system.solution(factors, efforts)
+        system.solve(factors, efforts)
+        return efforts
     samples = efforts.reshape(-1, *efforts.shape[-3:])
-    scales, identity = np.array([-1.0, -1.0, 1.0]), np.eye(efforts.shape[-1])
-    if system is None or factors is None:
-        samples[:, :2] *= -1.0
-        right = np.concatenate([*samples[:, :2].swapaxes(0, 1), np.broadcast_to(identity, samples[:, 2].shape)], axis=2)
-        samples[:] = np.stack(np.split(np.linalg.solve(samples[:, 2], right), 3, axis=2), axis=1)
-    else:
-        samples[:, 2] = identity
-        system.solve(factors.reshape(-1, *factors.shape[-2:]), samples, scales)
+    samples[:, :2] *= -1.0
+    right = np.concatenate([*samples[:, :2].swapaxes(0, 1), np.broadcast_to(identity, samples[:, 2].shape)], axis=2)
+    samples[:] = np.stack(np.split(np.linalg.solve(samples[:, 2], right), 3, axis=2), axis=1)
     return efforts
+
+
+@lru_cache(maxsize=4)
+def _identity(size: int) -> Array:
+    return read_only(np.eye(size))
 
 
 def wrench_effort_derivative(model: RobotModel, q: Array, wrench: Array, link: str | None = None) -> Array:

@@ -13,6 +13,7 @@ from robodyn_ros.compile.python_entry import documentation
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import matrix_factors
 from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
+from robodyn_ros.dynamics.derivatives import SCALES
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
@@ -205,7 +206,7 @@ class Kernels:
             if joint.parent >= 0:
                 parents[joint.dof] = joints[joint.parent].dof
         factors = partial(mass_matrix_tree_factors, self.model)
-        return TreeSystem(parents, n), compile_function(factors, {"q": (n,)}, "factors of the mass matrix")
+        return TreeSystem(parents, n, SCALES), compile_function(factors, {"q": (n,)}, "factors of the mass matrix")
 
     def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
         function: RobotFunction = variant.function

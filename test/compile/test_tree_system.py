@@ -25,9 +25,13 @@ def check(parents, samples=3, count=2, columns=5):
     right = RNG.normal(size=(samples, count, len(parents), columns))
     scales = RNG.normal(size=count)
     expected, given = scales[:, None, None] * np.linalg.solve(matrices[:, None], right), factors.copy()
-    TreeSystem(parents, columns).solve(factors, right, scales)
-    np.testing.assert_allclose(right, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    system, bound, first = TreeSystem(parents, columns, scales), 1e-12 * np.abs(expected).max(), right[0].copy()
+    one = system.solution(factors[0], right[0])
+    np.testing.assert_array_equal(right[0], first)
+    system.solve(factors, right)
+    np.testing.assert_allclose(right, expected, rtol=0, atol=bound)
     np.testing.assert_array_equal(factors, given)
+    np.testing.assert_array_equal(one, right[0])
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 33])
@@ -52,25 +56,32 @@ def test_parents_after_their_children():
 def test_rows_before_and_after_the_system_stay_as_they_are():
     _, factors = matrices_and_factors([-1, 0, 0], 1)
     memory = np.full((4, 3, 5), 7.0)
-    TreeSystem([-1, 0, 0], 5).solve(factors, memory[None, 1:3], np.ones(2))
+    TreeSystem([-1, 0, 0], 5, (1.0, 1.0)).solve(factors, memory[None, 1:3])
     assert np.all(memory[[0, 3]] == 7.0)
     assert not np.any(memory[1:3] == 7.0)
 
 
 def test_other_shapes_are_refused():
     with pytest.raises(InputError, match=r"expected shapes .*\(1, 1, 2, 3\).*received .*\(1, 1, 2, 2\)"):
-        TreeSystem([-1, 0], 3).solve(np.empty((1, 2, 13)), np.empty((1, 1, 2, 2)), np.ones(1))
+        TreeSystem([-1, 0], 3, (1.0,)).solve(np.empty((1, 2, 13)), np.empty((1, 1, 2, 2)))
     with pytest.raises(InputError, match=r"received \(\(1, 2, 12\)"):
-        TreeSystem([-1, 0], 2).solve(np.empty((1, 2, 12)), np.empty((1, 1, 2, 2)), np.ones(1))
-    with pytest.raises(InputError, match=r"received .*\(2,\)\)"):
-        TreeSystem([-1, 0], 2).solve(np.empty((1, 2, 13)), np.empty((1, 1, 2, 2)), np.ones(2))
+        TreeSystem([-1, 0], 2, (1.0,)).solve(np.empty((1, 2, 12)), np.empty((1, 1, 2, 2)))
+    with pytest.raises(InputError, match=r"received .*\(1, 2, 2, 2\)"):
+        TreeSystem([-1, 0], 2, (1.0,)).solution(np.empty((2, 13)), np.empty((2, 2, 2)))
+
+
+def test_one_system_may_be_given_in_any_layout():
+    _, factors = matrices_and_factors([-1, 0, 1], 1)
+    right, system = RNG.normal(size=(1, 4, 3)), TreeSystem([-1, 0, 1], 4, (1.0,))
+    copied = system.solution(factors[0], np.ascontiguousarray(right.transpose(0, 2, 1)))
+    np.testing.assert_array_equal(system.solution(factors[0], right.transpose(0, 2, 1)), copied)
 
 
 @pytest.mark.parametrize("parents", [[1, 0], [-1, 5], [0]])
 def test_parents_that_are_no_tree_are_refused(parents):
     with pytest.raises(InputError, match="parents of a tree"):
-        TreeSystem(parents, 1)
+        TreeSystem(parents, 1, (1.0,))
 
 
 def test_no_samples():
-    TreeSystem([-1, 0], 2).solve(np.empty((0, 2, 13)), np.empty((0, 3, 2, 2)), np.ones(3))
+    TreeSystem([-1, 0], 2, (1.0,) * 3).solve(np.empty((0, 2, 13)), np.empty((0, 3, 2, 2)))
