@@ -5,12 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
+from robodyn_ros.commands.options import DEMO_CONTROLLERS, Subparsers, add_options, add_task_options
 from robodyn_ros.commands.required import require
 
 FAILED = 1
-CONTROLLERS = ["pd", "computed_torque"]
-"""Controllers of the demo without this option."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -22,7 +20,7 @@ def add_commands(commands: Subparsers) -> None:
         "are swapped, each one in force for the same time. Prints the tracking errors under each controller and writes "
         "a plot.",
     )
-    add_task_options(demo, "laws that follow joints (default: pd computed_torque)", CONTROLLERS)
+    add_task_options(demo, "laws that follow joints (default: pd computed_torque)", DEMO_CONTROLLERS)
     add_options(demo, ("output", Path("demo_output"), "folder for the plot"))
     demo.add_argument("--touch", action="store_true", help="press 10 N on a wall while the tip draws a circle there")
     demo.set_defaults(run=run, error_code=FAILED)

@@ -9,6 +9,9 @@ from typing import TypeAlias
 
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
 
+DEMO_CONTROLLERS = ["pd", "computed_torque"]
+"""Controllers of ``robodyn demo`` where none are named."""
+
 Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
 """Type of the result of ``add_subparsers``. Each module of a command adds its parser and the default ``run``."""
 

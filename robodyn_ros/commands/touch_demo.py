@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from robodyn_ros.commands.demo import DEADLINE, START
-from robodyn_ros.commands.demo_command import CONTROLLERS
+from robodyn_ros.commands.options import DEMO_CONTROLLERS
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.required import ros_required
@@ -42,7 +42,7 @@ def run_touch_demo(options: Namespace) -> int:
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.touch_requests import TouchRequests
 
-    for name, without in (("trajectory", None), ("actuators", None), ("controllers", CONTROLLERS)):
+    for name, without in (("trajectory", None), ("actuators", None), ("controllers", DEMO_CONTROLLERS)):
         if getattr(options, name) != without:
             raise InputError(f"--{name} has no effect with --touch, which draws a circle under 'force'; leave one of "
                              "them out")
