@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import TreeSystem
+from robodyn_ros.compile import TreeSystem, python_entry
 from robodyn_ros.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -43,6 +43,11 @@ def test_chains(size, columns):
 @pytest.mark.parametrize("columns", [3, 36, 100])
 def test_branches(columns):
     check([-1, 0, 1, 1, 3, 0, 5, 6, 6], columns=columns)
+
+
+def test_where_python_entries_are_unsupported(monkeypatch):
+    monkeypatch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
+    check([-1, 0, 1, 1], columns=9)
 
 
 def test_several_joints_on_the_base():
