@@ -10,7 +10,6 @@ from robodyn_ros.bounded_files import expand, is_file, read_yaml
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.given_parameters import GivenParameters
 from robodyn_ros.resources import actuators_file, config_file, robot_file
-from robodyn_ros.robot import Robot
 
 NODES = {
     "hardware": "robodyn_ros.nodes.hardware.node",
@@ -86,7 +85,8 @@ def set_up(
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
     if world:
-        from robodyn_ros.simulation.world_file import read_world  # needs SciPy, which takes 0.2 s
+        from robodyn_ros.robot import Robot  # other commands shall not wait for SciPy
+        from robodyn_ros.simulation.world_file import read_world
 
         read_world(world, Robot.from_urdf(file).model)  # raises before the nodes start
         values["world"] = str(expand(world).resolve())
