@@ -30,6 +30,8 @@ TESTED_BY = {
     "nodes/client/touch_requests.py": "commands/test_touch_demo.py",
     "plots/touch_figure.py": "commands/test_touch_demo.py",
     "commands/demo_command.py": "commands/test_demo.py",
+    "simulation/engine.py": "simulation/test_mujoco_plant.py",  # a protocol
+    "simulation/joint_drives.py": "simulation/test_semi_implicit_euler.py",
     "simulation/scenario.py": "simulation/test_rollout.py",
     "simulation/score.py": "simulation/test_rollout.py",
     "commands/gain_search.py": "commands/test_tune.py",

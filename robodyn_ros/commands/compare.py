@@ -19,7 +19,9 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, PluginError, RobodynError
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.engine import Engine, SimulatedRobot
 from robodyn_ros.simulation.model_perturbations import with_mass_error
+from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.test_motion import excursion, tip_references
@@ -92,7 +94,7 @@ def comparable() -> tuple[str, ...]:
 def perform(
     robot: Robot, controller: str, motion: JointTrajectory, plant: PlantModel | None = None,
     period: float = DEFAULT_PERIOD, rest: float = 0.3, position_noise: float = 0.0,
-    velocity_noise: float = 0.0, seed: int = 0,
+    velocity_noise: float = 0.0, seed: int = 0, engine: SimulatedRobot | None = None,
 ) -> Performance:
     """Simulate a controller with its default parameters.
 
@@ -108,6 +110,7 @@ def perform(
         position_noise: Standard deviation of measured positions [rad or m].
         velocity_noise: Standard deviation of measured velocities [rad/s or m/s].
         seed: Seed of the noise.
+        engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
 
     Raises:
         InputError: The controller follows neither joints nor poses, or an argument is out of range.
@@ -117,7 +120,7 @@ def perform(
     law = make_controller(controller, robot)
     if law.follows not in (JointReference, TipReference):
         raise InputError(f"compare: expected controllers that follow joints or poses, received '{controller}'")
-    loop = ClosedLoop(law, plant, period)
+    loop = ClosedLoop(law, plant, period, engine)
     start = motion.sample(motion.start_time).q
     scenario = loop.scenario([motion] if law.follows is JointReference else [], motion.end_time + rest, q=start,
                              position_noise=position_noise, velocity_noise=velocity_noise, seed=seed)
@@ -240,17 +243,20 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
         OSError: The picture cannot be written.
     """
     plant = simulated_plant(with_mass_error(robot.model, options.mass_error), options.step, options.actuators)
+    engine = None if options.engine == Engine.ROBODYN else MujocoPlant(
+        Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction)
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     results = compare([*options.more_controllers, *options.controllers] or comparable(), lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
-        velocity_noise=options.velocity_noise, seed=options.seed))
+        velocity_noise=options.velocity_noise, seed=options.seed, engine=engine))
     performances = [one for one in results if isinstance(one, Performance)]
     failures = [one for one in results if isinstance(one, Failure)]
     if not performances:
         raise InputError("compare: no controller could be simulated: "
                          + "; ".join(f"{one.controller}: {one.reason}" for one in failures))
     title = (f"{robot.name}: {options.trajectory or 'test motion'} of {motion.end_time:.3g} s, "
-             f"control period {1e3 * options.period:g} ms, simulated masses {options.mass_error:+g} %")
+             f"control period {1e3 * options.period:g} ms, simulated masses {options.mass_error:+g} %"
+             + (f", engine {options.engine}" if engine is not None else ""))
     print(f"{title}\n{table(results)}")
     picture = options.output if options.output.suffix else options.output.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)

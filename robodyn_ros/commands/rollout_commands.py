@@ -59,6 +59,8 @@ def add_commands(commands: Subparsers) -> None:
         ("position-noise", 0.0, POSITION_NOISE),
         ("velocity-noise", 0.0, VELOCITY_NOISE),
     )
+    compare.add_argument("--engine", choices=("robodyn", "mujoco"), default="robodyn",
+                         help="simulator of the bodies; mujoco needs 'robodyn_ros[mujoco]' (default: robodyn)")
     compare.add_argument("--seed", type=int, help="seed of the noise (default: 0)")
     compare.set_defaults(run=run_compare)
 

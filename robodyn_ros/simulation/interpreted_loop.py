@@ -16,8 +16,10 @@ from robodyn_ros.control.dry_run import FAULTS, as_efforts, describe
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.state import UNMEASURED, JointReference, State
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import PluginError
+from robodyn_ros.errors import PluginError, SimulationError
 from robodyn_ros.simulation.closed_loop import SUMS, tip_wrench, tracking_error_function
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 from robodyn_ros.simulation.scenario import Scenario
@@ -30,16 +32,18 @@ class InterpretedLoop:
         controller: The controller.
         plant: The simulated robot.
         steps: Steps of the plant in a control period.
+        engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
 
     Attributes:
         ticks: Number of ticks so far.
         seconds: Time that these took [s].
     """
 
-    def __init__(self, controller: Controller, plant: PlantModel, steps: int) -> None:
+    def __init__(self, controller: Controller, plant: PlantModel, steps: int,
+                 engine: SimulatedRobot | None = None) -> None:
         self.ticks = 0
         self.seconds = 0.0
-        self._controller, self._plant, self._steps = controller, plant, steps
+        self._controller, self._plant, self._steps, self._engine = controller, plant, steps, engine
         follows, n = controller.follows, plant.n
         self._fields = {} if follows is None else {f"reference.{name}": shape
                                                    for name, shape in follows.shapes(n).items()}
@@ -113,7 +117,10 @@ class InterpretedLoop:
         fields = [bound[name] for name in self._fields] if self._follows_poses else []
         state, command = bound["state"], bound["command"]
         state[...], command[...] = self._plant.state(scenario.q, scenario.v), 0.0
-        sensed = UNMEASURED
+        sensed, engine = UNMEASURED, self._engine
+        if engine is not None:
+            engine.reset()
+            engine.set_state(scenario.q, scenario.v)
         if self._plant.world is not None:
             bound["contact_force"], bound["wrench_tip"] = 0.0, 0.0
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
@@ -121,18 +128,32 @@ class InterpretedLoop:
             q, v = state[StateRow.POSITION].copy(), state[StateRow.VELOCITY].copy()
             if self._plant.world is not None:
                 sensed = bound["wrench_tip"].copy()
+            elif engine is not None and engine.has_surroundings:
+                sensed = engine.environment_wrench(engine.robot.tip_link)
             measured = State(time, period, q + scenario.noises[k, 0], v + scenario.noises[k, 1], sensed)
             reference = None if make_reference is None else make_reference(*(column[k] for column in columns))
             effort = np.clip(self._call(self._efforts, measured, reference), lower, upper)
             command[CommandRow.EFFORT], rows[k] = effort, (q, v, effort)
             for field, column in zip(fields, columns, strict=False):
                 field[...] = column[k]
-            bound.run(self._steps)
+            bound.run(self._steps if engine is None else 0)
+            if engine is not None:
+                self._advance(engine, effort)
             if self._follows_poses:
                 errors[k] = bound["error"]
             if not math.isfinite(effort.sum() + state[: StateRow.CURRENT].sum()):
                 return k
         return len(rows)
+
+    def _advance(self, engine: SimulatedRobot, effort: Array) -> None:
+        """Let the engine take the steps of a control period; a state that diverges becomes NaN."""
+        none, state = np.zeros(len(effort)), self._bound["state"]
+        try:
+            engine.advance(Drive(effort, none, none), self._steps)
+        except SimulationError:
+            state[...] = np.nan
+        else:
+            state[StateRow.POSITION], state[StateRow.VELOCITY] = engine.q, engine.v
 
     def _efforts(self, state: State, reference: Any) -> Array:
         return as_efforts(self._controller.update(state, reference), self._plant.n)

@@ -97,6 +97,11 @@ class Plant:
         return self.steps * self.step
 
     @property
+    def has_surroundings(self) -> bool:
+        """Whether there is a surface that the robot could touch."""
+        return self.model.world is not None
+
+    @property
     def effort(self) -> Array:
         """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
         return self._report[ReportRow.EFFORT].copy()
@@ -130,6 +135,14 @@ class Plant:
     def reset(self) -> None:
         """Return to the initial position at rest, without current, at ambient temperature; time continues."""
         self._begin(self.model.state(self.initial_position, np.zeros(self.robot.n)))
+
+    def check_link(self, link: str) -> None:
+        """Check that wrenches can act on a link, and compile its Jacobian.
+
+        Raises:
+            InputError: No link has that name.
+        """
+        self._dynamics.jacobian(self.initial_position, link)
 
     def set_wrench(self, link: str, wrench: ArrayLike) -> None:
         """Apply an external wrench to a link from now on.
@@ -332,11 +345,7 @@ class Plant:
     def _take_over(self, drive: Drive) -> None:
         """Write what stays the same as long as damping, brakes and the kind of the commands do."""
         by_voltage = np.zeros(self.robot.n) if drive.by_voltage is None else drive.by_voltage
-        wrong = (by_voltage != 0.0) & ~self.model.actuators.is_motor
-        if wrong.any():
-            names = ", ".join(name for name, bad in zip(self.joint_names, wrong, strict=True) if bad)
-            raise InputError(f"voltage of '{self.robot.name}': expected for joints with motors, received for {names}: "
-                             "command an effort there, or configure a motor")
+        self.model.check_voltages(by_voltage)
         self._drive, command = drive, self._command
         command[CommandRow.DAMPING], command[CommandRow.BRAKE] = drive.damping, drive.brake
         command[CommandRow.BY_VOLTAGE] = by_voltage

@@ -168,6 +168,21 @@ class PlantModel:
                     f"which the current of the motor at '{name}' is unstable, received {self.step} s; use "
                     f"{Integrator.SEMI_IMPLICIT_EULER}, smaller steps, or neglect the inductance")
 
+    def check_voltages(self, by_voltage: Array) -> None:
+        """Check that only joints with motors are driven by voltage.
+
+        Args:
+            by_voltage: Not 0 where a voltage is the command, shape (n,).
+
+        Raises:
+            InputError: A joint without a motor is.
+        """
+        wrong = (by_voltage != 0.0) & ~self.actuators.is_motor
+        if wrong.any():
+            names = ", ".join(name for name, bad in zip(self.model.joint_names, wrong, strict=True) if bad)
+            raise InputError(f"voltage of '{self.model.name}': expected for joints with motors, received for {names}: "
+                             "command an effort there, or configure a motor")
+
     @property
     def n(self) -> int:
         """Number of joints."""

@@ -140,10 +140,22 @@ def energy(plant: PlantModel, dynamics: Dynamics, state: Array) -> Energy:
     """
     q, v = state[StateRow.POSITION], state[StateRow.VELOCITY]
     inertia = dynamics.mass_matrix(q) + np.diag(plant.actuators.reflected_inertia)
+    return summed_energy(plant, state, float(0.5 * v @ inertia @ v), float(dynamics.potential_energy(q)))
+
+
+def summed_energy(plant: PlantModel, state: Array, kinetic: float, potential: float) -> Energy:
+    """Return the energies with the stored energy of the bodies as given.
+
+    Args:
+        plant: The simulated model.
+        state: Shape (len(StateRow), n).
+        kinetic: Of links and rotors [J].
+        potential: Of the links [J].
+    """
     sums = state.sum(axis=1).tolist()
     return Energy(
-        kinetic=float(0.5 * v @ inertia @ v),
-        potential=float(dynamics.potential_energy(q)),
+        kinetic=kinetic,
+        potential=potential,
         magnetic=float(plant.actuators.magnetic_energy(state[StateRow.CURRENT]).sum()),
         drive_work=sums[StateRow.DRIVE_WORK],
         external_work=sums[StateRow.EXTERNAL_WORK],

@@ -23,6 +23,7 @@ from robodyn_ros.errors import CompileError, InputError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
 from robodyn_ros.simulation.contact_world import World
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
@@ -44,15 +45,20 @@ class ClosedLoop:
         controller: The controller, with the parameters that are used where no others are given.
         plant: The simulated robot; None: `PlantModel.from_description` with steps of 1 ms.
         period: Control period, a multiple of the plant's step [s].
+        engine: Steps the robot instead of the compiled plant, for example a `MujocoPlant`; the controller then runs as
+            Python code beside it, and the plant is the engine's.
 
     Raises:
         InputError: The period does not fit, or the plant's integrator has no compiled form.
     """
 
-    def __init__(self, controller: Controller, plant: PlantModel | None = None, period: float = DEFAULT_PERIOD) -> None:
+    def __init__(self, controller: Controller, plant: PlantModel | None = None, period: float = DEFAULT_PERIOD,
+                 engine: SimulatedRobot | None = None) -> None:
         if not isinstance(controller, Controller):
             raise InputError(f"rollout: expected a Controller, received {type(controller).__name__}")
         self.controller, self.robot = controller, controller.robot
+        if engine is not None:
+            plant = engine.model
         self.plant = PlantModel.from_description(self.robot.model) if plant is None else plant
         if self.plant.integrator is Integrator.ADAPTIVE:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
@@ -61,6 +67,9 @@ class ClosedLoop:
         self._procedures: dict[tuple[bool, bool], Procedure] = {}
         self._interpreted: InterpretedLoop | None = None
         self._uncompiled_reason = ""
+        if engine is not None:
+            self._uncompiled_reason = f"the robot is stepped by {type(engine).__name__}"
+            self._interpreted = InterpretedLoop(controller, self.plant, self._steps, engine)
 
     @property
     def note(self) -> str:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
 from robodyn_ros.simulation.joint_constraints import Problem, friction_part
-from robodyn_ros.simulation.motion import demand, ideal_effort, inertia, viscous
+from robodyn_ros.simulation.joint_drives import joint_drives
+from robodyn_ros.simulation.motion import ideal_effort, inertia, viscous
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 
 
@@ -32,24 +33,21 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tu
     Returns:
         The problem; and the motors' voltages, shape (n,) [V].
     """
-    q, v, step, actuators = state[StateRow.POSITION], state[StateRow.VELOCITY], plant.step, plant.actuators
-    asked = demand(plant, command, v)
-    line = actuators.effort_line(asked.voltage, state[StateRow.CURRENT], step)
-    at_start = actuators.limited_effort(line.effort - line.damping * v)
-    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[CommandRow.BRAKE]
+    q, v, step = state[StateRow.POSITION], state[StateRow.VELOCITY], plant.step
+    drives = joint_drives(plant, state, command)
     # M v - h b in one recursion: -h times the effort that would stop the bodies within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
-    tau = asked.effort + command[CommandRow.EXTERNAL]
+    tau = drives.effort + command[CommandRow.EXTERNAL]
     posed = Problem(
-        matrix=inertia(plant, q) + np.diag(step * viscous(plant, command, v)),
-        momentum=step * (tau - efforts) + actuators.reflected_inertia * v,
-        friction=step * level,
+        matrix=inertia(plant, q) + np.diag(step * drives.viscous),
+        momentum=step * (tau - efforts) + plant.actuators.reflected_inertia * v,
+        friction=step * drives.friction,
         slowest=np.where(np.isfinite(plant.limits.lower), (plant.limits.lower - q) / step, -np.inf),
         fastest=np.where(np.isfinite(plant.limits.upper), (plant.limits.upper - q) / step, np.inf),
-        drive=step * line.effort,
-        drive_damping=step * line.damping,
+        drive=step * drives.motor_effort,
+        drive_damping=step * drives.motor_damping,
     )
-    return posed, asked.voltage
+    return posed, drives.voltage
 
 
 def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],

@@ -20,6 +20,7 @@ from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
 PARAMETERS = frozenset((
     "robot", "robot_description", "actuators", "publish_frequency", "frame_prefix", "tip_link",
+    "engine", "mujoco_scene",
     "step", "update_rate", "integrator", "gravity", "payload.", "model_error.", "seed", "sensing.", "initial_position.",
     "time_mode", "clock_rate", "real_time_factor", "lockstep_speed_limit", "command_timeout", "safe_behaviour",
     "safe_time_constant", "wrench_timeout", "actuator_state_rate", "world", "force_torque_sensor.", "wrench_sensor.",

@@ -22,7 +22,7 @@ from robodyn_ros.nodes.common.messages import EFFORT, VOLTAGE, JointOrder, Messa
 from robodyn_ros.nodes.common.poses import read_wrench
 from robodyn_ros.nodes.hardware.joint_owners import JointOwners
 from robodyn_ros.simulation.commands import JointCommands
-from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.timing import to_seconds
 
 
@@ -163,7 +163,7 @@ class ExternalWrenches:
         timeout: Age at which a wrench ends, in control periods; 0: never.
     """
 
-    def __init__(self, plant: Plant) -> None:
+    def __init__(self, plant: SimulatedRobot) -> None:
         self.timeout = 0
         self.plant = plant
         self._dynamics = plant.robot.dynamics()
@@ -181,12 +181,11 @@ class ExternalWrenches:
         """
         link = message.header.frame_id
         try:
-            self.plant.robot.model.frame(link)
+            self.plant.check_link(link)
         except InputError as error:
             raise MessageError("unknown link", f"external_wrench: header.frame_id: {error}") from None
         wrench = read_wrench(message.wrench, f"external_wrench on '{link}'")
         if wrench.any():  # compiles here, not on the control path
-            self._dynamics.jacobian(self.plant.initial_position, link)
             self._base_axes(self.plant.initial_position, link, wrench)
         return link, wrench
 

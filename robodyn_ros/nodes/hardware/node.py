@@ -72,7 +72,7 @@ class HardwareNode(RobodynNode):
         self._random = np.random.default_rng(parameters["seed"])
         settings = live_settings(parameters.__getitem__, self._sensors(parameters.__getitem__))
         self._loop = PlantLoop(plant, time_mode, self._period_ns, settings, outputs, self.diagnostics)
-        carrier = parameters[f"{SENSOR}.frame"] or (robot.tip_link if parameters["world"] else "")
+        carrier = parameters[f"{SENSOR}.frame"] or (robot.tip_link if plant.has_surroundings else "")
         if carrier:
             self._loop.force_torque = WrenchOutput(self, plant, carrier, parameters["frame_prefix"],
                                                    force_torque_sensing(parameters.__getitem__), self._period_ns,

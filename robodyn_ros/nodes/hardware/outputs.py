@@ -14,7 +14,7 @@ from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DisplayPublisher
-from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 REPEAT_SECONDS = 0.1
@@ -36,7 +36,7 @@ class StateOutputs:
         clock_held: Whether /clock is left to another node; any thread may replace it.
     """
 
-    def __init__(self, node: Node, plant: Plant, period_ns: int, clock_rate: float,
+    def __init__(self, node: Node, plant: SimulatedRobot, period_ns: int, clock_rate: float,
                  frame: str = "") -> None:
         self.plant, self._period_ns = plant, period_ns
         self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)

@@ -17,8 +17,10 @@ from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, 
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
+from robodyn_ros.simulation.engine import Engine, SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing
 from robodyn_ros.simulation.model_perturbations import with_gravity, with_mass_error, with_payload
+from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.plant_model import Integrator
 from robodyn_ros.simulation.sensing import Sensing, Sensors, VelocitySource
@@ -67,6 +69,11 @@ _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 PARAMETERS = (
     *ROBOT_PARAMETERS,
     FRAME_PREFIX,
+    Parameter("engine", str(Engine.ROBODYN), "Simulator of the bodies. robodyn: the compiled dynamics of this package; "
+              "mujoco: MuJoCo (pip install 'robodyn_ros[mujoco]'); see docs/mujoco.md.", read_only=True,
+              choices=tuple(map(str, Engine))),
+    Parameter("mujoco_scene", "", "MJCF file for engine mujoco, with a joint for each joint of the robot, by name; "
+              "empty: the robot alone, without contacts.", read_only=True),
     Parameter("step", DEFAULT_STEP, "Time step of the integrator [s], a whole number of nanoseconds.", read_only=True,
               minimum=1e-6, maximum=0.1),
     Parameter("update_rate", round(1.0 / DEFAULT_PERIOD), "Control periods, and so joint states, per simulated "
@@ -120,7 +127,7 @@ PARAMETERS = (
               minimum=0.0, maximum=10.0),
     Parameter("sensing.delay", 0, "Delay of the measurements [control periods].", minimum=0, maximum=1000),
     Parameter(f"{SENSOR}.frame", "", "Link that carries the force and torque sensor, and frame of its measurements; "
-              "empty: the tip link if there is a world, else no sensor.", read_only=True),
+              "empty: the tip link if there is a world or a mujoco_scene, else no sensor.", read_only=True),
     Parameter(f"{SENSOR}.force_noise", 0.0, "Standard deviation of the noise of each force [N].", minimum=0.0,
               maximum=1e4),
     Parameter(f"{SENSOR}.torque_noise", 0.0, "Standard deviation of the noise of each torque [N m].", minimum=0.0,
@@ -182,7 +189,7 @@ def payload(value: Callable[[str], Any]) -> tuple[float, Array]:
     return value("payload.mass"), np.array(value("payload.center_of_mass"))
 
 
-def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Plant:
+def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> SimulatedRobot:
     """Make the simulated robot.
 
     Args:
@@ -198,14 +205,27 @@ def make_plant(robot: Robot, value: Callable[[str], Any], position: Array) -> Pl
         model = with_payload(model, value("payload.mass"), value("payload.center_of_mass"))
     file = value("actuators")
     settings = HardwareSettings.from_yaml(actuators_file(file)) if file else HardwareSettings()
-    world = read_world(value("world"), model) if value("world") else None
-    plant = Plant(
-        Robot(model), value("step"), position,
-        actuators=settings.joint_actuators(model),
-        friction=settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
-        integrator=value("integrator"),
-        world=world,
-    )
+    options: dict[str, Any] = {
+        "actuators": settings.joint_actuators(model),
+        "friction": settings.joint_friction(model).scaled(1.0 + value("model_error.friction") / 100.0),
+        "integrator": value("integrator"),
+    }
+    engine, world, scene = Engine(value("engine")), value("world"), value("mujoco_scene")
+    other, file = ("mujoco_scene", scene) if engine is Engine.ROBODYN else ("world", world)
+    if file:
+        raise InputError(f"parameter '{other}': expected nothing with engine {engine}, received {file!r}; surfaces of "
+                         "engine robodyn are in world, those of engine mujoco in mujoco_scene")
+    plant: SimulatedRobot
+    if engine is Engine.ROBODYN:
+        plant = Plant(Robot(model), value("step"), position, **options,
+                      world=read_world(world, model) if world else None)
+    else:
+        plant = MujocoPlant(Robot(model), value("step"), position, **options, scene=scene)
+        if plant.has_own_masses:
+            for name in ("payload.mass", "model_error.mass"):
+                if value(name):
+                    raise InputError(f"parameter '{name}': expected 0, since the masses are those of mujoco_scene "
+                                     f"{scene!r}, received {value(name):g}; put the mass into the scene")
     plant.prepare()
     _ = plant.joint_inertia(), plant.energy  # compiles here, not on the control path or in the diagnostics
     return plant

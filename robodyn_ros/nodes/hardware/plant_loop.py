@@ -26,7 +26,7 @@ from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
 from robodyn_ros.nodes.hardware.step_requests import STALL_SECONDS, StepRequests, check_periods
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.simulation.commands import LATE, JointCommands
-from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
@@ -57,7 +57,7 @@ class PlantLoop:
         held: Why the plant stands still and nothing is published; empty if it does not. See :meth:`hold`.
     """
 
-    def __init__(self, plant: Plant, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
+    def __init__(self, plant: SimulatedRobot, time_mode: TimeMode, period_ns: int, settings: LiveSettings,
                  outputs: StateOutputs, diagnostics: Diagnostics) -> None:
         self.plant = plant
         self.time_mode = time_mode
@@ -181,7 +181,7 @@ class PlantLoop:
         self.plant.set_state(*read(self.plant.q))
         self._begin_anew()
 
-    def replace_plant(self, plant: Plant) -> None:
+    def replace_plant(self, plant: SimulatedRobot) -> None:
         """Continue in the same state with a plant that differs only in its payload, masses, friction or gravity."""
         plant.continue_from(self.plant)
         self.plant = self.wrenches.plant = self._outputs.plant = plant

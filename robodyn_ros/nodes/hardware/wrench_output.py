@@ -9,8 +9,8 @@ from rclpy.node import Node
 from robodyn_ros.nodes.common.messages import set_stamp
 from robodyn_ros.nodes.common.poses import set_vector
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, FORCE_TORQUE
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.force_torque_sensor import ForceTorqueSensing, ForceTorqueSensor, tool_weight
-from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.timing import to_seconds
 
 
@@ -37,10 +37,10 @@ class WrenchOutput:
         InputError: No link has that name.
     """
 
-    def __init__(self, node: Node, plant: Plant, link: str, frame_prefix: str, sensing: ForceTorqueSensing,
+    def __init__(self, node: Node, plant: SimulatedRobot, link: str, frame_prefix: str, sensing: ForceTorqueSensing,
                  period_ns: int, random: np.random.Generator) -> None:
         self.plant, self._link = plant, link
-        plant.robot.model.frame(link)
+        plant.check_link(link)
         self.payload = 0.0, np.zeros(3)
         self._pose = plant.robot.dynamics().forward_kinematics
         self._period, self._random = to_seconds(period_ns), random
@@ -50,7 +50,7 @@ class WrenchOutput:
         self._publisher = node.create_publisher(WrenchStamped, FORCE_TORQUE, CONTROL_QOS)
         self.prepare(plant)
 
-    def prepare(self, plant: Plant) -> None:
+    def prepare(self, plant: SimulatedRobot) -> None:
         """Compile what measuring needs; from any thread."""
         plant.environment_wrench(self._link)
         self._pose(plant.q, self._link)

@@ -129,3 +129,22 @@ def test_the_force_and_torque_sensor_is_read_from_its_parameters():
     assert (read.force_noise, read.bias.tolist(), read.delay, read.tool_mass) == (0.1, [1.0] * 6, 3, 0.5)
     with pytest.raises(InputError, match="force and torque sensor: bias: expected an array of shape"):
         force_torque_sensing((values | {"force_torque_sensor.bias": [1.0]}).get)
+
+
+def test_mujoco_is_chosen_by_a_parameter(tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+    robot, made = plant(engine="mujoco", **{"payload.mass": 1.0})
+    with_payload = plant(**{"payload.mass": 1.0})[1]
+    np.testing.assert_allclose(made.joint_inertia(), with_payload.joint_inertia(), rtol=1e-9)
+    scene = tmp_path / "scene.xml"
+    scene.write_text("""<mujoco><worldbody><body pos='0 0 1'><joint name='joint1' axis='0 -1 0'/><geom size='.1'/>
+        <body pos='.5 0 0'><joint name='joint2' axis='0 -1 0'/><geom size='.1'/></body></body></worldbody></mujoco>""")
+    assert plant(engine="mujoco", mujoco_scene=str(scene))[1].has_own_masses
+    for name in ("payload.mass", "model_error.mass"):
+        with pytest.raises(InputError, match=f"parameter '{name}': expected 0, since the masses are those of"):
+            plant(engine="mujoco", mujoco_scene=str(scene), **{name: 2.0})
+
+
+def test_scene_without_mujoco_is_refused():
+    with pytest.raises(InputError, match="parameter 'mujoco_scene': expected nothing with engine robodyn"):
+        plant(mujoco_scene="scene.xml")

@@ -1,0 +1,119 @@
+"""Simulators of the robot's bodies, behind one interface."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol, Self
+
+from numpy.typing import ArrayLike
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.readings import ActuatorState, Energy
+
+
+class Engine(StrEnum):
+    """Simulators of the articulated bodies; motors, friction levels and limits of drives are ours in each of them."""
+
+    ROBODYN = "robodyn"
+    """Our dynamics, compiled for the robot: :class:`.plant.Plant`."""
+    MUJOCO = "mujoco"
+    """MuJoCo, with any scene: :class:`.mujoco_plant.MujocoPlant`."""
+
+
+class SimulatedRobot(Protocol):
+    """A simulated robot, stepped by one of the engines; the rooms above know no more of it.
+
+    Attributes:
+        robot: The robot as it is described, with its payload and mass errors.
+        model: Bodies, actuators, friction, step and method.
+        step: Time step [s].
+        joint_names: Names of the joints, in the order of all arrays.
+        initial_position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m].
+        q: Joint positions, shape (n,) [rad or m]; never altered, only replaced.
+        v: Joint velocities, shape (n,) [rad/s or m/s]; likewise.
+    """
+
+    robot: Robot
+    model: PlantModel
+    step: float
+    joint_names: tuple[str, ...]
+    initial_position: Array
+    q: Array
+    v: Array
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the start [s]."""
+
+    @property
+    def has_surroundings(self) -> bool:
+        """Whether there is anything that the robot could touch."""
+
+    @property
+    def effort(self) -> Array:
+        """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
+
+    @property
+    def actuator_state(self) -> ActuatorState:
+        """State of the actuators at the end of the last step."""
+
+    @property
+    def energy(self) -> Energy:
+        """Stored energy, and work and losses since the last reset or new state; from any thread."""
+
+    def prepare(self) -> None:
+        """Compile whatever the first steps would otherwise compile."""
+
+    def joint_inertia(self) -> Array:
+        """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
+
+    def reset(self) -> None:
+        """Return to the initial state at rest; time continues."""
+
+    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
+        """Set the state of the robot; time continues.
+
+        Raises:
+            InputError: A shape is wrong, a value not finite, or a position beyond its limits.
+        """
+
+    def continue_from(self, other: Self) -> None:
+        """Take over time and state of a robot on the same engine that differs in payload, masses, friction, gravity.
+
+        Energies start from zero; wrenches are not taken over.
+        """
+
+    def check_link(self, link: str) -> None:
+        """Check that wrenches can act on a link.
+
+        Raises:
+            InputError: They cannot.
+        """
+
+    def set_wrench(self, link: str, wrench: ArrayLike) -> None:
+        """Apply a wrench, shape (6,) [N, N m], about a link's origin in base axes, until it is replaced.
+
+        Raises:
+            InputError: Wrenches cannot act on the link, the shape is wrong or a value not finite.
+        """
+
+    def environment_wrench(self, link: str) -> Array:
+        """Return the wrench of the surroundings on a link and on all links that it carries, as a sensor feels it.
+
+        Returns:
+            (force, torque) about the link's origin in base axes, shape (6,) [N, N m]: of contacts in the last step, and
+            the external wrenches.
+
+        Raises:
+            InputError: No link has that name.
+        """
+
+    def advance(self, drive: Drive, steps: int = 1) -> None:
+        """Take steps under the same drive.
+
+        Raises:
+            SimulationError: The state is no longer finite; the last good one is kept.
+        """

@@ -1,0 +1,46 @@
+"""Efforts of drives and friction in one step, before they meet the rigid bodies; the same for every engine."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from robodyn_ros.simulation.motion import demand, viscous
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
+
+
+class JointDrives(NamedTuple):
+    """Efforts on the joints in one step, as far as they do not depend on the rigid bodies; each of shape (n,).
+
+    Attributes:
+        effort: Of ideal sources; 0 for motors [N m or N].
+        motor_effort: Of motors at velocity 0, before the limit of their current [N m or N].
+        motor_damping: Decrease of the motors' efforts per velocity [N m s/rad or N s/m].
+        viscous: Viscous friction of joints, motors' shafts and passive drives [N m s/rad or N s/m].
+        friction: Greatest dry friction of joints, gears and brakes [N m or N].
+        voltage: Of the motors [V].
+    """
+
+    effort: NDArray[Any]
+    motor_effort: NDArray[Any]
+    motor_damping: NDArray[Any]
+    viscous: NDArray[Any]
+    friction: NDArray[Any]
+    voltage: NDArray[Any]
+
+
+def joint_drives(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> JointDrives:
+    """Return the efforts of drives and friction in a step that begins in a state.
+
+    Args:
+        plant: The simulated model.
+        state: Shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
+    """
+    v, actuators = state[StateRow.VELOCITY], plant.actuators
+    asked = demand(plant, command, v)
+    line = actuators.effort_line(asked.voltage, state[StateRow.CURRENT], plant.step)
+    at_start = actuators.limited_effort(line.effort - line.damping * v)
+    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[CommandRow.BRAKE]
+    return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), level, asked.voltage)

@@ -1,0 +1,386 @@
+"""The simulated robot on MuJoCo: its bodies, contacts and constraints; motors and levels of friction are ours."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.checks import as_floats
+from robodyn_ros.compile import compile_function
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, SimulationError, shown
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation import semi_implicit_euler
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.joint_constraints import STICKING
+from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
+from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_scene
+from robodyn_ros.simulation.plant import default_position, start_position
+from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
+from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, report, summed_energy
+from robodyn_ros.timing import DEFAULT_STEP
+
+_GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
+_TRIAL_SECONDS = 0.05
+
+
+class MujocoPlant:
+    """A robot on MuJoCo, alone or in a scene; the interface is that of :class:`.plant.Plant`.
+
+    In each step, the actuators give MuJoCo an effort and a damping for each joint, which MuJoCo takes implicitly, and a
+    level of dry friction. Stops, sticking, brakes and contacts are MuJoCo's constraints, which are soft: a joint may
+    pass its stop a little, and creeps at rest under load (1e-5 rad/s), except under a brake that always holds.
+
+    Args:
+        robot: The robot. In a scene with joints of its own, the masses are those of the scene.
+        step: Time step [s].
+        position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m]; None: as for `Plant`.
+        scene: MJCF file; empty: the robot alone, without contacts.
+        actuators: One for each joint; None: ideal sources of effort.
+        friction: Of the joints; None: that of the robot's description.
+        integrator: ``semi_implicit_euler`` or ``runge_kutta``: MuJoCo's methods Euler and RK4.
+
+    Attributes:
+        has_own_masses: Whether the robot's bodies are those of the scene, not those of its description.
+
+    Raises:
+        InputError: MuJoCo is not installed, the scene cannot be read or does not fit the robot, the simulation
+            diverges from the start, or as for `Plant`.
+    """
+
+    def __init__(self, robot: Robot, step: float = DEFAULT_STEP, position: ArrayLike | None = None, *,
+                 scene: str = "", actuators: JointActuators | None = None, friction: Friction | None = None,
+                 integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> None:
+        self._mujoco = import_mujoco()
+        self.robot = robot
+        self.model = model = PlantModel.from_description(robot.model, step, actuators, friction, integrator)
+        if model.integrator not in (Integrator.SEMI_IMPLICIT_EULER, Integrator.RUNGE_KUTTA):
+            raise InputError(f"engine mujoco: integrator: expected {Integrator.SEMI_IMPLICIT_EULER} or "
+                             f"{Integrator.RUNGE_KUTTA}, received {model.integrator}")
+        self.step, self.steps = step, 0
+        self.joint_names = robot.joint_names
+        self._file, self._scene = scene, load_scene(model, scene)
+        self.has_own_masses = self._scene.has_own_masses
+        self._engine = self._scene.model
+        self._data, self._probe = self._mujoco.MjData(self._engine), self._mujoco.MjData(self._engine)
+        self._everything = int(self._mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._before = np.zeros(self._mujoco.mj_stateSize(self._engine, self._everything))
+        self._external = np.zeros(self._engine.nv)
+        self._wrenches: dict[str, Array] = {}
+        self._places: dict[str, tuple[int, Array]] = {}  # by link: body that carries it, and its origin there [m]
+        self._lower = np.where(self._engine.jnt_limited[self._scene.joints],
+                               self._engine.jnt_range[self._scene.joints, 0], -np.inf)
+        self._upper = np.where(self._engine.jnt_limited[self._scene.joints],
+                               self._engine.jnt_range[self._scene.joints, 1], np.inf)
+        self._joint_of_brake = np.full(self._engine.neq, -1)
+        self._joint_of_brake[self._scene.brakes] = np.arange(robot.n)
+        self._joint_of_dof, self._joint_of_number = (np.full(size, -1) for size in (self._engine.nv, self._engine.njnt))
+        self._joint_of_dof[self._scene.dofs] = self._joint_of_number[self._scene.joints] = np.arange(robot.n)
+        self._limit = model.actuators.effort_limit
+        self._limited = bool(np.isfinite(self._limit).any())
+        n, state = robot.n, (len(StateRow), robot.n)
+        command = (len(CommandRow), n)
+        self._drives = compile_function(lambda state, command: np.stack(joint_drives(model, state, command)),
+                                        {"state": state, "command": command}, "joint drives")
+        self._commit = compile_function(partial(_commit, model), {
+            "state": state, "command": command, "drives": (len(JointDrives._fields), n), "motion": (2, n),
+            "impulse": (n,), "saturation": (n,)}, "end of a step")
+        self._state, self._command = np.zeros(state), np.zeros(command)
+        self._report = np.zeros((len(ReportRow), n))
+        self.initial_position = default_position(robot) if position is None else start_position(robot, position)
+        self.q: Array
+        self.v: Array
+        self.reset()
+        dynamics = robot.dynamics()
+        poses = [dynamics.forward_kinematics(self.q, joint.link) for joint in robot.model.leaders]
+        check_axes(self._scene, robot.model, np.array([pose[:3, :3] @ joint.axis for pose, joint in
+                                                       zip(poses, robot.model.leaders, strict=True)]),
+                   np.array([pose[:3, 3] for pose in poses]), self._data)
+        self._check_start()
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the start [s]."""
+        return self.steps * self.step
+
+    @property
+    def has_surroundings(self) -> bool:
+        """Whether there is a scene."""
+        return bool(self._file)
+
+    @property
+    def effort(self) -> Array:
+        """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
+        return self._report[ReportRow.EFFORT].copy()
+
+    @property
+    def actuator_state(self) -> ActuatorState:
+        """State of the actuators at the end of the last step."""
+        return actuator_state(self.model, self._state, self._report)
+
+    @property
+    def energy(self) -> Energy:
+        """Stored energy of the whole scene, and work and losses since the last reset or new state.
+
+        Contacts and loops of the scene count as external work. Potential energy is 0 where the centre of mass is as
+        high as the world's origin.
+        """
+        mujoco, probe = self._mujoco, self._probe
+        probe.qpos[:], probe.qvel[:] = self._snapshot
+        mujoco.mj_fwdPosition(self._engine, probe)
+        mujoco.mj_energyPos(self._engine, probe)
+        mujoco.mj_energyVel(self._engine, probe)
+        potential, kinetic = probe.energy.tolist()
+        return summed_energy(self.model, self._state, kinetic, potential)
+
+    def prepare(self) -> None:
+        """Do nothing: all code was compiled for the trial at the start."""
+
+    def joint_inertia(self) -> Array:
+        """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
+        matrix = np.zeros((self._engine.nv, self._engine.nv))
+        self._mujoco.mj_fullM(self._engine, self._data, matrix)
+        return matrix.diagonal()[self._scene.dofs]
+
+    def reset(self) -> None:
+        """Return to the initial position at rest, and all else to the scene's initial state; time continues."""
+        self._mujoco.mj_resetData(self._engine, self._data)
+        self._begin(self.model.state(self.initial_position, np.zeros(self.robot.n)))
+
+    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
+        """Set the state of the robot's joints; as for `Plant`, and all else in the scene stays as it is."""
+        position = self.q if q is None else start_position(self.robot, q)
+        velocity = np.zeros(len(self.q)) if v is None else as_floats(v, (self.robot.n,), "velocities")
+        state = self.model.state(position, velocity)
+        state[StateRow.TEMPERATURE] = self._state[StateRow.TEMPERATURE]
+        self._begin(state)
+
+    def continue_from(self, other: MujocoPlant) -> None:
+        """Take over time and state of a plant in the same scene, without energies and wrenches."""
+        mujoco, everything = self._mujoco, self._everything
+        mujoco.mj_getState(other._engine, other._data, self._before, everything)
+        mujoco.mj_setState(self._engine, self._data, self._before, everything)
+        state = other._state.copy()
+        state[StateRow.DRIVE_WORK:] = 0.0
+        self._begin(state)
+        self.steps = other.steps
+
+    def check_link(self, link: str) -> None:
+        """Check that wrenches can act on a link.
+
+        Raises:
+            InputError: Robot or scene have no such link.
+        """
+        if link not in self._places:
+            self.robot.model.frame(link)
+            self._places[link] = self._scene.place(link) or self._place_by_kinematics(link)
+
+    def set_wrench(self, link: str, wrench: ArrayLike) -> None:
+        """Apply an external wrench to a link from now on; as for `Plant`."""
+        self.check_link(link)
+        array = as_floats(wrench, (6,), f"wrench on '{link}'").copy()
+        if array.any():
+            self._wrenches[link] = array
+        else:
+            self._wrenches.pop(link, None)
+
+    def environment_wrench(self, link: str) -> Array:
+        """Return the wrench of contacts, loops and external wrenches on a link and all that it carries."""
+        self.check_link(link)
+        mujoco, engine, data = self._mujoco, self._engine, self._data
+        body, origin = self._whereabouts(link)
+        mujoco.mj_rnePostConstraint(engine, data)
+        carried = self._scene.carried(body)
+        total = data.cfrc_ext[carried].sum(axis=0)  # torque first, about the centre of mass of the whole tree
+        force, center = total[3:], data.subtree_com[engine.body_rootid[body]]
+        torque = total[:3] + np.cross(center - origin, force)
+        for pushed_link, wrench in self._wrenches.items():
+            other, point = self._whereabouts(pushed_link)
+            if carried[other]:
+                pushed = self._scene.base_rotation @ wrench[:3]
+                force = force + pushed
+                torque = torque + self._scene.base_rotation @ wrench[3:] + np.cross(point - origin, pushed)
+        return np.concatenate([force @ self._scene.base_rotation, torque @ self._scene.base_rotation])
+
+    def _whereabouts(self, link: str) -> tuple[int, Array]:
+        """Body of a link, and the link's origin in the world, shape (3,) [m]."""
+        body, offset = self._places[link]
+        return body, self._data.xpos[body] + self._data.xmat[body].reshape(3, 3) @ offset
+
+    def _place_by_kinematics(self, link: str) -> tuple[int, Array]:
+        """Place of a link that the scene does not name: on the body that its joint moves, as by the description.
+
+        Raises:
+            InputError: The scene has no such joint.
+        """
+        model, engine, probe, scene = self.robot.model, self._engine, self._probe, self._scene
+        carrier, body = model.frame(link).joint, scene.base
+        if carrier >= 0:
+            name = model.joints[carrier].name
+            try:
+                body = int(engine.jnt_bodyid[engine.joint(name).id])
+            except KeyError:
+                raise InputError(f"{scene.name} has no body and no site '{link}', and no joint '{name}', which moves "
+                                 "it: give a body the name of the link") from None
+        probe.qpos[:], _ = self._snapshot
+        self._mujoco.mj_kinematics(engine, probe)
+        pose = self.robot.dynamics().forward_kinematics(probe.qpos[scene.positions], link)
+        point = scene.base_rotation @ pose[:3, 3] + scene.base_position
+        return body, probe.xmat[body].reshape(3, 3).T @ (point - probe.xpos[body])
+
+    def advance(self, drive: Drive, steps: int = 1) -> None:
+        """Take steps under the same drive; as for `Plant`."""
+        command, zeros = self._command, np.zeros(self.robot.n)
+        by_voltage = zeros if drive.by_voltage is None else drive.by_voltage
+        self.model.check_voltages(by_voltage)
+        try:
+            command[CommandRow.EFFORT] = drive.effort
+        except ValueError:
+            raise InputError(f"plant: effort: expected {self.model.n} numbers, "
+                             f"received {shown(drive.effort)}") from None
+        command[CommandRow.VOLTAGE] = zeros if drive.voltage is None else drive.voltage
+        command[CommandRow.BY_VOLTAGE], command[CommandRow.DAMPING] = by_voltage, drive.damping
+        command[CommandRow.BRAKE] = drive.brake
+        self._lock(np.isinf(drive.brake))
+        for _ in range(steps):
+            self._step()
+
+    def _lock(self, locked: NDArray[np.bool_]) -> None:
+        """Lock joints where they are, and unlock the others."""
+        data, brakes = self._data, self._scene.brakes
+        new = locked & (data.eq_active[brakes] == 0)
+        if new.any():
+            at_zero = self._engine.qpos0[self._scene.positions]
+            self._engine.eq_data[brakes[new], 0] = (self.q - at_zero)[new]
+        data.eq_active[brakes] = locked
+
+    def _step(self) -> None:
+        """Take a step; repeat it with other modes of the motors while it contradicts the limits of their currents."""
+        mujoco, engine, data, dofs = self._mujoco, self._engine, self._data, self._scene.dofs
+        state, command = self._state, self._command
+        mujoco.mj_getState(engine, data, self._before, self._everything)
+        command[CommandRow.EXTERNAL] = self._apply_wrenches()[dofs]
+        rows = self._drives(state, command)
+        drives = JointDrives(*rows)
+        locked = np.isinf(drives.friction)
+        engine.dof_frictionloss[dofs] = np.where(locked, 0.0, drives.friction)
+        saturation = state[StateRow.SATURATION]
+        for _ in range(10 + self.robot.n):
+            linear = saturation == 0.0
+            engine.dof_damping[dofs] = drives.viscous + np.where(linear, drives.motor_damping, 0.0)
+            motors = np.where(linear, drives.motor_effort, saturation * np.where(linear, 0.0, self._limit))
+            data.qfrc_applied[:] = self._external
+            data.qfrc_applied[dofs] += drives.effort + motors
+            mujoco.mj_step(engine, data)
+            if not (np.abs(data.qacc).max() < _GREATEST and np.abs(data.qvel).max() < _GREATEST):
+                self._diverged()
+            v = data.qvel[dofs]
+            if not self._limited:
+                break
+            line = drives.motor_effort - drives.motor_damping * v
+            needed = np.sign(line) * (np.abs(line) > self._limit)
+            if (needed == saturation).all():
+                break
+            saturation = needed
+            mujoco.mj_setState(engine, data, self._before, self._everything)
+        friction, stops = self._constraint_efforts()
+        command[CommandRow.EXTERNAL] += data.qfrc_constraint[dofs] - friction - stops
+        motion = np.stack([data.qpos[self._scene.positions], v])
+        result = self._commit(state, command, rows, motion, self.step * (friction + stops), saturation)
+        self._state, self._report = result[:len(StateRow)], result[len(StateRow):]
+        self.q, self.v = self._state[StateRow.POSITION], self._state[StateRow.VELOCITY]
+        self._snapshot = data.qpos.copy(), data.qvel.copy()
+        self.steps += 1
+
+    def _apply_wrenches(self) -> Array:
+        """Compute the generalized forces of external wrenches on the whole scene, shape (nv,)."""
+        external, engine, data = self._external, self._engine, self._data
+        external[:] = 0.0
+        if self._wrenches:
+            self._mujoco.mj_kinematics(engine, data)
+            self._mujoco.mj_comPos(engine, data)
+        for link, wrench in self._wrenches.items():
+            body, point = self._whereabouts(link)
+            force, torque = (self._scene.base_rotation @ part for part in (wrench[:3], wrench[3:]))
+            self._mujoco.mj_applyFT(engine, data, force, torque, point, body, external)
+        return external
+
+    def _constraint_efforts(self) -> tuple[Array, Array]:
+        """Efforts of friction and brakes, and of stops, on the joints in the last step, shape (n,) each [N m or N]."""
+        friction, stops, data, kinds = (*np.zeros((2, self.robot.n)), self._data, self._mujoco.mjtConstraint)
+        if not data.nefc:
+            return friction, stops
+        kind, number, force = data.efc_type, data.efc_id, data.efc_force
+        for wanted, joint_of in ((kinds.mjCNSTR_FRICTION_DOF, self._joint_of_dof),
+                                 (kinds.mjCNSTR_EQUALITY, self._joint_of_brake)):
+            rows = kind == wanted
+            joint = joint_of[number[rows]]
+            np.add.at(friction, joint[joint >= 0], force[rows][joint >= 0])
+        rows = kind == kinds.mjCNSTR_LIMIT_JOINT
+        joint = self._joint_of_number[number[rows]]
+        np.add.at(stops, joint[joint >= 0], force[rows][joint >= 0])
+        return friction, np.where(self.q - self._lower < self._upper - self.q, stops, -stops)
+
+    def _diverged(self) -> None:
+        """Restore the last good state, and raise."""
+        velocity = self._data.qvel[self._scene.dofs].tolist()
+        self._mujoco.mj_setState(self._engine, self._data, self._before, self._everything)
+        raise SimulationError(
+            f"the simulation of '{self.robot.name}' on MuJoCo diverged at {self.time:.6g} s: velocities became "
+            f"{velocity} from {self.v.tolist()} under efforts {self._command[CommandRow.EFFORT].tolist()}; use a "
+            f"smaller step (now {self.step} s) or reset")
+
+    def _begin(self, state: Array) -> None:
+        """Set the state of the robot's joints."""
+        data = self._data
+        self._state = state
+        self.q, self.v = state[StateRow.POSITION], state[StateRow.VELOCITY]
+        data.qpos[self._scene.positions], data.qvel[self._scene.dofs] = self.q, self.v
+        for position, joint, multiplier, offset in self._scene.mimics:
+            data.qpos[position] = multiplier * self.q[joint] + offset
+        data.qacc_warmstart[:] = 0.0
+        self._lock(np.zeros(self.robot.n, dtype=bool))
+        self._mujoco.mj_forward(self._engine, data)
+        self._snapshot = data.qpos.copy(), data.qvel.copy()
+        self._report[:] = 0.0
+
+    def _check_start(self) -> None:
+        """Simulate a moment with brakes, and return to the start.
+
+        Raises:
+            InputError: The simulation diverges.
+        """
+        none = np.zeros(self.robot.n)
+        try:
+            self.advance(Drive(none, none, np.full(self.robot.n, np.inf)), max(1, round(_TRIAL_SECONDS / self.step)))
+        except SimulationError as error:
+            raise InputError(f"{self._scene.name}: it diverges from the start, before any command; check the initial "
+                             f"positions, bodies that overlap, and loops that do not close there: {error}") from None
+        self.steps = 0
+        self.reset()
+
+
+def _commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], drives: NDArray[Any], motion: NDArray[Any],
+            impulse: NDArray[Any], saturation: NDArray[Any]) -> NDArray[Any]:
+    """The state after a step of MuJoCo, and the report, shape (len(StateRow) + len(ReportRow), n).
+
+    Args:
+        plant: The simulated model.
+        state: Before the step, shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
+        drives: Fields of :class:`.JointDrives`, shape (6, n).
+        motion: Positions and velocities after the step, shape (2, n).
+        impulse: Of friction and stops, shape (n,) [N m s or N s].
+        saturation: Of the motors, shape (n,).
+    """
+    _, _, _, _, friction, voltage = drives
+    level = plant.step * friction
+    after = semi_implicit_euler.commit(plant, state, command, level, voltage, motion[1], impulse,
+                                       np.full(plant.n, float(STICKING)), saturation)
+    after = np.concatenate([motion, after[StateRow.CURRENT:]])
+    return np.concatenate([after, report(plant, after, command, voltage, level, impulse)])

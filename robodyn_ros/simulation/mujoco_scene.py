@@ -1,0 +1,284 @@
+"""Models of MuJoCo: the robot alone, built from its description, or a scene that contains it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel, suggest
+from robodyn_ros.errors import InputError
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+
+_HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows
+_FAST = (1e-9, 1.0)  # solref: MuJoCo raises the time constant to two steps
+_LEAST_INERTIA = 1e-12  # [kg m^2] and [kg]; MuJoCo takes no body without mass or inertia
+_ANGLE, _DISTANCE = 0.02, 0.005  # [rad, m]; greatest difference of a joint's axis in scene and description
+
+_logger = logging.getLogger(__name__)
+
+
+def import_mujoco() -> Any:
+    """Import MuJoCo, which is needed by few.
+
+    Raises:
+        InputError: It cannot be imported.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise InputError(f"engine mujoco: MuJoCo cannot be imported ({error}): pip install 'robodyn_ros[mujoco]', or "
+                         "choose the engine robodyn") from None
+    if mujoco.get_mju_user_warning() is None:  # else MuJoCo writes MUJOCO_LOG.TXT into the current folder
+        mujoco.set_mju_user_warning(_logger.debug)
+    return mujoco
+
+
+@dataclass(frozen=True, eq=False)
+class MujocoScene:
+    """A compiled model of MuJoCo, and where the robot is in it.
+
+    Attributes:
+        model: MuJoCo's model.
+        name: The scene in messages.
+        joints: MuJoCo's number of each joint, shape (n,).
+        positions: Index of each joint into qpos, shape (n,).
+        dofs: Index of each joint into qvel, shape (n,).
+        has_own_masses: Whether the robot's bodies are the scene's, not those of the description.
+        brakes: Number of the equality that locks each joint, shape (n,).
+        mimics: (index into qpos, joint, multiplier, offset) of each mimic joint.
+        base: Number of the body that is the base, or of the world.
+        base_rotation: Base axes in the axes of the world, shape (3, 3).
+        base_position: Origin of the base in the world, shape (3,) [m].
+    """
+
+    model: Any
+    name: str
+    joints: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    dofs: NDArray[np.int64]
+    has_own_masses: bool
+    brakes: NDArray[np.int64]
+    mimics: tuple[tuple[int, int, float, float], ...]
+    base: int
+    base_rotation: Array
+    base_position: Array
+
+    def place(self, link: str) -> tuple[int, Array] | None:
+        """Return the body with the name of a link, or with a site of this name, and the origin in its frame [m]."""
+        for kind, body, offset in ((self.model.body, lambda found: found.id, lambda _: np.zeros(3)),
+                                   (self.model.site, lambda found: found.bodyid[0], lambda found: found.pos.copy())):
+            try:
+                found = kind(link)
+            except KeyError:
+                continue
+            return int(body(found)), offset(found)
+        return None
+
+    def carried(self, body: int) -> NDArray[np.bool_]:
+        """Return which bodies are a body or hang on it, shape (nbody,)."""
+        found = np.zeros(self.model.nbody, dtype=bool)
+        found[body] = True
+        for each, parent in enumerate(self.model.body_parentid):  # parents come first
+            found[each] |= found[parent] and each > body
+        return found
+
+
+def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
+    """Load a scene, or make one of the robot alone, without contacts.
+
+    The joints of the robot have the armature, damping and friction of the plant, not of the scene. MuJoCo's actuators
+    are switched off.
+
+    Args:
+        plant: The simulated robot; its integrator and step are MuJoCo's.
+        path: MJCF file with a joint for each one of the robot, by name; or with a site that has the name of the base
+            link, at which the robot of the description is mounted. Empty: the robot alone.
+
+    Raises:
+        InputError: There is no such file, MuJoCo cannot read it, or it does not fit the robot.
+    """
+    mujoco, robot = import_mujoco(), plant.model
+    name = f"mujoco_scene '{path}'" if path else f"MuJoCo's model of '{robot.name}'"
+    spec = _read(mujoco, path, name) if path else mujoco.MjSpec()
+    base = _base_of_description(spec, robot, name) if path else spec.worldbody.add_body(name=robot.base_link)
+    if base is not None:
+        _add_robot(mujoco, spec, base, robot)
+    _drive(mujoco, spec, plant)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise InputError(f"{name}: MuJoCo cannot compile it: {_one_line(error)}") from None
+    model.opt.timestep = plant.step
+    model.opt.integrator = {Integrator.SEMI_IMPLICIT_EULER: mujoco.mjtIntegrator.mjINT_EULER,
+                            Integrator.RUNGE_KUTTA: mujoco.mjtIntegrator.mjINT_RK4}[plant.integrator]
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    joints = np.array([model.joint(joint).id for joint in robot.joint_names], dtype=np.int64)
+    base_body, rotation, position = _base(mujoco, model, robot, name)
+    model.opt.gravity = rotation @ robot.gravity
+    return MujocoScene(
+        model, name, joints, model.jnt_qposadr[joints].astype(np.int64), model.jnt_dofadr[joints].astype(np.int64),
+        base is None,
+        np.array([model.equality(_brake(joint)).id for joint in robot.joint_names], dtype=np.int64),
+        tuple((int(model.jnt_qposadr[model.joint(joint.name).id]), joint.dof, joint.multiplier, joint.offset)
+              for joint in robot.joints if joint.name not in robot.joint_names) if base is not None else (),
+        base_body, rotation, position)
+
+
+def check_axes(scene: MujocoScene, robot: RobotModel, axes: Array, anchors: Array, data: Any) -> None:
+    """Check that the joints of a scene have the axes of the description.
+
+    Args:
+        scene: The scene.
+        robot: The description.
+        axes: Of the joints by the description, in base axes, shape (n, 3).
+        anchors: Points on them, shape (n, 3) [m].
+        data: MuJoCo's data in the same joint positions, with kinematics.
+
+    Raises:
+        InputError: An axis differs.
+    """
+    for index, joint in enumerate(robot.leaders):
+        number = scene.joints[index]
+        axis = data.xaxis[number] @ scene.base_rotation
+        anchor = (data.xanchor[number] - scene.base_position) @ scene.base_rotation
+        beside = np.linalg.norm(np.cross(anchors[index] - anchor, axis)) if joint.kind != "prismatic" else 0.0
+        if axis @ axes[index] < np.cos(_ANGLE) or beside > _DISTANCE:
+            raise InputError(f"{scene.name}: joint '{joint.name}': expected the axis of the description, "
+                             f"{np.round(axes[index], 3).tolist()} through {np.round(anchors[index], 3).tolist()} in "
+                             f"axes of '{robot.base_link}', received {np.round(axis, 3).tolist()} through "
+                             f"{np.round(anchor, 3).tolist()}; correct one of them, or name the body of the base "
+                             f"'{robot.base_link}'")
+
+
+def _read(mujoco: Any, path: str, name: str) -> Any:
+    if not os.path.isfile(path):
+        raise InputError(f"{name}: there is no such file; give the path of an MJCF file, or leave it empty")
+    try:
+        return mujoco.MjSpec.from_file(path)
+    except ValueError as error:
+        raise InputError(f"{name}: MuJoCo cannot read it: {_one_line(error)}") from None
+
+
+def _base_of_description(spec: Any, robot: RobotModel, name: str) -> Any:
+    """A new body for the base of the described robot; None: the scene has the robot's joints.
+
+    Raises:
+        InputError: It has some of them but not all, of another kind, or neither the joints nor a place for the robot.
+    """
+    there = [joint.name for joint in spec.joints]
+    missing = [joint for joint in robot.joint_names if joint not in there]
+    site = spec.site(robot.base_link)
+    if len(missing) == robot.n and site is not None:
+        compiler = spec.compiler
+        quaternion = site.quat if site.alt.type == site.alt.type.mjORIENTATION_QUAT else spec.resolve_orientation(
+            degree=compiler.degree, sequence=compiler.eulerseq, orientation=site.alt)
+        return site.parent.add_body(name=robot.base_link, pos=site.pos, quat=quaternion)
+    if missing:
+        raise InputError(f"{name}: expected a joint for each joint of '{robot.name}', or a site '{robot.base_link}' "
+                         f"to mount the robot at; '{missing[0]}' is missing: {suggest(missing[0], there)}")
+    for joint in robot.leaders:
+        expected, received = _kind(joint), spec.joint(joint.name).type
+        if received != expected:
+            raise InputError(f"{name}: joint '{joint.name}': expected {expected.name}, since it is {joint.kind} in the "
+                             f"description, received {received.name}")
+    return None
+
+
+def _kind(joint: Joint) -> Any:
+    """MuJoCo's kind of a joint."""
+    kinds = import_mujoco().mjtJoint
+    return kinds.mjJNT_SLIDE if joint.kind == "prismatic" else kinds.mjJNT_HINGE
+
+
+def _add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
+    """Add the moving bodies, joints and frames of the description, without shapes."""
+    for bound in ("boundmass", "boundinertia"):
+        setattr(spec.compiler, bound, max(getattr(spec.compiler, bound), _LEAST_INERTIA))
+    unit = 180.0 / np.pi if spec.compiler.degree else 1.0
+    bodies: list[Any] = []
+    for joint in robot.joints:
+        body = (base if joint.parent < 0 else bodies[joint.parent]).add_body(
+            name=joint.link, **_pose(joint.pose_parent_link), **_inertial(joint.inertia))
+        bodies.append(body)
+        added = body.add_joint(name=joint.name, type=_kind(joint), axis=joint.axis, solref_limit=_FAST,
+                               solimp_limit=_HARD)
+        if joint.name not in robot.joint_names:
+            data = [joint.offset, joint.multiplier]
+            _couple(mujoco, spec, f"{joint.name} mimics", data, joint.name, robot.joint_names[joint.dof])
+        elif np.isfinite((low := robot.position_lower[joint.dof], high := robot.position_upper[joint.dof])).any():
+            added.limited = True
+            added.range = np.clip([low, high], -1e6, 1e6) * (1.0 if joint.kind == "prismatic" else unit)
+    for frame in robot.frames.values():
+        if frame.name != robot.base_link and frame.name not in [body.name for body in bodies]:
+            (base if frame.joint < 0 else bodies[frame.joint]).add_site(name=frame.name, **_pose(frame.pose_link_frame))
+
+
+def _drive(mujoco: Any, spec: Any, plant: PlantModel) -> None:
+    """Give the joints the plant's rotors, and equalities for their brakes; damping and friction follow in each step."""
+    for name, rotor in zip(plant.model.joint_names, plant.actuators.reflected_inertia, strict=True):
+        joint = spec.joint(name)
+        joint.armature, joint.solref_friction, joint.solimp_friction = rotor, _FAST, _HARD
+        _couple(mujoco, spec, _brake(name), [0.0, 0.0], name).active = False
+
+
+def _couple(mujoco: Any, spec: Any, name: str, polynomial: list[float], joint: str, leader: str = "") -> Any:
+    """Add an equality: the position of a joint is a polynomial of the position of another one, or a constant."""
+    equality = spec.add_equality(name=name, type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT,
+                                 name1=joint, name2=leader, solref=_FAST, solimp=_HARD)
+    equality.data = np.concatenate([polynomial, np.zeros(len(equality.data) - len(polynomial))])
+    return equality
+
+
+def _brake(joint: str) -> str:
+    return f"brake of {joint}"
+
+
+def _pose(pose: Array) -> dict[str, Array]:
+    return {"pos": pose[:3, 3], "quat": _scalar_first(pose[:3, :3])}
+
+
+def _inertial(inertia: Inertia) -> dict[str, Any]:
+    """Mass and principal moments, which need not be positive, unlike MuJoCo's full inertia."""
+    moments, axes = np.linalg.eigh(inertia.rotational)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    return {"mass": inertia.mass, "ipos": inertia.com, "iquat": _scalar_first(axes),
+            "inertia": np.maximum(moments, 0.0), "explicitinertial": True}
+
+
+def _scalar_first(rotation: Array) -> Array:
+    quaternion = np.zeros(4)
+    import_mujoco().mju_mat2Quat(quaternion, rotation.flatten())
+    return quaternion
+
+
+def _base(mujoco: Any, model: Any, robot: RobotModel, name: str) -> tuple[int, Array, Array]:
+    """Number and pose of the base: of the body of its name, or of the world.
+
+    Raises:
+        InputError: The body moves.
+    """
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    try:
+        body = model.body(robot.base_link).id
+    except KeyError:
+        body = 0
+    if model.body_weldid[body] != 0:
+        raise InputError(f"{name}: body '{robot.base_link}' moves; the base of '{robot.name}' has to be fixed to the "
+                         "world")
+    return int(body), data.xmat[body].reshape(3, 3).copy(), data.xpos[body].copy()
+
+
+def _one_line(error: Exception) -> str:
+    return ", ".join(_lines(error))
+
+
+def _lines(error: Exception) -> Iterator[str]:
+    yield from (line.strip().removeprefix("Error: ") for line in str(error).splitlines() if line.strip())

@@ -1,0 +1,151 @@
+"""Scenes of MuJoCo: boxes, loops, a mounted robot; and scenes that do not fit."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.mujoco_scene import import_mujoco
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+from robodyn_ros.simulation.mujoco_plant import MujocoPlant  # noqa: E402  # after the skip
+
+ROBOT = """<robot name="arm"><link name="base"/><link name="upper"><inertial><origin xyz="0.25 0 0"/><mass value="2"/>
+<inertia ixx="0.01" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.5"/>
+<axis xyz="0 -1 0"/><limit lower="-3" upper="3" effort="100" velocity="20"/></joint></robot>"""
+ARM = """<body name="upper" pos="0 0 0.5"><joint name="shoulder" axis="0 -1 0"/>
+<inertial pos="0.25 0 0" mass="2" diaginertia="0.01 0.05 0.05"/>
+<geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.03"/>{inside}</body>"""
+FLOOR = "<geom name='floor' type='plane' size='5 5 0.1'/>"
+BOX = "<body name='box' pos='0.4 0 1.0'><freejoint/><geom type='box' size='0.05 0.05 0.05' mass='1'/></body>"
+
+
+def scene(folder, body, rest="", option=""):
+    path = folder / "scene.xml"
+    path.write_text(f"<mujoco><option {option}/><worldbody>{body}</worldbody>{rest}</mujoco>")
+    return str(path)
+
+
+def plant_in(path, **options):
+    return MujocoPlant(Robot.from_urdf(ROBOT), scene=path, **options)
+
+
+def drive(effort, brake=0.0):
+    return Drive(np.array([effort]), np.zeros(1), np.full(1, brake))
+
+
+def height(plant, body):
+    return float(plant._data.body(body).xpos[2])
+
+
+def test_box_falls_onto_the_floor_and_an_arm_bears_another_one(tmp_path):
+    second = BOX.replace("name='box' pos='0.4 0 1.0'", "name='other' pos='2 0 0.5'")
+    plant = plant_in(scene(tmp_path, FLOOR + ARM.format(inside="") + BOX + second))
+    plant.advance(drive(0.0, np.inf), 1500)
+    assert height(plant, "other") == pytest.approx(0.05, abs=1e-3)
+    assert height(plant, "box") == pytest.approx(0.58, abs=2e-3)
+    # The brake bears the arm's weight, and the box's where it lies.
+    lever = float(plant._data.body("box").xpos[0])
+    assert plant.actuator_state.friction_effort[0] == pytest.approx(9.81 * (2.0 * 0.25 + 1.0 * lever), rel=0.02)
+    felt = plant.environment_wrench("upper")
+    np.testing.assert_allclose(felt[:3], [0.0, 0.0, -9.81], atol=0.05)
+    assert felt[4] == pytest.approx(9.81 * lever, rel=0.02)
+    plant.set_wrench("upper", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    plant.advance(drive(0.0, np.inf), 300)
+    np.testing.assert_allclose(plant.environment_wrench("upper") - felt, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], atol=0.05)
+    plant.set_wrench("upper", np.zeros(6))
+    plant.advance(drive(0.0), 1500)  # without a brake both fall, and the arm lies on the floor or the box
+    assert plant.q[0] < -0.3 and height(plant, "upper") == pytest.approx(0.5)
+    assert abs(plant.v[0]) < 0.02
+    plant.reset()
+    assert height(plant, "box") == pytest.approx(1.0)
+
+
+def test_closed_loop_holds_together(tmp_path):
+    """A parallelogram: the coupler stays level, and the driven crank bears half of the rest."""
+    inside, other = (
+        f"<body pos='{place}'><joint name='{name}' axis='0 -1 0'/><geom type='capsule' size='0.02' mass='1' "
+        f"fromto='0 0 0 {length} 0 0' contype='0' conaffinity='0'/><site name='{end}' pos='{length} 0 0'/></body>"
+        for place, name, length, end in (("0.5 0 0", "c", 0.6, "end"), ("0.6 0 0.5", "r", 0.5, "tip")))
+    loop = "<equality><connect site1='end' site2='tip' solref='0.004 1'/></equality>"
+    plant = plant_in(scene(tmp_path, ARM.format(inside=inside) + other, loop))
+    held = 9.81 * (2.0 * 0.25 + 1.0 * 0.5 + 1.0 * 0.25)
+    for _ in range(3000):
+        plant.advance(drive(held * np.cos(plant.q[0]) - 40.0 * (plant.q[0] - 0.5) - 10.0 * plant.v[0]))
+    assert plant.q[0] == pytest.approx(0.5, abs=2e-3)
+    data = plant._data
+    np.testing.assert_allclose(data.site("end").xpos, data.site("tip").xpos, atol=1e-3)
+    assert float(data.joint("c").qpos[0]) == pytest.approx(-0.5, abs=5e-3)
+
+
+def test_robot_of_the_description_is_mounted_at_a_site(tmp_path):
+    path = scene(tmp_path, FLOOR + "<site name='base' pos='1 0 2' euler='0 0 90'/>" + BOX)
+    plant, alone = plant_in(path, position=[0.3]), MujocoPlant(Robot.from_urdf(ROBOT), position=[0.3])
+    for each in (plant, alone):
+        each.set_wrench("upper", [0.0, 0.0, 5.0, 1.0, 2.0, 3.0])
+        each.advance(drive(1.0), 200)
+    np.testing.assert_allclose(plant.q, alone.q, atol=1e-12)
+    assert height(plant, "upper") == pytest.approx(2.5)
+
+
+def test_scene_keeps_neither_friction_nor_actuators_of_the_robot(tmp_path):
+    robust = ARM.format(inside="").replace("axis=", "damping='50' frictionloss='90' armature='9' axis=")
+    path = scene(tmp_path, robust, "<actuator><position joint='shoulder' kp='1000'/></actuator>")
+    plant, alone = plant_in(path), MujocoPlant(Robot.from_urdf(ROBOT))
+    for each in (plant, alone):
+        each.advance(drive(0.0), 100)
+    np.testing.assert_allclose(plant.q, alone.q, atol=1e-9)
+
+
+@pytest.mark.parametrize("body, rest, message", [
+    (ARM.format(inside="").replace("shoulder", "sholder"), "", "'shoulder' is missing: did you mean 'sholder'"),
+    (ARM.format(inside="").replace("axis", "type='slide' axis"), "", "expected mjJNT_HINGE, since it is revolute"),
+    (ARM.format(inside="").replace("0 -1 0", "0 1 0"), "", r"joint 'shoulder': expected the axis of the description"),
+    (ARM.format(inside="").replace("0 0 0.5", "0 0 0.6", 1), "", r"received \[.*\] through \[0.0, 0.0, 0.6\]"),
+    (FLOOR, "", "or a site 'base' to mount the robot at"),
+    ("<geom type='plane'", "", "MuJoCo cannot read it: XML parse error"),
+    ("<geom type='plan'/>", "", "MuJoCo cannot read it: .*'plan'"),
+    (ARM.format(inside=""), "<asset><mesh name='m' file='no.stl'/></asset>", "MuJoCo cannot compile it: .*no.stl"),
+    ("<body name='base'><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>" + ARM.format(inside="")
+     + "</body>", "", "body 'base' moves"),
+])
+def test_scenes_that_do_not_fit_are_refused(tmp_path, body, rest, message):
+    path = scene(tmp_path, body, rest)
+    with pytest.raises(InputError, match=message) as caught:
+        plant_in(path)
+    assert path in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_missing_file_and_divergent_start_are_refused(tmp_path):
+    with pytest.raises(InputError, match="there is no such file"):
+        plant_in(str(tmp_path / "none.xml"))
+    weak = "<body pos='0 0 9'><freejoint/><geom size='0.1' mass='1e-6'/></body>" * 2
+    path = scene(tmp_path, ARM.format(inside="") + weak, option="gravity='0 0 0'")
+    wild = "<equality><weld body1='a' body2='world' relpose='1e9 0 0 1 0 0 0' solref='-1e20 -1'/></equality>"
+    path = scene(tmp_path, ARM.format(inside="") + weak.replace("<body", "<body name='a'", 1), wild)
+    with pytest.raises(InputError, match="it diverges from the start, before any command"):
+        plant_in(path)
+
+
+def test_missing_mujoco_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(InputError, match=r"pip install 'robodyn_ros\[mujoco\]', or choose the engine robodyn"):
+        import_mujoco()
+
+
+def test_link_that_the_scene_does_not_name_is_found_by_its_joint(tmp_path):
+    """Also where the frame of the body is another one than that of the link."""
+    turned = ARM.format(inside="").replace('name="upper" pos="0 0 0.5"', 'name="top" pos="0 0 0.5" euler="0 0 90"')
+    turned = turned.replace("0 -1 0", "-1 0 0").replace('pos="0.25 0 0"', 'pos="0 -0.25 0"').replace(
+        '"0.01 0.05 0.05"', '"0.05 0.01 0.05"')
+    plant, alone = plant_in(scene(tmp_path, turned)), MujocoPlant(Robot.from_urdf(ROBOT))
+    for each in (plant, alone):
+        each.check_link("upper")
+        each.set_wrench("upper", [3.0, 0.0, 8.0, 0.0, 1.0, 0.0])
+        each.advance(drive(1.0), 200)
+    np.testing.assert_allclose(plant.q, alone.q, atol=1e-9)
+    np.testing.assert_allclose(plant.environment_wrench("upper"), alone.environment_wrench("upper"), atol=1e-9)
+    assert plant.has_surroundings and not alone.has_surroundings
