@@ -58,7 +58,6 @@ def test_options_of_the_other_demo_are_refused(options, line, capsys):
 
 
 @pytest.mark.long
-@pytest.mark.ros
 def test_the_demo_presses_and_draws(tmp_path):
     command = ("-m", "robodyn_ros", "demo", "--touch", "--output", str(tmp_path))
     with RosProcess("demo", command=command) as demo:
