@@ -1,8 +1,10 @@
 """Processes for tests of nodes, forked from one process that has imported what nodes import.
 
 A node that starts as a user starts it needs one to two seconds of processor time for its imports. Here one process
-pays for them (this file, run as a program) and forks for each node. The fork gets the node's environment, folder,
-search path, arguments and files, and it ends as any Python process does, with the code or by the signal of its own.
+pays for most of them (this file, run as a program) and forks for each node. The fork gets the node's environment,
+folder, search path, arguments and files, and it ends as any Python process does, with the code or by the signal of its
+own. The one process has a single thread, since a fork has none of the others: so the fork imports rclpy itself, whose
+libraries start threads and wait for them when a process ends, and OpenBLAS starts none.
 """
 
 import contextlib
@@ -21,9 +23,11 @@ import threading
 import time
 from pathlib import Path
 
-IMPORTED = ("yourdfpy", "robodyn_ros.nodes.all_nodes", "robodyn_ros.nodes.recorder.node",
-            "robodyn_ros.commands.command_line", "robodyn_ros.commands.node_commands")
-"""Modules that forks find imported, besides the laws."""
+IMPORTED = ("yaml", "yourdfpy", "robodyn_ros.commands.command_line", "robodyn_ros.commands.node_commands",
+            "robodyn_ros.commands.simulation_setup")
+"""Modules that forks find imported."""
+ROOMS = ("actuation", "control", "description", "dynamics", "kinematics", "simulation")
+"""Packages of robodyn_ros that forks find imported as a whole."""
 
 
 class ForkedProcess:
@@ -69,8 +73,9 @@ class ForkServer:
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen([sys.executable, __file__, str(theirs.fileno())],
-                                             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
 
     def start(self, arguments, environment, output):
         """Fork a process that does what Python does with some arguments.
@@ -172,10 +177,12 @@ def main():
     installed = [folder for folder in sys.path[1:] if folder not in given]
     for name in IMPORTED:
         importlib.import_module(name)
-    import robodyn_ros.control.laws
-
-    for law in pkgutil.iter_modules(robodyn_ros.control.laws.__path__, "robodyn_ros.control.laws."):
-        importlib.import_module(law.name)
+    for room in ROOMS:
+        package = importlib.import_module(f"robodyn_ros.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    threads = Path("/proc/self/task")
+    assert not threads.exists() or len(list(threads.iterdir())) == 1, "a fork would not have the other threads"
     gc.collect()
     gc.freeze()  # collections of the forks would copy what is shared
     with contextlib.suppress(EOFError):
