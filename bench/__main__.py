@@ -20,6 +20,7 @@ SECTIONS = {
     "real_time": "bench.real_time:REAL_TIME",
     "browser_view": "bench.browser_view:BROWSER_VIEW",
     "recorder": "bench.recorder:RECORDER",
+    "identification": "bench.identification:IDENTIFICATION",
 }
 """Module and name of each section, in the order of the report; a module is imported when its section runs."""
 

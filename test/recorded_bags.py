@@ -55,6 +55,12 @@ class Recorder:
         self.add(topic, "sensor_msgs/msg/JointState", stamp, self.message(
             "sensor_msgs/msg/JointState", header=self.header(stamp), name=list(names), **arrays))
 
+    def actuator_states(self, stamp, names, state):
+        """Add the state of a plant's actuators."""
+        fields = {field: np.array(values) for field, values in state._asdict().items()}
+        self.add("/hardware/actuator_states", "robodyn_interfaces/msg/ActuatorStates", stamp, self.message(
+            "robodyn_interfaces/msg/ActuatorStates", header=self.header(stamp), name=list(names), **fields))
+
     def add_bytes(self, topic, data):
         """Add bytes as a message of a topic that there is."""
         self._writer.write(self._topics[topic], RECEIPT, data)
@@ -69,13 +75,14 @@ class Recorder:
                             accelerations=np.array(accelerations))
 
     def controller_state(self, stamp, controller, names, reference, position, effort, topic="controller",
-                         velocity=(), acceleration=()):
+                         velocity=(), acceleration=(), memory=()):
+        memory = dict(memory)
         error = np.subtract(reference, position) if len(reference) else []
         self.add(f"/{topic}/controller_state", "robodyn_interfaces/msg/ControllerState", stamp, self.message(
             "robodyn_interfaces/msg/ControllerState", header=self.header(stamp), controller=controller,
             uncompiled_reason="", joint_names=list(names), reference=self.point(reference, velocity, acceleration),
             feedback=self.point(position), error=self.point(error), cartesian=[], output=np.array(effort),
-            voltage=np.array([]), memory_names=[], memory=np.array([])))
+            voltage=np.array([]), memory_names=list(memory), memory=np.array(list(memory.values()), dtype=float)))
 
 
 def record_planar_2r(path):

@@ -70,6 +70,9 @@ TESTED_BY = {
     "nodes/view/remote_parameters.py": "nodes/view/test_node.py",
     "view/commands.py": "view/test_panel.py",  # a protocol
     "view/robot_figure.py": "view/test_robot_scene.py",
+    # Parts of identification.
+    "identification/report.py": "commands/test_identify.py",
+    "plots/identification_figure.py": "commands/test_identify.py",
     # Commands, which are tested through the command line.
     "commands/cache_command.py": "commands/test_command_line.py",
     "commands/node_commands.py": "commands/test_simulate.py",

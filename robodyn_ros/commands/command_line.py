@@ -18,7 +18,9 @@ from typing import Any, NoReturn
 from robodyn_ros.commands import (
     cache_command,
     demo_command,
+    excite,
     graph_commands,
+    identify,
     keystore,
     new_controller,
     node_commands,
@@ -34,7 +36,7 @@ from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
 GROUPS = (node_commands, view, record, replay, swap, graph_commands, new_controller, demo_command, plot, robot_commands,
-          rollout_commands, keystore, cache_command)
+          rollout_commands, excite, identify, keystore, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130

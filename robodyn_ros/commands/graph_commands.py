@@ -41,6 +41,8 @@ def add_commands(commands: Subparsers) -> None:
     move.add_argument("--pose", nargs="+", metavar="X", help="move the tip link instead: x y z in the base frame [m], "
                       "and if you like roll pitch yaw [rad]")
     move.add_argument("--duration", metavar="T", help="of the motion [s]; without it: a speed that one can watch")
+    move.add_argument("--trajectory", metavar="FILE", help="follow a trajectory instead: YAML, CSV or a recording, "
+                      "such as robodyn excite writes")
 
     for name, action, text in (("pause", run_pause, "pause the simulation"),
                                ("resume", run_resume, "let the simulation continue"),
@@ -128,8 +130,10 @@ def run_set(options: Namespace) -> int:
 
 def run_move(options: Namespace) -> int:
     """Move the joints, or the tip link, and wait for the end of the motion."""
-    if bool(options.joints) == bool(options.pose):
-        raise InputError("move: expected positions of joints, or --pose X Y Z [ROLL PITCH YAW]")
+    if sum(map(bool, (options.joints, options.pose, options.trajectory))) != 1:
+        raise InputError("move: expected positions of joints, or --pose X Y Z [ROLL PITCH YAW], or --trajectory FILE")
+    if options.trajectory and options.duration:
+        raise InputError("move: --duration has no effect with --trajectory, whose points have times; leave it out")
     if options.pose and len(options.pose) not in (3, 6):
         raise InputError(f"--pose: expected x y z, or x y z roll pitch yaw, received {len(options.pose)} numbers")
     duration = None if options.duration is None else _duration(options.duration)
@@ -140,7 +144,11 @@ def run_move(options: Namespace) -> int:
         from robodyn_ros.nodes.client.motion_requests import MotionRequests
     with GraphClient("move", options.namespace) as client:
         requests = MotionRequests(client)
-        if options.joints:
+        if options.trajectory:
+            from robodyn_ros.commands.trajectory_files import read_motion
+
+            print(requests.follow(read_motion(options.trajectory, requests.robot)[0]))
+        elif options.joints:
             print(requests.move_joints(parse_joint_values(options.joints, _kinds(requests.robot.model)), duration))
         else:
             from scipy.spatial.transform import Rotation
@@ -187,7 +195,7 @@ def run_set_state(options: Namespace) -> int:
         kinds = _kinds(MotionRequests(client).robot.model)
         print(SimulationRequests(client).set_state(
             parse_joint_values(options.joints, kinds) if options.joints else {},
-            parse_joint_values(options.velocity, kinds, per_second=True) if options.velocity else {}))
+            parse_joint_values(options.velocity, kinds, per="/s") if options.velocity else {}))
     return 0
 
 

@@ -11,7 +11,7 @@ from robodyn_ros.errors import InputError
 
 ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
-_NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Z/]*)\s*")
+_NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Z/][a-zA-Z/0-9]*|)\s*")
 
 
 def parse_quantity(text: str, units: Mapping[str, float], name: str) -> float:
@@ -33,13 +33,13 @@ def parse_quantity(text: str, units: Mapping[str, float], name: str) -> float:
     return number * units.get(match[2], 1.0)
 
 
-def parse_joint_values(words: Sequence[str], kinds: Mapping[str, str], per_second: bool = False) -> dict[str, float]:
-    """Return values of joints by name, in rad or m (or those per second).
+def parse_joint_values(words: Sequence[str], kinds: Mapping[str, str], per: str = "") -> dict[str, float]:
+    """Return values of joints by name, in rad or m, or those per second or per second squared.
 
     Args:
         words: ``joint=value`` each, some or all joints; or one bare value for each joint, in the robot's order.
         kinds: The robot's joints in order, each ``revolute`` or ``prismatic``.
-        per_second: Whether the values are velocities.
+        per: End of the units: ``/s`` for velocities, ``/s2`` for accelerations.
 
     Raises:
         InputError: A name is unknown or repeated, a value is no number, a unit does not fit the kind of the joint, or
@@ -60,7 +60,6 @@ def parse_joint_values(words: Sequence[str], kinds: Mapping[str, str], per_secon
         if name in values:
             raise InputError(f"joint '{name}' has two values")
         units = LENGTHS if kinds[name] == "prismatic" else ANGLES
-        if per_second:
-            units = {f"{unit}/s": factor for unit, factor in units.items()}
+        units = {f"{unit}{per}": factor for unit, factor in units.items()}
         values[name] = parse_quantity(text, units, f"joint '{name}'")
     return values

@@ -61,6 +61,25 @@ def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory
     return points, motion
 
 
+def write_csv(path: Path, robot: Robot, points: Points) -> None:
+    """Write points into a CSV file that `read_motion` reads.
+
+    Args:
+        path: The file.
+        robot: The robot.
+        points: Points with velocities and accelerations, in the order of its joints.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    endings = ["" if not kind else f".{kind}" for kind in _COLUMNS]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["time", *(f"{joint}{ending}" for ending in endings for joint in robot.joint_names)])
+        for time, *values in zip(points.times, points.q, points.v, points.a, strict=True):
+            writer.writerow([f"{time:.9g}", *(f"{value:.12g}" for value in np.concatenate(values))])
+
+
 def _read(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
     """Return joint names, times (m,), and positions, velocities and accelerations, each (m, joints)."""
     if path.is_dir() or path.suffix == ".mcap":

@@ -40,6 +40,7 @@ PARAMETERS = "parameters"
 """Name of the MCAP metadata records that hold a node's parameters: entries node, time [ns] and values (YAML)."""
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+CONTROLLER_STATE = "robodyn_interfaces/msg/ControllerState"
 _VALUE_FIELDS = ("", "bool_value", "integer_value", "double_value", "string_value", "byte_array_value",
                  "bool_array_value", "integer_array_value", "double_array_value", "string_array_value")
 
@@ -118,7 +119,7 @@ class Run:
     @cached_property
     def control(self) -> ControlSeries | None:
         """Reference, error and output of the controller; None: its state was not recorded."""
-        topic = self._topic("robodyn_interfaces/msg/ControllerState", "controller/controller_state")
+        topic = self._topic(CONTROLLER_STATE, "controller/controller_state")
         return None if topic is None else control_series(*self._stamped(topic), self._columns)
 
     @cached_property
@@ -182,17 +183,43 @@ class Run:
         if not self.robot_description:
             raise RecordingError(f"{self.path}: no robot_description was recorded; run the node state_publisher or "
                                  "robot_state_publisher while recording")
-        gravity = self.parameters.get(f"{self.namespace}/hardware", {}).get("gravity", STANDARD_GRAVITY)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DescriptionWarning)  # the recorded nodes have told them
-                robot = Robot.from_urdf(self.robot_description, gravity=gravity)
+                robot = Robot.from_urdf(self.robot_description, gravity=self.gravity)
         except DescriptionError as error:
             raise RecordingError(f"{self.path}: robot_description: {error}") from None
         if robot.joint_names != self.joint_names:
             raise RecordingError(f"{self.path}: the recorded robot_description is that of another robot: it has the "
                                  f"joints {_list(robot.joint_names)}, the joint states {_list(self.joint_names)}")
         return robot
+
+    @property
+    def gravity(self) -> tuple[float, ...]:
+        """Recorded gravity of the simulated hardware, or else the standard one, in base axes [m/s^2]."""
+        found = self.parameters.get(f"{self.namespace}/hardware", {}).get("gravity", STANDARD_GRAVITY)
+        return tuple(found)
+
+    def last_memory(self, controller: str) -> tuple[tuple[str, ...], Array, float]:
+        """Return what a controller kept between ticks, when its state was recorded last.
+
+        Args:
+            controller: Name of the plugin.
+
+        Returns:
+            Names and values of the elements, shape (m,), and the time [s].
+
+        Raises:
+            RecordingError: The controller was not recorded, or names no elements.
+        """
+        topic = self._topic(CONTROLLER_STATE, "controller/controller_state")
+        found = [message for _, message in topic.decode() if message.controller == controller
+                 and message.memory_names] if topic is not None else []
+        if not found:
+            raise RecordingError(f"{self.path}: no state of '{controller}' with named elements was recorded: "
+                                 f"record the topic controller/controller_state while '{controller}' is in force")
+        last = found[-1]
+        return tuple(last.memory_names), np.array(last.memory, dtype=np.float64), float(self._seconds(_stamp(last)))
 
     def energies(self) -> tuple[Array, Array]:
         """Return kinetic and potential energy of the rigid bodies at ``states.time``, each of shape (N,) [J]."""

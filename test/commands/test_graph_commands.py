@@ -88,6 +88,9 @@ def test_parameters_are_listed_read_and_set(rig):
     (["move", f"{JOINTS[0]}=99"], JOINTS[0]),
     (["move", "0.1"], f"expected one value for each of the {len(JOINTS)} joints"),
     (["move"], "expected positions of joints, or --pose"),
+    (["move", "0.1", "--trajectory", "motion.csv"], "expected positions of joints, or --pose"),
+    (["move", "--trajectory", "motion.csv", "--duration", "1"], "--duration has no effect with --trajectory"),
+    (["move", "--trajectory", "nosuch.csv"], "--trajectory nosuch.csv"),
     (["move", "--pose", "1", "2"], "received 2 numbers"),
     (["move", "--pose", "9", "0", "0"], "cannot get to this pose"),
     (["move", f"{JOINTS[0]}=0.1", "--duration", "-1"], "--duration: expected 0 to 3600 s"),
@@ -116,6 +119,14 @@ def test_joints_move_to_their_targets_others_stay(rig):
     np.testing.assert_allclose(rig.q(), [np.radians(20.0), 0.0, 0.05, 0.0], atol=2e-3)
     assert "reached" in rig.run("move", 0.1, -0.2, 0.02, 0.3)
     np.testing.assert_allclose(rig.q(), [0.1, -0.2, 0.02, 0.3], atol=2e-3)
+
+
+def test_joints_follow_a_trajectory_from_a_file(rig, tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_text(f"time,{','.join(JOINTS)}\n0.3,0.1,-0.1,0.02,0.2\n0.6,0.2,-0.3,0.04,0.1\n")
+    rig.run("reset")
+    assert "reached" in rig.run("move", "--trajectory", path)
+    np.testing.assert_allclose(rig.q(), [0.2, -0.3, 0.04, 0.1], atol=2e-3)
 
 
 @pytest.mark.parametrize("controller", ["computed_torque", "impedance"])

@@ -21,9 +21,9 @@ def test_values_are_in_si_units(words, values):
 
 
 def test_velocities_have_units_per_second():
-    assert parse_joint_values(["elbow=180deg/s"], KINDS, per_second=True) == pytest.approx({"elbow": math.pi})
+    assert parse_joint_values(["elbow=180deg/s"], KINDS, per="/s") == pytest.approx({"elbow": math.pi})
     with pytest.raises(InputError, match=r"rad/s, deg/s, received 'deg'"):
-        parse_joint_values(["elbow=180deg"], KINDS, per_second=True)
+        parse_joint_values(["elbow=180deg"], KINDS, per="/s")
 
 
 @pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e999", "1 2", "--1"])

@@ -15,10 +15,12 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
+from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.client.robot_client import to_trajectory_points
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_vector
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
@@ -122,6 +124,23 @@ class MotionRequests:
         goal = FollowJointTrajectory.Goal()
         goal.trajectory.joint_names, goal.trajectory.points = list(targets), [point]
         return self._follow(goal, seconds)
+
+    def follow(self, points: Points) -> str:
+        """Move through points, and wait until the last one is reached.
+
+        Args:
+            points: In the order of the robot's joints; a first point at time 0 has to be where the robot is.
+
+        Returns:
+            How it ended.
+
+        Raises:
+            RobodynError: The controller refuses or aborts the motion, or does not answer.
+        """
+        goal = FollowJointTrajectory.Goal()
+        goal.trajectory.joint_names = list(self.robot.joint_names)
+        goal.trajectory.points = to_trajectory_points(points)
+        return self._follow(goal, float(points.times[-1]))
 
     def move_tip(self, position: Array, rotation: Array | None, duration: float | None) -> str:
         """Move the tip link to a pose in the base frame, and wait until it is there.

@@ -1,0 +1,77 @@
+"""``robodyn excite``: a motion that tells a robot's inertias and friction, as a trajectory file."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``excite``."""
+    excite = commands.add_parser(
+        "excite", help="search a motion that tells a robot's masses, centres and friction",
+        description="Search a periodic motion within all limits of a robot whose efforts tell inertias and friction, "
+        "and write it as a trajectory for 'robodyn move', 'demo' and 'compare'. 'robodyn identify' takes the recording "
+        "of it.",
+    )
+    add_options(
+        excite, ROBOT_OPTION,
+        ("output", Path("excitation.csv"), "trajectory, .csv"),
+        ("duration", 30.0, "length of the motion, a multiple of the period [s]"),
+        ("period", 10.0, "[s]"),
+        ("harmonics", 5, "harmonics of the period"),
+        ("share", 0.8, "share of position ranges and of the limits of velocity, effort and acceleration to use"),
+        ("iterations", 60, "steps of the search"),
+        ("seed", 0, "seed of the motion that the search begins with"),
+    )
+    excite.add_argument("--acceleration", nargs="+", metavar="JOINT=VALUE", help="greatest accelerations [rad/s^2 or "
+                        "m/s^2], by joint or one for each (default: no limit)")
+    excite.add_argument("--floor", type=float, metavar="Z", help="keep tip link and moving links above this height in "
+                        "the base frame [m]")
+    excite.set_defaults(run=run_excite)
+
+
+def run_excite(options: Namespace) -> int:
+    """Search the motion, write it, and print its condition number and the shares of the limits that it uses.
+
+    Raises:
+        RobodynError: The robot cannot be used, an option is out of its range, or no motion keeps to the limits.
+        OSError: The file cannot be written.
+    """
+    import numpy as np
+
+    from robodyn_ros.checks import Range, as_number
+    from robodyn_ros.commands.quantities import parse_joint_values
+    from robodyn_ros.commands.trajectory_files import write_csv
+    from robodyn_ros.errors import InputError
+    from robodyn_ros.identification.excitation import Task, excite
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
+    if options.output.suffix not in ("", ".csv"):
+        raise InputError(f"excite: output: expected a file that ends in .csv, received '{options.output}'")
+    robot = Robot.from_urdf(robot_file(options.robot))
+    acceleration = None
+    if options.acceleration:
+        kinds = {joint.name: joint.kind for joint in robot.model.leaders}
+        given = parse_joint_values(options.acceleration, kinds, per="/s2")
+        for name, value in given.items():
+            as_number(value, Range(0.0, above=True), f"excite: acceleration of joint '{name}'")
+        acceleration = np.array([given.get(name, np.inf) for name in robot.joint_names])
+    print(f"searching: {options.iterations} steps …", flush=True)
+    found = excite(robot, Task(options.duration, options.period, options.harmonics, options.share, acceleration,
+                               options.floor, options.iterations, options.seed))
+    points = found.points
+    path = options.output.with_suffix(".csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_csv(path, robot, points)
+    print(f"{robot.name}: {options.duration:g} s in periods of {options.period:g} s, after {points.times[0]:.2f} s "
+          "from the default position")
+    print(f"condition number of the base regressor: {found.condition_before:.1f} before the search, "
+          f"{found.condition:.1f} after it")
+    print("greatest share of the limits: " + ", ".join(
+        f"{name} {options.share * used:.0%}" for name, used in found.shares.items() if name != "floor" and used > 0.0))
+    print(f"written: {path}")
+    return 0

@@ -1,0 +1,228 @@
+"""``robodyn identify``: inertias, friction and motors of a robot from the recording of its motion."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.required import require
+from robodyn_ros.errors import InputError, RecordingError
+
+DEFAULT_CUTOFF = 20.0
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``identify``."""
+    identify = commands.add_parser(
+        "identify", help="masses, centres, friction and motors of a robot from a recording of its motion",
+        description="Identify a robot's inertias and friction, and its motors where their currents were recorded, from "
+        "recorded positions and efforts. Writes a URDF and a YAML file of actuators for 'robodyn simulate', a report, "
+        "and a picture of measured against predicted efforts.",
+    )
+    identify.add_argument("recording", metavar="RUN", type=Path, help="rosbag2 folder with MCAP, or .mcap file, of a "
+                          "motion such as robodyn excite writes")
+    identify.add_argument("--validate", metavar="RUN2", type=Path, help="recording of another motion, whose efforts "
+                          "the model has to predict")
+    identify.add_argument("--robot", metavar="ROBOT", help="name or file of the robot as it is described (default: the "
+                          "recorded robot_description)")
+    identify.add_argument("--actuators", metavar="FILE", help="YAML file of the motors and gears as far as they are "
+                          "known, or its name in config/; identified constants take the place of its values")
+    identify.add_argument("--output", type=Path, default=Path("identified"), help="folder for the results (default: "
+                          "%(default)s)")
+    identify.add_argument("--cutoff", type=float, help=f"cutoff frequency of the filter on positions [Hz] (default: "
+                          f"{DEFAULT_CUTOFF:g})")
+    identify.add_argument("--namespace", help="namespace of the robot, if several were recorded")
+    identify.add_argument("--adaptive", action="store_true", help="write the last estimates of the controller "
+                          "'adaptive' in the recording as a URDF, instead of identifying")
+    identify.set_defaults(run=run_identify)
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A recording, the robot that it is of, and its prepared motion."""
+
+    run: Any
+    robot: Any
+    motion: Any
+
+
+def run_identify(options: Namespace) -> int:
+    """Identify a robot, print the report, and write all files.
+
+    Raises:
+        RobodynError: A recording cannot be read or used, or is that of another robot; an option has no effect; or a
+            package is missing.
+        OSError: A file cannot be written.
+    """
+    require("mcap_ros2")
+    if options.adaptive:
+        for name in ("validate", "actuators", "cutoff"):
+            if getattr(options, name) is not None:
+                raise InputError(f"identify: --{name} has no effect with --adaptive; leave it out")
+        return _write_adaptive(options)
+    require("matplotlib")
+    from robodyn_ros.actuation.configuration import HardwareSettings
+    from robodyn_ros.bounded_files import read_yaml
+    from robodyn_ros.identification.identified_files import actuator_sections
+    from robodyn_ros.identification.identified_model import identify
+    from robodyn_ros.resources import actuators_file
+
+    if options.cutoff is not None and not options.cutoff > 0.0:
+        raise InputError(f"identify: cutoff: expected a positive frequency in Hz, received {options.cutoff:g}")
+    settings = content = None
+    if options.actuators:
+        settings = HardwareSettings.from_yaml(actuators_file(options.actuators))
+        content = read_yaml(actuators_file(options.actuators))["joints"]
+    first = _prepared(options.recording, options, settings)
+    robot = first.robot
+    has_rotor, constants = _motors(first, settings)
+    model = identify(robot, first.motion, has_rotor)
+    second = _prepared(options.validate, options, settings) if options.validate else None
+    compared = [(first, "identification"), *([(second, "validation")] if second else [])]
+    lines, comparisons, scale = _report(model, constants, compared)
+    folder = options.output
+    folder.mkdir(parents=True, exist_ok=True)
+    urdf, picture = folder / f"{robot.name}.urdf", folder / "efforts.png"
+    urdf.write_text(_urdf(robot, model), encoding="utf-8")
+    import yaml
+
+    actuators = folder / "actuators.yaml"
+    actuators.write_text("# Identified by robodyn identify\n" + yaml.safe_dump(
+        actuator_sections(model, constants, content), sort_keys=False), encoding="utf-8")
+    from robodyn_ros.plots.identification_figure import save_efforts
+
+    units = ["N" if joint.kind == "prismatic" else "N m" for joint in robot.model.leaders]
+    save_efforts(comparisons, robot.joint_names, units, scale, picture, f"{robot.name}: measured and predicted efforts")
+    (folder / "report.md").write_text("\n".join([*lines, "", "![Measured and predicted efforts](efforts.png)", ""]),
+                                      encoding="utf-8")
+    print("\n".join(lines))
+    print(f"written: {urdf}, {actuators}, {folder / 'report.md'}, {picture}")
+    return 0
+
+
+def _open(path: Path, options: Namespace) -> tuple[Any, Any]:
+    """The recording, and its robot as described: the one given, or the recorded one."""
+    from robodyn_ros.recording.run import Run
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot
+
+    run = Run(path, options.namespace)
+    if run.damage:
+        print(f"robodyn: warning: {run.damage}", file=sys.stderr)
+    if not options.robot:
+        return run, run.robot
+    robot = Robot.from_urdf(robot_file(options.robot), gravity=run.gravity)
+    if set(robot.joint_names) != set(run.joint_names):
+        raise RecordingError(f"{path}: it is of another robot: robot '{robot.name}' has the joints "
+                             f"{', '.join(robot.joint_names)}, the recording {', '.join(run.joint_names)}; give "
+                             "--robot the recorded robot")
+    return run, robot
+
+
+def _prepared(path: Path, options: Namespace, settings: Any) -> _Recorded:
+    """Read a recording and prepare its motion; efforts are those behind gears with losses."""
+    from dataclasses import replace
+
+    from robodyn_ros.identification.measured_motion import prepare
+
+    run, robot = _open(path, options)
+    order = [run.joint_names.index(name) for name in robot.joint_names]
+    states = run.states
+    motion = prepare(robot.model, states.time, states.position[:, order], states.effort[:, order], str(path),
+                     options.cutoff or DEFAULT_CUTOFF)
+    for note in motion.notes:
+        print(f"robodyn: warning: {note}", file=sys.stderr)
+    if settings is not None:
+        losses = settings.joint_actuators(robot.model).gear_friction(motion.effort)
+        motion = replace(motion, effort=motion.effort - losses * np.sign(motion.v))
+    return _Recorded(run, robot, motion)
+
+
+def _motors(recorded: _Recorded, settings: Any) -> tuple[Any, Any]:
+    """Which joints have a motor whose rotor counts, and the constants of the motors."""
+    from robodyn_ros.identification.motor_constants import motor_constants
+
+    robot, actuators, motion = recorded.robot, recorded.run.actuators, recorded.motion
+    described = (np.zeros(robot.n, dtype=bool) if settings is None else settings.joint_actuators(robot.model).is_motor)
+    nothing = np.full((1, robot.n), np.nan)
+    if actuators is None:
+        return described, motor_constants(nothing, nothing, nothing, nothing)
+    order = [recorded.run.joint_names.index(name) for name in robot.joint_names]
+    v = np.stack([np.interp(actuators.time, motion.time, column) for column in motion.v.T], axis=1)
+    constants = motor_constants(v, *(values[:, order] for values in (actuators.joint_effort, actuators.current,
+                                                                     actuators.voltage)))
+    for j in np.flatnonzero(constants.known & ~described):
+        print(f"robodyn: warning: {recorded.run.path}: joint '{robot.joint_names[j]}' has a motor: give --actuators a "
+              "file that describes it, so that its rotor is told from the links and its constants are written",
+              file=sys.stderr)
+    return described, constants
+
+
+def _report(model: Any, constants: Any, compared: list[tuple[_Recorded, str]]) -> tuple[list[str], list[Any], Any]:
+    """Lines of the report, the efforts to draw, and the full scale of the efforts."""
+    from robodyn_ros.actuation.friction import Friction
+    from robodyn_ros.identification import report
+    from robodyn_ros.identification.identified_model import drive_efforts, effort_scale
+    from robodyn_ros.plots.identification_figure import EffortComparison
+
+    robot = model.effort_model.robot
+    scale = effort_scale(robot, compared[0][0].motion.effort)
+    errors, comparisons = [], []
+    for recorded, use in compared:
+        motion = recorded.motion
+        kinematics = motion.q, motion.v, motion.a
+        identified = model.predict(*kinematics)
+        described = drive_efforts(robot, Friction.from_model(robot.model), *kinematics)
+        comparisons.append(EffortComparison(
+            f"{recorded.run.path.name} ({use})", motion.time, motion.effort,
+            *(np.where(motion.usable, values, np.nan) for values in (identified, described))))
+        for name, values in (("description", described), ("identified", identified)):
+            square = np.where(motion.usable, values - motion.effort, 0.0) ** 2
+            errors.append((f"{use}: {name}", np.sqrt(square.sum(axis=0) / np.maximum(motion.usable.sum(axis=0), 1))))
+    motion = compared[0][0].motion
+    lines = [f"# {robot.name}, identified from {compared[0][0].run.path.name}", "",
+             f"{motion.time[-1] - motion.time[0]:.1f} s, {len(motion.time)} samples of {robot.n} joints.", "",
+             "## Errors of predicted efforts, RMS", "", *report.effort_table(robot.joint_names, scale, errors), ""]
+    if len(compared) == 1:
+        lines += ["No other motion validates this model: give --validate another recording.", ""]
+    lines += ["## Friction", "", *report.friction_table(model), "",
+              "## Base parameters", "", *report.base_table(model), ""]
+    if constants.known.any():
+        lines += ["## Motors", "", *report.motor_table(robot.joint_names, constants), ""]
+    missing = report.not_told(model)
+    lines += ["## What the motion did not tell", "",
+              *([f"- {name}" for name in missing] or ["Nothing: every base parameter and friction is told."]), "",
+              report.link_summary(model) + "."]
+    return lines, comparisons, scale
+
+
+def _urdf(robot: Any, model: Any) -> str:
+    from robodyn_ros.identification.identified_files import urdf_with_inertias
+
+    friction = model.friction
+    return urdf_with_inertias(robot.model, model.robot.model, friction.viscous, friction.coulomb)
+
+
+def _write_adaptive(options: Namespace) -> int:
+    """Write the last estimates of `adaptive` as a URDF."""
+    from robodyn_ros.dynamics.regressor import with_inertial_parameters
+    from robodyn_ros.identification.adaptive_estimates import consistent_estimates
+    from robodyn_ros.identification.identified_files import urdf_with_inertias
+
+    run, robot = _open(options.recording, options)
+    names, estimates, time = run.last_memory("adaptive")
+    model, parameters = consistent_estimates(robot, names, estimates)
+    identified = with_inertial_parameters(robot.model, parameters[:model.inertial_count])
+    path = options.output / f"{robot.name}.urdf"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    viscous = parameters[model.slots("viscous")]
+    path.write_text(urdf_with_inertias(robot.model, identified, viscous, robot.model.friction), encoding="utf-8")
+    print(f"estimates of 'adaptive' at {time:.2f} s of {options.recording}")
+    print(f"written: {path}")
+    return 0

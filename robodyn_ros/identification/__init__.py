@@ -1,0 +1,1 @@
+"""A model that fits: excitation, and identification of inertias, friction and motors from recorded motion."""

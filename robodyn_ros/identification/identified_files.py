@@ -1,0 +1,116 @@
+"""An identified model as files: a URDF, and the YAML of actuators and friction that the simulation takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from robodyn_ros.description.model import Array, Inertia, RobotModel
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification.identified_model import IdentifiedModel
+from robodyn_ros.identification.motor_constants import MotorConstants
+
+_DIGITS = 10
+
+
+def urdf_with_inertias(model: RobotModel, identified: RobotModel, viscous: Array, coulomb: Array) -> str:
+    """The URDF of a robot with other inertias and friction; all else stays as it is.
+
+    A moving link has the inertia of itself and of all links that are fixed to it, which lose theirs: motion tells only
+    their sum. The friction of mimic joints is counted with the joint that they follow.
+
+    Args:
+        model: The robot as described, with its URDF.
+        identified: The same robot with other inertias.
+        viscous: Of the joints, shape (n,) [N m s/rad or N s/m].
+        coulomb: Likewise [N m or N].
+
+    Raises:
+        InputError: The robot has no URDF.
+    """
+    if not model.description:
+        raise InputError(f"robot '{model.name}': expected a robot from a URDF, whose inertias are replaced, received "
+                         "one without")
+    root = etree.fromstring(model.description.lstrip("\ufeff \t\r\n").encode(),
+                            etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
+    links = {link.get("name"): link for link in root.iterchildren("link")}
+    joints = {joint.get("name"): joint for joint in root.iterchildren("joint")}
+    for frame in model.frames.values():
+        if frame.joint >= 0:
+            for element in links[frame.name].findall("inertial"):
+                links[frame.name].remove(element)
+    for joint in identified.joints:
+        if joint.inertia.mass > 0.0:
+            links[joint.link].append(_inertial(joint.inertia))
+        leads = joint.name in model.joint_names
+        dynamics = joints[joint.name].find("dynamics")
+        if dynamics is None:
+            dynamics = etree.SubElement(joints[joint.name], "dynamics")
+        dynamics.set("damping", _number(viscous[joint.dof] if leads else 0.0))
+        dynamics.set("friction", _number(coulomb[joint.dof] if leads else 0.0))
+    etree.indent(root)
+    return str(etree.tostring(root, encoding="unicode", pretty_print=True))
+
+
+def actuator_sections(model: IdentifiedModel, constants: MotorConstants,
+                      given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Content of the YAML file of actuators and friction.
+
+    Args:
+        model: Identified inertias and friction.
+        constants: Identified motors.
+        given: Sections by joint of a file that describes the motors, whose other values stay, by joint.
+    """
+    robot, friction = model.effort_model.robot, model.friction
+    sections: dict[str, Any] = {}
+    for j, name in enumerate(robot.joint_names):
+        section = sections.setdefault(name, {})
+        actuator = dict((given or {}).get(name, {}).get("actuator") or {})
+        if actuator and constants.known[j]:
+            section["actuator"] = actuator | {"motor": _motor(actuator["motor"], model, constants, j, actuator)}
+        elif actuator:
+            section["actuator"] = actuator
+        section["friction"] = {field: _rounded(getattr(friction, field)[j])
+                               for field in ("viscous", "coulomb", "static")}
+        if np.isfinite(model.effort_model.stribeck_velocity[j]):
+            section["friction"]["stribeck_velocity"] = _rounded(friction.stribeck_velocity[j])
+    return {"joints": sections}
+
+
+def _motor(motor: Any, model: IdentifiedModel, constants: MotorConstants, j: int,
+           actuator: Mapping[str, Any]) -> dict[str, Any]:
+    """Data of a motor, with the identified constants in the place of those given."""
+    from dataclasses import asdict
+
+    from robodyn_ros.actuation.motor_catalogue import load_motor
+
+    figures = dict(motor) if isinstance(motor, Mapping) else asdict(load_motor(str(motor)))
+    ratio = abs(actuator.get("gear_ratio") or model.effort_model.robot.model.reduction[j])
+    figures["torque_constant"] = _rounded(abs(constants.effort_per_current[j]) / ratio)
+    if np.isfinite(constants.resistance[j]):
+        figures["resistance"] = _rounded(constants.resistance[j])
+        figures["back_emf_constant"] = _rounded(abs(constants.back_emf[j]) / ratio)
+    figures["rotor_inertia"] = _rounded(model.rotor_inertia[j] / ratio**2)
+    return {key: value for key, value in figures.items() if value is not None}
+
+
+def _inertial(inertia: Inertia) -> etree._Element:
+    element = etree.Element("inertial")
+    etree.SubElement(element, "origin", xyz=" ".join(map(_number, inertia.com)), rpy="0 0 0")
+    etree.SubElement(element, "mass", value=_number(inertia.mass))
+    rotational = inertia.rotational
+    etree.SubElement(element, "inertia", {
+        f"i{'xyz'[row]}{'xyz'[column]}": _number(rotational[row, column]) for row, column in zip(*np.triu_indices(3),
+                                                                                                 strict=True)})
+    return element
+
+
+def _rounded(value: float) -> float:
+    return float(_number(value))
+
+
+def _number(value: float) -> str:
+    return f"{float(value):.{_DIGITS}g}"

@@ -1,0 +1,177 @@
+"""Measured joint motion, prepared for identification: positions without noise, their derivatives, and the efforts.
+
+Positions pass a low-pass filter forward and backward, which shifts no phase, and are differentiated [GautierPoignet].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
+from scipy.signal import butter, sosfiltfilt
+
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import RecordingError
+
+SHORTEST = 5.0
+"""Least duration of a recording, all its parts together [s]."""
+
+MOST_LOST = 0.1
+"""Greatest share of the time that gaps may take."""
+
+MOST_SAMPLES, MOST_NUMBERS = 20_000, 20_000_000
+"""Samples that are kept, evenly spaced; fewer for robots with many joints, whose regressor would have more numbers."""
+
+DEFAULT_CUTOFF = 20.0
+"""Of the low-pass filter on positions [Hz]."""
+
+_GAP = 1.5  # [sampling periods]
+_ORDER = 4
+_SETTLING = 3.0  # left out at both ends of a part [periods of the cutoff frequency]
+_NOISE_FACTOR = 4.0  # of the deviation of velocities, below which the direction of friction is not known
+_SLOWEST = 2e-3  # likewise, as a share of the greatest velocity
+_BESIDE = 0.25  # left out before and after slow samples, and bridged in gaps [periods of the cutoff frequency]
+_AT_STOP = 1e-3  # [rad or m]
+_JUMP = 3.0  # [times the velocity limit]
+_FASTEST = 100.0  # [rad/s or m/s], where there is no limit
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredMotion:
+    """Motion and efforts of a robot at K samples.
+
+    Attributes:
+        time: Shape (K,) [s].
+        q: Filtered positions, shape (K, n) [rad or m].
+        v: Velocities, shape (K, n) [rad/s or m/s].
+        a: Accelerations, shape (K, n) [rad/s^2 or m/s^2].
+        effort: Measured efforts of the drives, shape (K, n) [N m or N].
+        usable: Where the effort of a joint tells its friction: it moves, and is not at a stop, shape (K, n).
+        slowest: Velocities below which the direction of friction is not known, shape (n,) [rad/s or m/s].
+        notes: Sentences on what was left out.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    effort: Array
+    usable: NDArray[np.bool_]
+    slowest: Array
+    notes: tuple[str, ...]
+
+
+def prepare(model: RobotModel, time: Array, position: Array, effort: Array, where: str,
+            cutoff: float = DEFAULT_CUTOFF) -> MeasuredMotion:
+    """Check recorded joint states and prepare them.
+
+    Args:
+        model: The robot.
+        time: Stamps, shape (N,) [s].
+        position: Measured positions, shape (N, n) [rad or m].
+        effort: Measured efforts, shape (N, n) [N m or N].
+        where: Name of the recording, for messages.
+        cutoff: Of the low-pass filter on positions [Hz].
+
+    Raises:
+        RecordingError: Values are missing or not finite, samples are missing, the recording is too short, or sampled
+            too slowly.
+    """
+    fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its last state
+    time, position, effort = time[fresh], position[fresh], effort[fresh]
+    _check_values(model.joint_names, time, position, effort, where)
+    period = _check_times(time, where, cutoff)
+    parts, notes = _parts(model, time, position, period, cutoff, where)
+    filtered = [_filtered(time[part], position[part], effort[part], period, cutoff) for part in parts]
+    most = min(MOST_SAMPLES, MOST_NUMBERS // (model.n * (10 * len(model.joints) + 4 * model.n)))
+    keep = max(1, -(-sum(len(one[0]) for one in filtered) // most))
+    stamps, q, v, a, efforts = (np.concatenate([one[index][::keep] for one in filtered]) for index in range(5))
+    noise = np.sqrt(np.mean(np.concatenate([one[5] for one in filtered]) ** 2, axis=0))
+    # White noise on positions, of which the filter lets pass up to the cutoff, differentiated.
+    share = np.sqrt(2.0 * cutoff * period / 3.0) * 2.0 * np.pi * cutoff
+    slowest = np.maximum(_NOISE_FACTOR * share * noise, _SLOWEST * np.abs(v).max(axis=0))
+    at_stop = (q < model.position_lower + _AT_STOP) | (q > model.position_upper - _AT_STOP)
+    # Near a reversal, the filter mixes friction of both directions.
+    beside = round(_BESIDE / cutoff / (period * keep))
+    usable = ~binary_dilation((np.abs(v) <= slowest) | at_stop, np.ones((2 * beside + 1, 1)))
+    return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, tuple(notes))
+
+
+def _check_values(names: Sequence[str], time: Array, position: Array, effort: Array, where: str) -> None:
+    if np.isnan(effort).all():
+        raise RecordingError(f"{where}: joint_states have no efforts, which identification compares with the model; "
+                             "record a driver that publishes measured efforts or motor currents as efforts")
+    for label, values in (("position", position), ("effort", effort)):
+        bad = ~np.isfinite(values)
+        for index, joint in np.argwhere(bad)[:1]:
+            share = bad.any(axis=1).mean()
+            raise RecordingError(f"{where}: joint_states at {time[index]:.3f} s: {label} of joint '{names[joint]}': "
+                                 f"expected a finite number, received {values[index, joint]:g} ({share:.1%} of the "
+                                 "states have such values); record again, with a driver that measures all joints")
+
+
+def _check_times(time: Array, where: str, cutoff: float) -> float:
+    """Return the sampling period [s]."""
+    duration = float(time[-1] - time[0]) if len(time) else 0.0
+    if duration < SHORTEST:
+        raise RecordingError(f"{where}: expected {SHORTEST:g} s of motion or more, received {duration:.3g} s; record "
+                             "the whole of a motion such as robodyn excite writes")
+    period = float(np.median(np.diff(time)))
+    if 1.0 / period < 4.0 * cutoff:
+        raise RecordingError(f"{where}: joint_states come at {1.0 / period:.3g} Hz: expected at least four times the "
+                             f"cutoff frequency of {cutoff:g} Hz; record them faster, or give a smaller --cutoff")
+    return period
+
+
+def _parts(model: RobotModel, time: Array, position: Array, period: float, cutoff: float,
+           where: str) -> tuple[list[slice], list[str]]:
+    """Parts without a gap or a jump that are long enough to be filtered, and notes on the rest.
+
+    Gaps shorter than a quarter of the filter's period are bridged, since positions change little in between.
+    """
+    steps = np.diff(time)
+    gaps = np.flatnonzero(steps > max(_GAP * period, _BESIDE / cutoff))
+    lost = float((steps[gaps] - period).sum())
+    notes = []
+    if len(gaps):
+        first = f"the first of {1e3 * steps[gaps[0]]:.3g} ms at {time[gaps[0]]:.3f} s"
+        share = lost / float(time[-1] - time[0])
+        if share > MOST_LOST:
+            raise RecordingError(f"{where}: {share:.0%} of the joint_states are missing in {len(gaps)} gaps, {first}: "
+                                 f"expected {MOST_LOST:.0%} at most; record again with less load on computer and "
+                                 "network, or a simulation with --speed-limit 1")
+        notes.append(f"{where}: joint_states are missing in {len(gaps)} gaps ({share:.2%} of the time, {first}); the "
+                     "parts between them are used")
+    limit = _JUMP * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _FASTEST)
+    jumps = np.flatnonzero((np.abs(np.diff(position, axis=0)) / steps[:, None] > limit).any(axis=1)
+                           & (np.abs(np.diff(position, axis=0)) > _AT_STOP).any(axis=1))
+    if len(jumps):
+        notes.append(f"{where}: positions jump {len(jumps)} times, first at {time[jumps[0]]:.3f} s; the parts between "
+                     "the jumps are used")
+    ends = [0, *(np.union1d(gaps, jumps) + 1).tolist(), len(time)]
+    parts = [slice(begin, end) for begin, end in zip(ends, ends[1:], strict=False)
+             if (end - begin) * period >= 1.0]
+    total = sum(part.stop - part.start for part in parts) * period
+    if total < SHORTEST:
+        raise RecordingError(f"{where}: expected {SHORTEST:g} s in parts of 1 s or more without gaps and jumps, "
+                             f"received {total:.3g} s; record again with less load on computer and network")
+    return parts, notes
+
+
+def _filtered(time: Array, position: Array, effort: Array, period: float,
+              cutoff: float) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Times, positions, velocities, accelerations and efforts of a part, evenly spaced, and the positions' noise."""
+    even = time[0] + period * np.arange(int((time[-1] - time[0]) / period + 0.5) + 1)
+    even = even[even <= time[-1]]
+    q, effort = (np.stack([np.interp(even, time, column) for column in values.T], axis=1)
+                 for values in (position, effort))
+    sections = butter(_ORDER, cutoff, fs=1.0 / period, output="sos")
+    smooth = sosfiltfilt(sections, q, axis=0)
+    v = np.gradient(smooth, period, axis=0)
+    a = np.gradient(v, period, axis=0)
+    end = max(2, round(_SETTLING / cutoff / period))
+    inner = slice(end, len(even) - end)
+    return even[inner], smooth[inner], v[inner], a[inner], effort[inner], (q - smooth)[inner]

@@ -1,0 +1,73 @@
+"""Constants of DC motors from recorded currents, voltages and joint efforts.
+
+v_M = R_M i + K_e gamma v        [Yamamoto] (6.1), (6.7), without inductance
+tau = gamma K_M i                 (6.4), (6.10)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.description.model import Array
+
+LEAST_SAMPLES = 100
+"""Samples with current of a joint, below which its motor is not identified."""
+
+
+@dataclass(frozen=True, eq=False)
+class MotorConstants:
+    """Constants at the joint of the motors whose currents were recorded; NaN for other joints; all of shape (n,).
+
+    Attributes:
+        effort_per_current: gamma K_M [N m/A or N/A].
+        resistance: R_M [ohm].
+        back_emf: gamma K_e [V s/rad or V s/m].
+        effort_deviation: Standard deviation of the first.
+        resistance_deviation: Of the second.
+        back_emf_deviation: Of the third.
+    """
+
+    effort_per_current: Array
+    resistance: Array
+    back_emf: Array
+    effort_deviation: Array
+    resistance_deviation: Array
+    back_emf_deviation: Array
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which joints have a motor whose torque constant was identified, shape (n,)."""
+        return np.isfinite(self.effort_per_current)
+
+
+def motor_constants(v: Array, effort: Array, current: Array, voltage: Array) -> MotorConstants:
+    """Identify motors by least squares.
+
+    Args:
+        v: Joint velocities at K samples, shape (K, n) [rad/s or m/s].
+        effort: Of the drives on the joints, shape (K, n) [N m or N].
+        current: NaN where there is no motor, shape (K, n) [A].
+        voltage: At the terminals, NaN where it was not measured, shape (K, n) [V].
+    """
+    rows = np.full((6, v.shape[1]), np.nan)
+    for j in range(v.shape[1]):
+        there = np.isfinite(current[:, j]) & np.isfinite(effort[:, j]) & np.isfinite(v[:, j])
+        if there.sum() < LEAST_SAMPLES or not np.ptp(current[there, j]):
+            continue
+        rows[[0, 3], [j, j]] = np.ravel(_least_squares(current[there, j][:, None], effort[there, j]))
+        there &= np.isfinite(voltage[:, j])
+        if there.sum() >= LEAST_SAMPLES and np.ptp(v[there, j]):
+            values, deviations = _least_squares(np.column_stack([current[there, j], v[there, j]]), voltage[there, j])
+            rows[[1, 2], j], rows[[4, 5], j] = values, deviations
+    return MotorConstants(*rows)
+
+
+def _least_squares(columns: Array, target: Array) -> tuple[Array, Array]:
+    """Coefficients and their standard deviations."""
+    values: Array = np.linalg.lstsq(columns, target, rcond=None)[0].astype(np.float64)
+    error = target - columns @ values
+    variance = float(error @ error) / max(len(target) - columns.shape[1], 1)
+    return values, np.sqrt(variance * np.diagonal(np.linalg.inv(columns.T @ columns)))

@@ -1,0 +1,105 @@
+"""Pseudo-inertia of a link: its ten inertial parameters as one symmetric 4x4 matrix, and how far it is from another.
+
+    J = [[S, h], [h^T, m]],    S = sum m_k r_k r_k^T = tr(I) / 2 1 - I
+
+A distribution of positive mass has these ten parameters if and only if J is positive definite [WensingKimSlotine].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.moments import SpatialInertia, trace_minus
+
+SIZE, COUNT = 4, 10
+"""Rows of the matrix, and the number of parameters."""
+
+LEAST_SHARE = 1e-3
+"""Least second moment about the centre of mass along any axis, as a share of the mean square distance from the origin;
+a thinner body, such as a rod without thickness, counts as this thick."""
+
+_UPPER = np.triu_indices(3)
+
+
+def pseudo_inertia(parameters: ArrayLike) -> Array:
+    """J of the parameters of one link, shape (4, 4) [kg m^2, kg m, kg].
+
+    Args:
+        parameters: As `dynamics.regressor.PARAMETERS` has them, shape (10,).
+    """
+    mass, *rest = np.asarray(parameters, dtype=np.float64)
+    rotational = np.zeros((3, 3))
+    rotational[_UPPER] = rest[3:]
+    rotational += np.triu(rotational, 1).T
+    body = SpatialInertia(float(mass), np.array(rest[:3]), rotational)
+    return np.block([[body.second, body.first[:, None]], [body.first, np.array([[body.mass]])]])
+
+
+def link_parameters(matrix: Array) -> Array:
+    """The ten parameters of a pseudo-inertia, shape (10,); the inverse of `pseudo_inertia`."""
+    return np.concatenate([[matrix[3, 3]], matrix[:3, 3], trace_minus(matrix[:3, :3])[_UPPER]])
+
+
+BASIS = np.stack([pseudo_inertia(unit) for unit in np.eye(COUNT)])
+"""J of each parameter alone, shape (10, 4, 4): J is linear in them."""
+
+
+def definite(parameters: ArrayLike) -> Array:
+    """J of a link of a description, made positive definite where the description has no thickness, shape (4, 4).
+
+    Args:
+        parameters: Shape (10,); the mass is positive.
+    """
+    matrix = pseudo_inertia(parameters)
+    mass, first = matrix[3, 3], matrix[:3, 3]
+    central = matrix[:3, :3] - np.outer(first, first) / mass
+    values, axes = np.linalg.eigh(central)
+    scale = max(float(np.abs(np.trace(matrix[:3, :3]))), 1e-9 * mass)
+    matrix[:3, :3] = axes @ np.diag(np.maximum(values, LEAST_SHARE * scale)) @ axes.T + np.outer(first, first) / mass
+    return matrix
+
+
+class PriorLink:
+    """Distance of a link from its description: the log-determinant divergence [LeeWensingPark].
+
+        d(J) = tr(J_0^-1 J) - log det(J_0^-1 J) - 4
+
+    is the same in every frame, 0 for the description, convex, and infinite where J stops being positive definite. Near
+    the description it is half the square of |L^-1 J L^-T - 1|, with J_0 = L L^T.
+
+    Args:
+        parameters: Of the description, shape (10,); the mass is positive.
+
+    Attributes:
+        parameters: With the thickness that `definite` adds, shape (10,).
+        curvature: Second derivative of the divergence at the description, shape (10, 10).
+    """
+
+    def __init__(self, parameters: ArrayLike) -> None:
+        matrix = definite(parameters)
+        inverse = np.linalg.inv(np.linalg.cholesky(matrix))
+        self.parameters = link_parameters(matrix)
+        self._basis = inverse @ BASIS @ inverse.T
+        self._traces = np.trace(self._basis, axis1=1, axis2=2)
+        self.curvature = np.einsum("kab,lba->kl", self._basis, self._basis)
+
+    def divergence(self, parameters: Array) -> float:
+        """d of parameters, shape (10,); infinite where no body has them."""
+        try:
+            factor = np.linalg.cholesky(np.tensordot(parameters, self._basis, 1))
+        except np.linalg.LinAlgError:
+            return float("inf")
+        return float(self._traces @ parameters - 2.0 * np.log(np.diagonal(factor)).sum() - SIZE)
+
+    def slopes(self, parameters: Array) -> tuple[Array, Array]:
+        """First and second derivatives of d, shapes (10,) and (10, 10), where it is finite."""
+        ratios = np.linalg.solve(np.tensordot(parameters, self._basis, 1), self._basis)
+        return self._traces - np.trace(ratios, axis1=1, axis2=2), np.einsum("kab,lba->kl", ratios, ratios)
+
+    def reach(self, parameters: Array, step: Array) -> float:
+        """How many steps lead from parameters to the border of what is possible, each of shape (10,)."""
+        here, along = (np.tensordot(values, self._basis, 1) for values in (parameters, step))
+        return float(1.0 / max(-eigh(along, here, eigvals_only=True)[0], 1e-300))

@@ -1,0 +1,98 @@
+"""Tables of an identified model, as Markdown: efforts, friction, base parameters, motors, and what was not told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.identification.effort_model import JOINT_PARAMETERS
+from robodyn_ros.identification.identified_model import IdentifiedModel
+from robodyn_ros.identification.motor_constants import MotorConstants
+
+
+def effort_table(joints: Sequence[str], scale: Array, errors: Sequence[tuple[str, Array]]) -> list[str]:
+    """Root mean squares of effort errors, in units and in percent of full scale.
+
+    Args:
+        joints: Names of the n joints.
+        scale: Full scale, shape (n,) [N m or N].
+        errors: Heading and errors of each column, shape (n,) [N m or N].
+    """
+    head = ["joint", "full scale", *(name for name, _ in errors)]
+    rows = [[joint, f"{scale[j]:g}", *(f"{one[j]:.3g} ({one[j] / scale[j]:.2%})" for _, one in errors)]
+            for j, joint in enumerate(joints)]
+    return table(head, rows)
+
+
+def friction_table(model: IdentifiedModel) -> list[str]:
+    """Friction and reflected rotor inertia of each joint: identified, with standard deviation, and described."""
+    effort_model = model.effort_model
+    kinds = [kind for kind in JOINT_PARAMETERS if kind in ("viscous", "coulomb")
+             or kind == "stribeck" and np.isfinite(effort_model.stribeck_velocity).any()
+             or kind == "rotor" and effort_model.has_rotor.any()]
+    heads = {"viscous": "viscous D", "coulomb": "Coulomb F_c", "stribeck": "rise F_s − F_c (at v_s)",
+             "rotor": "rotor inertia"}
+    rows = []
+    for j, joint in enumerate(effort_model.robot.joint_names):
+        row = [joint]
+        for kind in kinds:
+            place = effort_model.slots(kind).start + j
+            text = f"{model.parameters[place]:.4g} ± {model.deviations[place]:.2g}"
+            velocity = effort_model.stribeck_velocity[j]
+            if kind == "stribeck":
+                text = f"{text} ({velocity:.3g})" if np.isfinite(velocity) else "not told"
+            elif kind == "rotor":
+                text = text if effort_model.has_rotor[j] else ""
+            else:
+                text += f" (described {model.described[place]:.4g})"
+            row.append(text)
+        rows.append(row)
+    return table(["joint", *(heads[kind] for kind in kinds)], rows)
+
+
+def base_table(model: IdentifiedModel) -> list[str]:
+    """Base parameters: description, weighted least squares with standard deviation, consistent model."""
+    base = model.effort_model.base
+    described, consistent = base.values(model.described), base.values(model.parameters)
+    inertial = base.independent < model.effort_model.inertial_count
+    rows = [[f"{expression}{'' if told else ' (not told)'}", f"{before:.4g}", f"{value:.4g} ± {deviation:.2g}",
+             f"{after:.4g}"] for expression, before, value, deviation, after, told, shown in zip(
+                 base.expressions(), described, model.base_values, model.base_deviations, consistent, model.base_told,
+                 inertial, strict=True) if shown]
+    return table(["base parameter", "described", "least squares", "consistent"], rows)
+
+
+def motor_table(joints: Sequence[str], constants: MotorConstants) -> list[str]:
+    """Constants of the motors at the joints, with standard deviations."""
+    def cell(value: float, deviation: float) -> str:
+        return f"{value:.5g} ± {deviation:.2g}" if np.isfinite(value) else "not told"
+
+    rows = [[joint, cell(constants.effort_per_current[j], constants.effort_deviation[j]),
+             cell(constants.resistance[j], constants.resistance_deviation[j]),
+             cell(constants.back_emf[j], constants.back_emf_deviation[j])]
+            for j, joint in enumerate(joints) if constants.known[j]]
+    return table(["joint", "γ K_M [N m/A]", "R_M [ohm]", "γ K_e [V s/rad]"], rows)
+
+
+def not_told(model: IdentifiedModel) -> list[str]:
+    """Names of the base parameters and frictions that the motion did not tell."""
+    expressions = model.effort_model.base.expressions()
+    return [expression for expression, told in zip(expressions, model.base_told, strict=True) if not told]
+
+
+def link_summary(model: IdentifiedModel) -> str:
+    """How many parameters of links the motion told one by one; the others only in combinations."""
+    count = model.effort_model.inertial_count
+    return (f"{int(model.told[:count].sum())} of {count} inertial parameters of the links are told one by one; the "
+            "others only in the combinations above, and are as near to the description as these allow")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table whose columns are aligned, to be read in a terminal, too."""
+    cells = [list(head), *map(list, rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
+             for row in cells]
+    return [lines[0], "| " + " | ".join("-" * width for width in widths) + " |", *lines[1:]]

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from bench.wrong_arm import described_arm
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.identification.effort_model import EffortModel
+from robodyn_ros.identification.identified_model import described_parameters, drive_efforts
+
+ARM = described_arm("planar_2r")
+Q, V, A = np.random.default_rng(0).normal(size=(3, 20, 2))
+
+
+def test_columns_times_parameters_are_the_efforts():
+    model = EffortModel(ARM, np.array([np.nan, 0.3]), np.array([True, False]))
+    parameters = described_parameters(model)
+    parameters[model.slots("stribeck")] = [0.0, 0.7]
+    parameters[model.slots("rotor")] = [0.2, 5.0]  # the second joint has no rotor that counts
+    friction = model.friction(parameters)
+    assert isinstance(friction, Friction) and friction.static[1] == pytest.approx(friction.coulomb[1] + 0.7)
+    expected = drive_efforts(ARM, friction, Q, V, A) + np.array([0.2, 0.0]) * A
+    np.testing.assert_allclose(model.columns(Q, V, A) @ parameters, expected, atol=1e-10)
+
+
+def test_names_are_those_of_links_and_joints():
+    model = EffortModel(ARM, np.full(2, np.nan), np.zeros(2, dtype=bool))
+    assert model.names[:4] == ("link1.m", "link1.hx", "link1.hy", "link1.hz")
+    assert model.names[20:24] == ("joint1.viscous", "joint2.viscous", "joint1.coulomb", "joint2.coulomb")
+    assert len(model.names) == 28
+
+
+def test_rotors_and_the_rise_are_base_parameters_only_where_they_are():
+    names = np.array(EffortModel(ARM, np.full(2, np.nan), np.zeros(2, dtype=bool)).names)
+    without = EffortModel(ARM, np.full(2, np.nan), np.zeros(2, dtype=bool)).base
+    assert not any("rotor" in name or "stribeck" in name for name in names[without.independent])
+    base = EffortModel(ARM, np.array([0.02, np.nan]), np.array([True, True])).base
+    found = set(names[base.independent])
+    assert "joint1.stribeck" in found and "joint2.stribeck" not in found
+    # The rotor of the first joint is told from its link by nothing, that of the second by the first joint's effort.
+    assert "joint2.rotor" in found and "joint1.rotor" not in found

@@ -1,0 +1,20 @@
+import numpy as np
+
+from robodyn_ros.identification.fourier_series import FourierSeries
+
+SERIES = FourierSeries(period=4.0, harmonics=3)
+
+
+def test_it_begins_and_ends_at_rest_where_it_began():
+    q, v, a = SERIES.basis(np.array([0.0, 4.0, 8.0]))
+    assert q.shape == (3, SERIES.amplitudes)
+    for values in (q, v, a):
+        np.testing.assert_allclose(values, 0.0, atol=1e-12)
+
+
+def test_velocity_and_acceleration_are_the_derivatives():
+    times = np.linspace(0.0, 4.0, 4001)
+    q, v, a = SERIES.basis(times)
+    np.testing.assert_allclose(np.gradient(q, times, axis=0)[1:-1], v[1:-1], atol=1e-4)
+    np.testing.assert_allclose(np.gradient(v, times, axis=0)[1:-1], a[1:-1], atol=1e-4)
+    assert np.linalg.matrix_rank(q) == SERIES.amplitudes

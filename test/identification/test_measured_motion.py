@@ -1,0 +1,100 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bench.wrong_arm import ENCODER, described_arm
+from robodyn_ros.errors import RecordingError
+from robodyn_ros.identification.measured_motion import prepare
+
+MODEL = described_arm("planar_2r").model
+TIME = 0.002 * np.arange(5001)
+Q = np.stack([0.5 * np.sin(2.0 * TIME), 0.3 * np.cos(3.0 * TIME)], axis=1)
+V = np.stack([np.cos(2.0 * TIME), -0.9 * np.sin(3.0 * TIME)], axis=1)
+A = np.stack([-2.0 * np.sin(2.0 * TIME), -2.7 * np.cos(3.0 * TIME)], axis=1)
+EFFORT = 10.0 * Q
+
+
+def prepared(time=TIME, q=Q, effort=EFFORT, **options):
+    return prepare(MODEL, time, q, effort, "run_1", **options)
+
+
+def test_derivatives_of_encoder_steps():
+    motion = prepared(q=np.rint(Q / ENCODER) * ENCODER, cutoff=10.0)
+    rows = np.searchsorted(TIME, motion.time - 1e-9)
+    np.testing.assert_allclose(motion.q, Q[rows], atol=1e-4)
+    np.testing.assert_allclose(motion.v, V[rows], atol=2e-3)
+    np.testing.assert_allclose(motion.a, A[rows], atol=0.05)
+    assert motion.notes == ()
+
+
+def test_slow_samples_and_stops_tell_no_friction():
+    motion = prepared()
+    assert (motion.slowest < 0.01).all()
+    slow = np.abs(motion.v) <= motion.slowest
+    assert slow.any() and not motion.usable[slow].any()
+    # A quarter of the filter's period beside them, too: 12.5 ms at 20 Hz.
+    reversal = np.flatnonzero(slow[:, 0])[0]
+    assert not motion.usable[reversal - 6, 0] and motion.usable[reversal - 7, 0]
+    joints = tuple(replace(joint, limits=replace(joint.limits, upper=float(Q.max()) - 0.1)) for joint in MODEL.joints)
+    stopped = prepare(replace(MODEL, joints=joints), TIME, Q, EFFORT, "run_1")
+    assert not stopped.usable[stopped.q > Q.max() - 0.1].any()
+
+
+def test_gaps_and_jumps_split_the_recording():
+    keep = np.ones(len(TIME), dtype=bool)
+    keep[2000:2010] = False
+    motion = prepared(TIME[keep], Q[keep], EFFORT[keep])
+    assert motion.notes == ("run_1: joint_states are missing in 1 gaps (0.20% of the time, the first of 22 ms at "
+                            "3.998 s); the parts between them are used",)
+    assert not ((motion.time > 3.9) & (motion.time < 4.1)).any()
+    jumped = Q.copy()
+    jumped[3000:] += 1.0
+    assert "positions jump 1 times, first at 5.998 s" in prepared(q=jumped).notes[0]
+
+
+def test_single_lost_messages_are_bridged():
+    kept = np.random.default_rng(0).random(len(TIME)) > 0.1
+    motion = prepared(TIME[kept], Q[kept], EFFORT[kept])
+    rows = np.searchsorted(TIME, motion.time - 1e-9)
+    assert motion.notes == ()
+    np.testing.assert_allclose(motion.v, V[rows], atol=1e-3)
+
+
+def test_a_repeated_state_counts_once():
+    twice = np.sort(np.concatenate([np.arange(len(TIME)), [700, 701]]))
+    motion = prepared(TIME[twice], Q[twice], EFFORT[twice])
+    assert motion.notes == () and len(motion.time) == len(prepared().time)
+
+
+def nothing_at(index, joint=1):
+    values = EFFORT.copy()
+    values[index, joint] = np.nan
+    return values
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"effort": np.full_like(Q, np.nan)}, "run_1: joint_states have no efforts, .* record a driver that publishes"),
+    ({"effort": nothing_at(7)}, "run_1: joint_states at 0.014 s: effort of joint 'joint2': expected a finite number, "
+     "received nan"),
+    ({"q": nothing_at(9, 0)}, "run_1: joint_states at 0.018 s: position of joint 'joint1': .* received nan"),
+    ({"time": TIME[:1000], "q": Q[:1000], "effort": EFFORT[:1000]}, "expected 5 s of motion or more, received 2 s"),
+    ({"time": TIME[::50], "q": Q[::50], "effort": EFFORT[::50]}, "come at 10 Hz: expected at least four times the"),
+])
+def test_recordings_that_cannot_be_used(given, message):
+    with pytest.raises(RecordingError, match=message) as caught:
+        prepared(**given)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_many_dropped_messages():
+    kept = np.arange(len(TIME)) % 50 > 15
+    with pytest.raises(RecordingError, match=r"run_1: \d+% of the joint_states are missing in \d+ gaps, the first of "
+                                             r"\S+ ms at \S+ s: expected 10% at most; record again with less load"):
+        prepared(TIME[kept], Q[kept], EFFORT[kept])
+
+
+def test_parts_that_are_too_short():
+    kept = np.arange(len(TIME)) % 400 > 10
+    with pytest.raises(RecordingError, match="expected 5 s in parts of 1 s or more without gaps and jumps, received 0"):
+        prepared(TIME[kept], Q[kept], EFFORT[kept])
