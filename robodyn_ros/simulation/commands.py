@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
 
+MOTION = 0.01
+"""Speed from which a joint moves, so that a law that is at work changes its efforts [rad/s or m/s]."""
+
 _NEVER = -1  # a time before all others
 
 LATE = 2
@@ -93,14 +96,18 @@ class JointCommands:
         self.configure(0, SafeBehaviour.DAMPING, 1.0)
         self.clear()
 
-    def configure(self, timeout: int, behaviour: SafeBehaviour, time_constant: float) -> None:
+    def configure(self, timeout: int, behaviour: SafeBehaviour, time_constant: float, unchanged_timeout: int = 0
+                  ) -> None:
         """Change the settings; commands and their ages stay.
 
         Args:
             timeout: Age at which a command is too old, in control periods; 0: never.
             behaviour: Behaviour of joints with too old a command.
             time_constant: Time in which damping slows a joint, moving alone and without load, to 1/e of its speed [s].
+            unchanged_timeout: Control periods with motion in which commands that stay the same to the bit are too old,
+                because nobody computes them any more; 0: never.
         """
+        self._unchanged_timeout = unchanged_timeout
         self._timeout, self._behaviour, self._time_constant = timeout, behaviour, time_constant
 
     def clear(self) -> None:
@@ -109,6 +116,7 @@ class JointCommands:
         self._times = [_NEVER] * len(self._none)  # of the last command for each joint
         self._oldest = self._newest = _NEVER
         self._answers, self.sped_up = False, None
+        self._unchanged = 0
 
     def accept(self, effort: Array, columns: Sequence[int] | None = None, answers: bool = False) -> None:
         """Take efforts.
@@ -118,6 +126,8 @@ class JointCommands:
             columns: Joints that are commanded; None: all.
             answers: Whether the command answers a state, so that the next one is to come after the next state.
         """
+        if self._unchanged_timeout and (effort != self.effort).any():
+            self._unchanged = 0
         self.effort = effort
         self._note(columns, self._none, answers)
 
@@ -128,6 +138,8 @@ class JointCommands:
             voltage: Voltages of all joints, those not commanded unchanged, shape (n,) [V].
             columns: Joints that are commanded; None: all.
         """
+        if self._unchanged_timeout and (voltage != self.voltage).any():
+            self._unchanged = 0
         self.voltage = voltage
         self._note(columns, self._all)
 
@@ -145,6 +157,14 @@ class JointCommands:
             self._times[column] = self._now
         self._oldest = min(self._times)
 
+    def note_motion(self, v: Array) -> None:
+        """Count a control period in which the robot moves under unchanged commands.
+
+        Args:
+            v: Joint velocities, shape (n,) [rad/s or m/s].
+        """
+        self._unchanged += bool((np.abs(v) > MOTION).any())
+
     def advance(self, periods: int = 1) -> None:
         """Increase the age of the commands by some control periods."""
         if self._newest != _NEVER:
@@ -154,7 +174,12 @@ class JointCommands:
     def stale(self) -> NDArray[np.bool_]:
         """Return which joints have too old a command, shape (n,)."""
         times = np.array(self._times)
-        return (times != _NEVER) & (self._timeout != 0) & (self._now - times >= self._timeout)
+        too_old = (self._timeout != 0) & (self._now - times >= self._timeout)
+        return (times != _NEVER) & (too_old | self.stuck())
+
+    def stuck(self) -> bool:
+        """Whether the commands have stayed the same to the bit for too long a motion."""
+        return self._unchanged_timeout != 0 and self._unchanged >= self._unchanged_timeout
 
     def waiting(self) -> NDArray[np.bool_]:
         """Return which joints have no command yet, shape (n,)."""
@@ -162,7 +187,8 @@ class JointCommands:
 
     def fresh(self) -> bool:
         """Return whether every joint has a command that is not too old."""
-        return self._oldest != _NEVER and (self._timeout == 0 or self._now - self._oldest < self._timeout)
+        return (self._oldest != _NEVER and (self._timeout == 0 or self._now - self._oldest < self._timeout)
+                and not self.stuck())
 
     def drive(self, joint_inertia: Callable[[], Array], v: Array) -> Drive:
         """Return the present commands to the drives.

@@ -237,3 +237,30 @@ def test_any_sequence_of_commands_gives_what_the_rules_say_joint_by_joint(sequen
                 assert given_drive.effort[joint] == effort
             else:
                 assert given_drive.voltage[joint] == voltage
+
+
+def test_commands_that_stay_the_same_to_the_bit_in_motion_are_too_old_until_they_change():
+    of = commands(timeout=0)
+    of.configure(0, SafeBehaviour.DAMPING, 0.5, unchanged_timeout=3)
+
+    def send(effort, v):
+        of.accept(np.array(effort))
+        of.advance()
+        of.note_motion(np.array(v))
+
+    for _ in range(10):
+        send([5.0, 6.0], [0.0, 0.001])
+    assert of.fresh(), "an arm at rest is held by the same efforts"
+    for _ in range(2):
+        send([5.0, 6.0], [0.0, -0.2])
+        assert of.fresh()
+    send([5.0, np.nextafter(6.0, 7.0)], [0.0, -0.2])
+    for _ in range(2):
+        assert of.fresh()
+        send([5.0, np.nextafter(6.0, 7.0)], [0.0, -0.2])
+    assert not of.fresh() and of.stale().all() and of.stuck()
+    for _ in range(5):
+        send([5.0, np.nextafter(6.0, 7.0)], [0.0, 0.0])
+    assert drive(of) == ([0, 0], [4, 8], [0, 0]), "an arm that came to rest does not fall again"
+    send([5.0, 6.0], [0.0, 0.0])
+    assert of.fresh() and drive(of) == ([5, 6], [0, 0], [0, 0])

@@ -60,6 +60,7 @@ class ControlPath:
 
     Attributes:
         active: Whether the loop is to go on.
+        prepare: Called first on the path's thread, for settings of the thread.
         info: Sequence number, times and publisher of the message taken last, also of a further topic; for the thread
             of the path only.
     """
@@ -68,6 +69,7 @@ class ControlPath:
                  cycle: Callable[[ControlPath], None], qos: QoSProfile = CONTROL_QOS, serialized: bool = False
                  ) -> None:
         self.active = True
+        self.prepare: Callable[[], None] = lambda: None
         self.info: dict[str, Any] = {}
         self._node, self._diagnostics, self._cycle, self._serialized = node, diagnostics, cycle, serialized
         self._message_type, self._topic = message_type, topic
@@ -218,6 +220,7 @@ class ControlPath:
 
     def _run(self) -> None:
         _wake_on_time()
+        self.prepare()
         with ExitStack() as used:
             for entity in (self._handle, self._wake, self._wait_set,
                            *(further.subscription.handle for further in self._further)):

@@ -29,6 +29,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import rclpy
@@ -53,6 +54,8 @@ from robodyn_ros.nodes.common.discovery import described
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenParameters, namespace_rule
 from robodyn_ros.nodes.common.parameter_service import CheckedParameterService
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
+from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
+from robodyn_ros.nodes.common.real_time import apply_to_thread
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line, short_lines
 from robodyn_ros.nodes.common.transport import use_sockets
@@ -122,6 +125,9 @@ class RobodynNode(Node):
     def add_control_path(self, path: ControlPath) -> ControlPath:
         """Start and stop a control path with this node."""
         self._control_paths.append(path)
+        if all(parameter.name in self.parameters.names() for parameter in REAL_TIME_PARAMETERS):
+            values = {parameter.name: self.parameters[parameter.name] for parameter in REAL_TIME_PARAMETERS}
+            path.prepare = partial(apply_to_thread, values, lambda text: self.log.warning(text, text))
 
         def look_for_unheard_publishers() -> None:
             if text := path.unheard_publishers():

@@ -14,6 +14,7 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter
+from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import SafeBehaviour
@@ -49,6 +50,8 @@ class LiveSettings:
         wrench_timeout: Age at which an external wrench ends, in simulated time [s]; 0: never.
         actuator_state_rate: Actuator states per simulated second [Hz]; 0: none.
         sensors: The sensors of the joints, for the loop alone; None: exact measurements.
+        unchanged_command_timeout: Time of motion in which commands that stay the same to the bit are too old, in
+            simulated time [s]; 0: never.
     """
 
     command_timeout: float
@@ -59,6 +62,7 @@ class LiveSettings:
     wrench_timeout: float
     actuator_state_rate: float
     sensors: Sensors | None
+    unchanged_command_timeout: float = 0.0
 
 
 SENSOR = "force_torque_sensor"
@@ -104,6 +108,9 @@ PARAMETERS = (
               "as fast as the machine goes.", minimum=0.0, maximum=1e3),
     Parameter("command_timeout", 0.1, "Age at which a joint's command is too old, in simulated time [s]; 0: never.",
               minimum=0.0, maximum=3600.0),
+    Parameter("unchanged_command_timeout", 0.0, "Time of motion after which commands that stay the same to the bit are "
+              "too old, because nobody computes them any more, in simulated time [s]; 0: never.", minimum=0.0,
+              maximum=3600.0),
     Parameter("safe_behaviour", "damping", "Behaviour of a joint with too old a command. damping: passive viscous "
               "damping; hold: brake, as strong as the effort limit; zero: no effort.",
               choices=tuple(map(str, SafeBehaviour))),
@@ -113,6 +120,7 @@ PARAMETERS = (
               "lasts until it is replaced.", minimum=0.0, maximum=3600.0),
     Parameter("actuator_state_rate", 50.0, "Messages on ~/actuator_states per simulated second [Hz], at most one per "
               "control period; 0: none.", minimum=0.0, maximum=10000.0),
+    *REAL_TIME_PARAMETERS,
     Parameter("seed", 0, "Seed of the sensors' noise.", read_only=True, minimum=0,
               maximum=10**9),
     Parameter("sensing.position_resolution", [0.0], f"Step of the encoders [rad or m]; 0: none; {_PER_JOINT}.",
@@ -163,6 +171,7 @@ def live_settings(value: Callable[[str], Any], sensors: Sensors | None) -> LiveS
         wrench_timeout=value("wrench_timeout"),
         actuator_state_rate=value("actuator_state_rate"),
         sensors=sensors,
+        unchanged_command_timeout=value("unchanged_command_timeout"),
     )
 
 

@@ -265,6 +265,8 @@ class PlantLoop:
                     self.wrenches.advance()
                 plant.advance(commands.drive(plant.joint_inertia, plant.v), self._steps)
                 commands.advance()
+                if self._settings.unchanged_command_timeout:
+                    commands.note_motion(plant.v)
                 if self._sensors is not None:
                     self._seen = self._sensors.measure(plant.q, plant.v)
                 if self.force_torque is not None:
@@ -325,7 +327,7 @@ class PlantLoop:
         stale = self.commands.stale()
         names = [name for name, old in zip(self._joints.names, stale, strict=True) if old]
         text = "" if not names else (
-            f"no command for {self._settings.command_timeout} s or more for {', '.join(names)}: "
+            f"{self._why_stale()} for {', '.join(names)}: "
             f"safe behaviour '{self._settings.safe_behaviour}'")
         if text == self._unsafe_text:
             return
@@ -344,6 +346,12 @@ class PlantLoop:
             self._diagnostics.problem("late commands", "the computer or the network holds up the controller: no "
                                       f"command for {LATE} control periods or more, and the last one drove {names} "
                                       "ever faster; the drives brake there until the next command")
+
+    def _why_stale(self) -> str:
+        if self.commands.stuck():
+            return (f"the same command to the bit during {self._settings.unchanged_command_timeout} s of motion (has "
+                    "its sender stopped computing?)")
+        return f"no command for {self._settings.command_timeout} s or more"
 
     def _begin_anew(self) -> None:
         """After a jump of the state, forget all commands and publish the state with a new stamp."""
@@ -366,7 +374,7 @@ class PlantLoop:
     def _configure(self, settings: LiveSettings) -> None:
         self._settings = settings
         self.commands.configure(self._in_periods(settings.command_timeout), settings.safe_behaviour,
-                                 settings.safe_time_constant)
+                                settings.safe_time_constant, self._in_periods(settings.unchanged_command_timeout))
         self.wrenches.timeout = self._in_periods(settings.wrench_timeout)
         self._outputs.set_actuator_state_rate(settings.actuator_state_rate)
         if settings.sensors is not self._sensors:

@@ -18,11 +18,16 @@ from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 
+from robodyn_ros import Robot
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant
 
 PAGE = (Path(__file__).parents[3] / "docs" / "hardware.md").read_text()
 BLOCK = re.search(r"```xml\n(<ros2_control.*?)```", PAGE, re.DOTALL).group(1)
 PARAMETERS = yaml.safe_load(re.search(r"```yaml\n(controller_manager:.*?)```", PAGE, re.DOTALL).group(1))
+COMMAND_LINE = re.search(r"^robodyn hardware --ros-args -r __ns:=/plant (.*)$", PAGE, re.MULTILINE).group(1)
+SETTINGS = dict(re.findall(r"-p (\w+):=(\S+)", COMMAND_LINE))
 URDF = robot_file("planar_2r").read_text().replace("</robot>", f"{BLOCK}</robot>")
 TARGET = [0.4, -0.6]
 
@@ -54,10 +59,48 @@ class Component(RosTest):
         return self.wait_for(lambda: self.states and self.states[-1], "a joint state")
 
 
+class Pid:
+    """A joint_trajectory_controller with effort interfaces and the gains of the page, that holds TARGET."""
+
+    def __init__(self, clamped=True):
+        gains = PARAMETERS["arm_controller"]["ros__parameters"]["gains"]
+        names = PARAMETERS["arm_controller"]["ros__parameters"]["joints"]
+        self.p, self.i, self.d, self.highest, self.lowest = (
+            np.array([gains[name][gain] for name in names]) for gain in ("p", "i", "d", "i_clamp_max", "i_clamp_min"))
+        if not clamped:
+            self.highest, self.lowest = np.inf, -np.inf
+        self.integral = np.zeros(2)
+
+    def effort(self, q, v, period):
+        error = TARGET - q
+        self.integral = np.clip(self.integral + self.i * error * period, self.lowest, self.highest)
+        return self.p * error + self.integral - self.d * v
+
+
+@pytest.mark.parametrize("clamped", [True, False])
+def test_the_page_bounds_the_integral_that_winds_up_while_the_component_is_inactive(clamped):
+    robot, pid, none = Robot.from_urdf(URDF), Pid(clamped), np.zeros(2)
+    plant, speeds = Plant(robot, step=0.002), []
+    for _ in range(2500):
+        pid.effort(plant.q, plant.v, 0.002)
+    for _ in range(2000):
+        effort = np.clip(pid.effort(plant.q, plant.v, 0.002), -robot.model.effort_limit, robot.model.effort_limit)
+        plant.advance(Drive(effort, none, none))
+        speeds.append(abs(plant.v[0]))
+    assert (max(speeds) < 4.0) if clamped else (max(speeds) > 8.0)
+    assert not clamped or plant.q == pytest.approx(TARGET, abs=0.05)
+
+
+def test_the_clock_has_the_rate_of_the_manager():
+    assert int(SETTINGS["clock_rate"]) == PARAMETERS["controller_manager"]["ros__parameters"]["update_rate"]
+
+
 @pytest.fixture(scope="module")
 def process():
-    with RosProcess("hardware", {"robot_description": URDF, "time_mode": "scaled", "real_time_factor": 0.4},
-                    "plant") as process:
+    settings = {"robot_description": URDF, "time_mode": "scaled", "real_time_factor": 0.4,
+                "clock_rate": int(SETTINGS["clock_rate"]),
+                "unchanged_command_timeout": float(SETTINGS["unchanged_command_timeout"])}
+    with RosProcess("hardware", settings, "plant") as process:
         process.wait_for_output("'planar_2r', 2 joints")
         yield process
         process.stop()
@@ -85,16 +128,35 @@ def test_a_controller_of_the_page_moves_the_arm(component):
     controller = PARAMETERS["arm_controller"]["ros__parameters"]
     assert controller["joints"] == component.joints
     assert controller["command_interfaces"] == ["effort"]
-    gains = controller["gains"]
-    p, i, d = (np.array([gains[name][gain] for name in component.joints]) for gain in "pid")
+    pid = Pid()
     state = component.next_state()
     begin = last = stamp(state)
-    integral = np.zeros(2)
+    period = 0.0
     while last - begin < 3e9:
-        error = TARGET - np.array(state.position)
-        component.write(p * error + i * integral - d * np.array(state.velocity))
+        component.write(pid.effort(np.array(state.position), np.array(state.velocity), period))
         state = component.next_state()
-        integral += error * (stamp(state) - last) * 1e-9
-        last = stamp(state)
+        period, last = (stamp(state) - last) * 1e-9, stamp(state)
     assert list(state.name) == component.joints
     assert list(state.position) == pytest.approx(TARGET, abs=0.05)
+
+
+def test_zeros_that_follow_a_controller_let_the_arm_fall_unless_unchanged_commands_become_too_old(component, process):
+    def speed():
+        component.write([0.0, 0.0])
+        return np.abs(component.next_state().velocity).max()
+
+    assert component.set_parameters("/plant/hardware", {"unchanged_command_timeout": 0.0}).successful
+    component.wait_for(lambda: speed() > 2.0, "the free fall")
+    timeout = float(SETTINGS["unchanged_command_timeout"])
+    assert component.set_parameters("/plant/hardware", {"unchanged_command_timeout": timeout}).successful
+    component.wait_for(lambda: speed() < 0.3, "the safe behaviour")
+    assert f"the same command to the bit during {timeout} s of motion" in process.output()
+    assert component.next_state().header.frame_id == "new_start"
+    pid = Pid()
+
+    def follows():
+        state = component.next_state()
+        component.write(pid.effort(np.array(state.position), np.array(state.velocity), 0.0))
+        return state.header.frame_id != "new_start"
+
+    component.wait_for(follows, "the end of the safe behaviour by another command")

@@ -1,0 +1,62 @@
+"""Real-time settings of a control path's thread, under the names that ros2_control's controller_manager has for them.
+
+All are off by default. Settings that the system refuses are a warning with the commands that allow them, and the node
+runs without them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from robodyn_ros.nodes.common.parameters import Parameter
+
+PARAMETERS = (
+    Parameter("thread_priority", 0, "Priority of the control thread in the scheduler SCHED_FIFO; 0: the ordinary "
+              "scheduler.", read_only=True, minimum=0, maximum=99),
+    Parameter("cpu_affinity", [-1], "Processors on which the control thread may run; -1: all.", read_only=True,
+              minimum=-1, maximum=4095),
+    Parameter("lock_memory", False, "Whether the memory of the process stays in RAM, so that no access waits for a "
+              "disk.", read_only=True),
+)
+
+ALLOW = ("sudo groupadd --force realtime; sudo usermod --append --groups realtime $USER; "
+         "echo '@realtime - {limit}' | sudo tee --append /etc/security/limits.d/realtime.conf; then log in again")
+_ALL_MEMORY = 1 | 2  # MCL_CURRENT | MCL_FUTURE of <sys/mman.h>
+
+
+def apply_to_thread(values: Mapping[str, Any], warn: Callable[[str], None]) -> None:
+    """Apply the settings to the calling thread, the locked memory to the process.
+
+    Args:
+        values: Values of the parameters.
+        warn: Called with a sentence for each setting that the system refuses.
+    """
+    processors = [number for number in values["cpu_affinity"] if number >= 0]
+    if processors:
+        try:
+            os.sched_setaffinity(0, processors)
+        except (OSError, ValueError) as error:
+            warn(f"cpu_affinity: the system refuses processors {', '.join(map(str, processors))} ({_reason(error)}): "
+                 f"this process may use {', '.join(map(str, sorted(os.sched_getaffinity(0))))}; allow more with: "
+                 f"taskset --all-tasks --cpu-list --pid {','.join(map(str, processors))} {os.getpid()}")
+    if values["lock_memory"] and (reason := _lock_memory()):
+        warn(f"lock_memory: the system refuses it ({reason}); allow it with: {ALLOW.format(limit='memlock unlimited')}")
+    if priority := values["thread_priority"]:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        except OSError as error:
+            warn(f"thread_priority: the system refuses {priority} ({_reason(error)}); allow it with: "
+                 f"{ALLOW.format(limit='rtprio 99')}")
+
+
+def _lock_memory() -> str:
+    """Lock all memory of the process; return why the system refuses it, or empty."""
+    library = ctypes.CDLL(None, use_errno=True)
+    return os.strerror(ctypes.get_errno()) if library.mlockall(_ALL_MEMORY) else ""
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
