@@ -11,8 +11,8 @@ import pytest
 from hypothesis import settings
 
 NEED_ROS = ("nodes", "launch", "commands/test_demo.py", "commands/test_simulate.py", "commands/test_swap.py",
-            "commands/test_touch_demo.py", "commands/test_view.py", "bench/test_two_machines.py",
-            "test_examples.py", "test_pages.py")
+            "commands/test_guard.py", "commands/test_touch_demo.py", "commands/test_view.py",
+            "bench/test_two_machines.py", "test_examples.py", "test_pages.py")
 """Folders and files of tests that start ROS nodes."""
 HAS_ROS = importlib.util.find_spec("rclpy") is not None
 collect_ignore = [] if HAS_ROS else list(NEED_ROS)

@@ -60,6 +60,7 @@ TESTED_BY = {
     "nodes/client/replay.py": "commands/test_replay.py",
     "nodes/client/open_loop_replay.py": "commands/test_replay.py",
     "recording/recorded_ticks.py": "recording/test_replay_plan.py",
+    "nodes/client/command_guard.py": "commands/test_guard.py",
     "nodes/client/topic_echo.py": "commands/test_graph_commands.py",
     "nodes/all_nodes.py": "commands/test_simulate.py",
     "nodes/recorder/definitions.py": "nodes/recorder/test_node.py",

@@ -20,6 +20,7 @@ from robodyn_ros.commands import (
     demo_command,
     excite,
     graph_commands,
+    guard,
     identify,
     keystore,
     new_controller,
@@ -35,8 +36,8 @@ from robodyn_ros.commands import (
 from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
-GROUPS = (node_commands, view, record, replay, swap, graph_commands, new_controller, demo_command, plot, robot_commands,
-          rollout_commands, excite, identify, keystore, cache_command)
+GROUPS = (node_commands, view, record, replay, swap, graph_commands, guard, new_controller, demo_command, plot,
+          robot_commands, rollout_commands, excite, identify, keystore, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130

@@ -33,6 +33,24 @@ def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> A
     Raises:
         InputError: There is no such topic, or Python has no messages of its type.
     """
+    return subscribe(client, topic, lambda message: on_text(to_yaml(message)))
+
+
+def subscribe(client: GraphClient, topic: str, on_message: Callable[[Any], None], raw: bool = False) -> Any:
+    """Call a function with each message of a topic of any type, while a method of the client waits.
+
+    Args:
+        client: The connection to the graph.
+        topic: Name of the topic; a relative name belongs to the client's namespace.
+        on_message: Called with a message.
+        raw: Whether messages are passed as bytes.
+
+    Returns:
+        The subscription.
+
+    Raises:
+        InputError: There is no such topic, or Python has no messages of its type.
+    """
     node = client.node
     name = node.resolve_topic_name(topic)
     try:
@@ -51,7 +69,7 @@ def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> A
         qos.reliability = ReliabilityPolicy.RELIABLE
     if all(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for publisher in publishers):
         qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
-    return node.create_subscription(message_type, name, lambda message: on_text(to_yaml(message)), qos)
+    return node.create_subscription(message_type, name, on_message, qos, raw=raw)
 
 
 def to_yaml(message: Any) -> str:
