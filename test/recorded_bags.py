@@ -82,7 +82,8 @@ class Recorder:
             "robodyn_interfaces/msg/ControllerState", header=self.header(stamp), controller=controller,
             uncompiled_reason="", joint_names=list(names), reference=self.point(reference, velocity, acceleration),
             feedback=self.point(position), error=self.point(error), cartesian=[], output=np.array(effort),
-            voltage=np.array([]), memory_names=list(memory), memory=np.array(list(memory.values()), dtype=float)))
+            voltage=np.array([]), memory_names=list(memory), memory=np.array(list(memory.values()), dtype=float),
+            intervention="", speed_scaling_factor=1.0))
 
 
 def record_planar_2r(path):

@@ -19,6 +19,7 @@ from robodyn_ros.errors import InputError
 FAILED = 1
 SECONDS = {"s": 1.0, "ms": 0.001}
 NEWTONS, NEWTON_METRES = {"N": 1.0, "kN": 1000.0}, {"Nm": 1.0}
+CONTROLLER, SPEED = "controller", "speed_scaling"
 STEP_PATIENCE = 60.0
 """Longest wait for the answer of the service ``step`` [s], and for each period besides a hundredth of it."""
 JOINTS_HELP = "joint=value for some joints, such as elbow=0.5 or elbow=30deg; or one number for each joint [rad or m]"
@@ -44,7 +45,11 @@ def add_commands(commands: Subparsers) -> None:
     move.add_argument("--trajectory", metavar="FILE", help="follow a trajectory instead: YAML, CSV or a recording, "
                       "such as robodyn excite writes")
 
-    for name, action, text in (("pause", run_pause, "pause the simulation"),
+    speed = _add(commands, "speed", run_speed, "show or set the speed of all motions")
+    speed.add_argument("percent", nargs="?", help="0 to 100 of the speed that is asked for (default: show it)")
+    for name, action, text in (("stop", run_stop, "stop the robot until it is released"),
+                               ("release", run_release, "end a stop: the controller begins at the current state"),
+                               ("pause", run_pause, "pause the simulation"),
                                ("resume", run_resume, "let the simulation continue"),
                                ("reset", run_reset, "put the simulated robot back to its initial state")):
         _add(commands, name, action, text)
@@ -160,6 +165,35 @@ def run_move(options: Namespace) -> int:
     return 0
 
 
+def run_speed(options: Namespace) -> int:
+    """Show or set the speed of all motions."""
+    assignments = {}
+    if options.percent is not None:
+        percent = parse_quantity(options.percent.removesuffix("%"), {"percent": 1.0}, "speed")
+        if not 0.0 <= percent <= 100.0:
+            raise InputError(f"speed: expected 0 to 100 %, received {options.percent}")
+        assignments[SPEED] = str(percent / 100.0)
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.graph_parameters import GraphParameters
+    with GraphClient("speed", options.namespace) as client:
+        parameters = GraphParameters(client, CONTROLLER)
+        entries = parameters.set(assignments) if assignments else parameters.entries([SPEED])
+    for entry in entries:
+        print(f"{100.0 * entry.value:g} %")
+    return 0
+
+
+def run_stop(options: Namespace) -> int:
+    """Stop the robot."""
+    return _trigger(options, "stop")
+
+
+def run_release(options: Namespace) -> int:
+    """End a stop."""
+    return _trigger(options, "release")
+
+
 def run_pause(options: Namespace) -> int:
     """Pause the simulation."""
     return _simulation(options, lambda requests: requests.pause(True))
@@ -235,6 +269,16 @@ def run_echo(options: Namespace) -> int:
     with GraphClient("echo", options.namespace) as client:
         listen(client, options.topic, show)
         client.wait_for(lambda: options.count and printed >= options.count, f"message on {options.topic}", math.inf)
+    return 0
+
+
+def _trigger(options: Namespace, service: str) -> int:
+    """Call a service of the controller without arguments, and print its answer."""
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.motion_requests import trigger
+    with GraphClient(service, options.namespace) as client:
+        print(trigger(client, service))
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,21 +12,15 @@ from robodyn_ros.control.controller import UNMEASURED, Controller, JointReferenc
 from robodyn_ros.control.dry_run import checked_effort
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS
+from robodyn_ros.control.state_prediction import StatePredictor
+from robodyn_ros.control.supervisor import Supervisor
 from robodyn_ros.control.trajectories.coming_to_rest import coming_to_rest
 from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSource, ReferenceSource, Trajectory
+from robodyn_ros.control.trajectories.trajectory_clock import TrajectoryClock
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
-
-JUMP = 0.05
-"""A position change that exceeds the one explained by the velocities by more than this is a jump [rad or m]."""
-
-RUNAWAY_FACTOR = 20.0
-"""A joint that moves faster than its velocity limit times this ran away; the default.
-
-Light wrists reach ten times the limit where a law saturates, and come back.
-"""
 
 LATEST_START = 3600.0
 """Latest accepted start of a trajectory from now [s]; a later stamp comes from another clock."""
@@ -52,6 +45,9 @@ class Tick(NamedTuple):
         effort: The commanded efforts, within the limits of the joints, shape (n,) [N m or N].
         saturated: Whether the controller returned efforts beyond the limits.
         plugin: The controller that computed the efforts.
+        time: Time of trajectories, which speed scaling slows down, since the start [s].
+        intervention: What the supervisor did to the efforts, or why it stopped the robot; empty if it did nothing.
+        speed: Speed of trajectories, relative to the one asked for.
     """
 
     state: State
@@ -59,15 +55,17 @@ class Tick(NamedTuple):
     effort: Array
     saturated: bool
     plugin: Plugin
+    time: float
+    intervention: str = ""
+    speed: float = 1.0
 
 
 class Beginning(NamedTuple):
     """Time and reference at which a trajectory begins.
 
     Attributes:
-        start_time: Time since the start [s].
-        origin: Zero of the points' times, since the start [s]; earlier than `start_time` if the trajectory arrived
-            late.
+        start_time: Time of trajectories since the start [s].
+        origin: Zero of the points' times likewise [s]; earlier than `start_time` if the trajectory arrived late.
         reference: The reference at `start_time`.
     """
 
@@ -86,8 +84,10 @@ class ControlLoop:
       references; otherwise the new one holds the current state.
     - If a controller raises or returns something else than finite efforts, the safe one replaces it at the same tick,
       and its trajectory is dropped. If the safe one fails as well, the effort is zero.
-    - A controller under which a joint moves faster than its velocity limit times `runaway_factor` is dropped likewise.
-    - Efforts are cut to the limits of the joints, as a drive does.
+    - The supervisor limits efforts and stops the robot at its bounds. A controller under which a joint runs away is
+      dropped likewise.
+    - While the robot is stopped, the safe controller is in force, and no motion can begin. After `release` the active
+      controller begins anew at the current state.
 
     Args:
         robot: The robot.
@@ -97,12 +97,15 @@ class ControlLoop:
             jumps (a simulation that was reset).
         on_failure: Called with the name of a controller that was dropped, and the exception that it caused.
         on_start: Called at each start after the first one, with why.
+        on_halt: Called with why the robot was stopped.
 
     Attributes:
-        active: The controller in force.
+        active: The controller in force, also again after a stop.
         last: The last tick; None before the first.
-        runaway_factor: Speed at which a joint ran away, relative to its limit; 0: any speed will do. Any thread may
-            replace it.
+        supervisor: Watches states and efforts; any thread may replace its settings.
+        predictor: Predicts the states that controllers get over a known delay; any thread may replace its delay.
+        clock: Time of trajectories; any thread may replace its scaling.
+        halted: Why the robot is stopped until `release`; empty if it is not.
         wrench_tip: `State.wrench_tip` of the next states; any thread may replace it.
         suspended: Why there are no ticks now, so that no motion can begin; empty while there are. The caller of `tick`
             sets it.
@@ -116,23 +119,21 @@ class ControlLoop:
         longest_gap: float,
         on_failure: Callable[[str, BaseException], None],
         on_start: Callable[[str], None],
+        on_halt: Callable[[str], None] = lambda reason: None,
     ) -> None:
         self.active = active
         self.last: Tick | None = None
         self.wrench_tip = UNMEASURED
         self.suspended = ""
         self.longest_gap = longest_gap
-        self.runaway_factor = RUNAWAY_FACTOR
-        limit = robot.model.velocity_limit
-        self._speed_limit = np.where(limit > 0.0, limit, np.inf)
-        self._least_speed_limit = float(self._speed_limit.min(initial=np.inf))
+        self.supervisor = Supervisor(robot)
+        self.predictor = StatePredictor(robot)
+        self.clock = TrajectoryClock()
+        self.halted = ""
         self._safe = safe
         self._on_failure = on_failure
-        self._on_start = on_start
-        self._limits = robot.model.effort_limit
-        self._limit_list: list[float] = self._limits.tolist()
+        self._on_start, self._on_halt = on_start, on_halt
         self._n = robot.n
-        self._joint_names = robot.joint_names
         self._origin = self._stamp = 0
         self._starting = False
         self._to_rest: Any = None  # the motion to rest after the last new start
@@ -156,7 +157,7 @@ class ControlLoop:
         if last is None:
             self.start(stamp, q, v, to_rest=bool(new_start))
             period = 0.0
-        elif reason := new_start or self._discontinuity(last.state, period, q, v):
+        elif reason := new_start or self.supervisor.discontinuity(last.state, period, q, v, self.longest_gap):
             if not (new_start and self._starting) or self.moving():  # once for a row of new starts
                 self._on_start(reason)
             self.start(stamp, q, v, to_rest=True)
@@ -164,36 +165,26 @@ class ControlLoop:
         self._starting = bool(new_start)
         self._stamp = stamp
         state = State((stamp - self._origin) / NANOSECONDS_PER_SECOND, period, q, v, self.wrench_tip)
-        # The norm exceeds a limit more often than any joint does, and costs less.
-        if v.dot(v) > (self.runaway_factor * self._least_speed_limit) ** 2 and (text := self._runaway(state)):
-            self._drop(state, PluginError(text))
-        return self._answer(state)
+        if not self.clock.at_full_speed():
+            self.clock.advance(period, self._source.under_way() and self.moving())
+        if self.supervisor.is_conspicuous(v) and not self.halted:
+            self._supervise(state)
+        if not self.predictor.delay:
+            return self._answer(state, state)
+        tick = self._answer(state, self.predictor.predicted(state))
+        self.predictor.note(tick.effort)
+        return tick
 
-    def _runaway(self, state: State) -> str:
-        """Say which joint ran away; empty if none did, or if the safe controller is in force."""
-        if self.active is self._safe or not self.runaway_factor:
-            return ""
-        limit, kind = self._speed_limit, self.active.controller.follows
-        if kind is JointReference and self.moving():  # a trajectory beyond the limits was warned of, and is followed
-            limit = np.maximum(limit, np.abs(self._source.sample(state.time).v))
-        excess = np.abs(state.v) - self.runaway_factor * limit
-        joint = int(excess.argmax())
-        if excess[joint] <= 0.0:
-            return ""
-        return f"joint '{self._joint_names[joint]}' ran away: {abs(state.v[joint]):.3g}, limit {limit[joint]:.3g}"
-
-    def _discontinuity(self, last: State, period: float, q: Array, v: Array) -> str:
-        """Why no motion leads from the last state to this one; empty if one does."""
-        if period < 0.0 or period > self.longest_gap:
-            return f"time went {'back' if period < 0.0 else 'on'} by {abs(period):.6g} s between two joint states"
-        change = q - last.q
-        if change.dot(change) > JUMP**2:  # seldom so: only then looked at joint by joint
-            excess = np.abs(change) - period * (np.abs(v) + np.abs(last.v))
-            joint = int(excess.argmax())
-            if excess[joint] > JUMP:
-                name = self._joint_names[joint]
-                return f"joint '{name}' jumped by {change[joint]:.4g} within {period:.4g} s, which no motion explains"
-        return ""
+    def _supervise(self, state: State) -> None:
+        """Drop a controller under which a joint runs away; stop the robot at a bound."""
+        supervisor = self.supervisor
+        if self.active is not self._safe:
+            follows_joints = self.active.controller.follows is JointReference and self.moving()
+            wanted = self._reference(self.clock.time(state.time)).v if follows_joints else None
+            if text := supervisor.runaway(state.v, wanted):
+                self._drop(state, PluginError(text))
+        if text := supervisor.violation(state.q, state.v):
+            self._halt(state, text)
 
     def start(self, stamp: int, q: Array, v: Array, to_rest: bool = False) -> None:
         """Begin anew at this state: no trajectory, the controller's past forgotten, time counted from here.
@@ -205,15 +196,45 @@ class ControlLoop:
             to_rest: Whether the reference brings a moving robot to rest; otherwise it is at rest at once.
         """
         self._origin = self._stamp = stamp
-        self._source.hold(q)
-        self._to_rest = None
-        if to_rest and v.any():
-            self._to_rest = coming_to_rest(self._robot, self._source.accepts, q, v, 0.0)
-            self._source.follow(self._to_rest)
-        self._activate(self.active, State(0.0, 0.0, q, v))
+        self.clock.restart()
+        self.supervisor.restart()
+        self.predictor.restart()
+        self._hold(State(0.0, 0.0, q, v), to_rest)
+        if self.halted:
+            self._activate_safe(State(0.0, 0.0, q, v))
+        else:
+            self._activate(self.active, State(0.0, 0.0, q, v))
+
+    def halt(self, reason: str) -> None:
+        """Stop the robot: the safe controller takes over, until `release`.
+
+        Args:
+            reason: Why.
+        """
+        if self.last is not None:
+            self._halt(self.last.state, reason)
+        elif not self.halted:
+            self.halted = reason
+            self._source = self._source_for(self._safe.controller, np.zeros(self._n))
+            self._on_halt(reason)
+
+    def release(self) -> None:
+        """End a stop: the active controller begins anew at the current state."""
+        if not self.halted:
+            return
+        self.halted = ""
+        state = self.last.state if self.last is not None else None
+        self._source = self._source_for(self.active.controller, np.zeros(self._n) if state is None else state.q)
+        if state is not None:
+            self.supervisor.restart()
+            self._hold(state, to_rest=True)
+            self._activate(self.active, state)
 
     def swap(self, plugin: Plugin) -> None:
         """Put a controller in force from the next tick on."""
+        if self.halted:  # it comes in force at the release
+            self.active = plugin
+            return
         if self.last is None:
             self.active = plugin
             self._source = self._source_for(plugin.controller, np.zeros(self._n))
@@ -257,8 +278,8 @@ class ControlLoop:
             InputError: There was no tick yet, the controller in force follows no such trajectory, or the start is too
                 far in the future to be meant.
         """
-        now = self._followed_since(kind).time
-        origin = now if stamp is None else (stamp - self._origin) / NANOSECONDS_PER_SECOND
+        now = self._followed_since(kind)
+        origin = now if stamp is None else self.clock.time((stamp - self._origin) / NANOSECONDS_PER_SECOND)
         if origin - now > LATEST_START:
             raise InputError(
                 f"trajectory: header.stamp is {origin - now:.3g} s after the last joint state; times are those of the "
@@ -280,7 +301,7 @@ class ControlLoop:
         Raises:
             InputError: The controller in force follows none of this kind, or all points have passed.
         """
-        now = self._followed_since(trajectory.kind).time
+        now = self._followed_since(trajectory.kind)
         if on_arrival:
             trajectory = trajectory.delayed(now - trajectory.start_time)
         start_time = max(trajectory.start_time, now)
@@ -298,6 +319,7 @@ class ControlLoop:
         Raises:
             InputError: The controller in force follows no wrench.
         """
+        self._refuse_while_stopped("wrench")
         if not isinstance(self._source, ForceReferenceSource) or self.active.controller.follows is None:
             raise InputError(f"wrench: controller '{self.active.name}' follows none; swap to one that does")
         self._source.exert(as_floats(wrench, (6,), "wrench"))
@@ -313,7 +335,7 @@ class ControlLoop:
         Args:
             reason: Why, for `on_failure`.
         """
-        if self.last is not None and self.active is not self._safe:
+        if self.last is not None and self.active is not self._safe and not self.halted:
             self._drop(self.last.state, PluginError(reason))
 
     def moving(self) -> bool:
@@ -329,17 +351,57 @@ class ControlLoop:
         """Stamp of the last state [ns]; 0 before the first."""
         return self._stamp
 
-    def _answer(self, state: State) -> Tick:
-        controller = self.active.controller
-        reference = None if controller.follows is None else self._source.sample(state.time)
+    @property
+    def _in_force(self) -> Plugin:
+        return self._safe if self.halted else self.active
+
+    def _reference(self, time: float) -> Any:
+        """The reference at a time of trajectories [s], at the present speed."""
+        reference = self._source.sample(time)
+        return reference if self.clock.at_full_speed() else self.clock.slowed(reference)
+
+    def _answer(self, state: State, seen: State) -> Tick:
+        """Answer a state, of which the controller sees a prediction or the state itself."""
+        plugin, time = self._in_force, self.clock.time(state.time)
+        controller = plugin.controller
+        reference = None if controller.follows is None else self._reference(time)
         try:
-            asked, values = checked_effort(controller.update(state, reference), self._n)
+            asked, values = checked_effort(controller.update(seen, reference), self._n)
         except FAULTS as error:
-            return self._fall_back(state, error)
-        within = all(map(operator.le, map(abs, values), self._limit_list))  # costs less than np.clip
-        effort = asked if within else np.clip(asked, -self._limits, self._limits)
-        self.last = Tick(state, reference, effort, not within, self.active)
+            return self._fall_back(state, seen, error)
+        effort, saturated, intervention = asked, False, ""
+        limited = self.supervisor.limited(asked, values, state, plugin is not self._safe)
+        if limited is not None:
+            effort, saturated, intervention = limited
+        if self.halted:
+            intervention = f"stopped: {self.halted}"
+        self.last = Tick(state, reference, effort, saturated, plugin, time, intervention, self.clock.rate)
         return self.last
+
+    def _hold(self, state: State, to_rest: bool) -> None:
+        """Hold a state, from its velocity on or at once."""
+        self._source.hold(state.q)
+        self._to_rest = None
+        if to_rest and state.v.any():
+            time = self.clock.time(state.time)
+            self._to_rest = coming_to_rest(self._robot, self._source.accepts, state.q, state.v, time)
+            self._source.follow(self._to_rest)
+
+    def _halt(self, state: State, reason: str) -> None:
+        if self.halted:
+            return
+        self.halted = reason
+        self._source = self._source_for(self._safe.controller, state.q)
+        self._hold(state, to_rest=True)
+        self._on_halt(reason)
+        self._activate_safe(state)
+
+    def _activate_safe(self, state: State) -> None:
+        """Activate the safe controller in a stop, without replacing the active one."""
+        try:
+            self._safe.controller.activate(state)
+        except FAULTS as error:
+            self._on_failure(self._safe.name, error)
 
     def _activate(self, plugin: Plugin, state: State) -> None:
         self.active = plugin
@@ -348,13 +410,14 @@ class ControlLoop:
         except FAULTS as error:
             self._drop(state, error)
 
-    def _fall_back(self, state: State, error: BaseException) -> Tick:
-        was_safe = self.active is self._safe
-        self._drop(state, error)
-        if was_safe:
-            self.last = Tick(state, None, np.zeros(self._n), False, self._safe)
+    def _fall_back(self, state: State, seen: State, error: BaseException) -> Tick:
+        if self._in_force is self._safe:
+            self._on_failure(self._safe.name, error)
+            self.last = Tick(state, None, np.zeros(self._n), False, self._safe, self.clock.time(state.time),
+                             "no controller works")
             return self.last
-        return self._answer(state)
+        self._drop(state, error)
+        return self._answer(state, seen)
 
     def _drop(self, state: State, error: BaseException) -> None:
         dropped, self.active = self.active, self._safe
@@ -374,8 +437,13 @@ class ControlLoop:
             self._sources[kind] = SOURCES[kind](self._robot, q)
         return self._sources[kind]
 
-    def _followed_since(self, kind: type) -> State:
-        """The last state, if trajectories of a kind can be followed from it."""
+    def _refuse_while_stopped(self, what: str) -> None:
+        if self.halted:
+            raise InputError(f"{what}: the robot is stopped ({self.halted}): call ~/release first")
+
+    def _followed_since(self, kind: type) -> float:
+        """Time of the last state on the clock of trajectories [s], if those of a kind can be followed from it."""
+        self._refuse_while_stopped("trajectory")
         if self.last is None:
             raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
         if self.suspended:
@@ -384,4 +452,4 @@ class ControlLoop:
         if follows is None or self._source.accepts is not kind:
             followed = "none" if follows is None else f"a {follows.__name__}, not a {kind.__name__}"
             raise InputError(f"trajectory: controller '{self.active.name}' follows {followed}; swap to one that does")
-        return self.last.state
+        return self.last.time

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control.control_loop import JUMP
+from robodyn_ros.control.supervisor import JUMP
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.recording.run import Run

@@ -12,6 +12,7 @@ from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
+from robodyn_ros.control.supervisor import SupervisorSettings
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
 from robodyn_ros.resources import robot_file
@@ -430,7 +431,7 @@ def test_a_controller_under_which_a_joint_runs_away_is_dropped():
 
 def test_without_a_factor_no_speed_is_too_high():
     rig = Rig(Recorder())
-    rig.loop.runaway_factor = 0.0
+    rig.loop.supervisor.settings = SupervisorSettings(runaway_factor=0.0)
     rig.tick(v=[1e3, 1e3])
     assert not rig.failures
 

@@ -74,9 +74,9 @@ class TrajectoryGoal:
     def judge(self, tick: Tick) -> tuple[Verdict, str] | None:
         """How the goal ended, with words for it; None while it is under way or waits for its start."""
         state, trajectory = tick.state, self.trajectory
-        late = state.time - trajectory.end_time
+        late = tick.time - trajectory.end_time
         if late < 0.0:
-            if self._path is None or tick.reference is None or state.time < trajectory.start_time:
+            if self._path is None or tick.reference is None or tick.time < trajectory.start_time:
                 return None
             excess = self._excess(self._path, tick.reference.q - state.q, tick.reference.v - state.v)
             return (Verdict.PATH_VIOLATED, excess) if excess else None

@@ -104,6 +104,10 @@ class Points:
             )
         return Points(self.times[later], self.q[later], self.v[later], self.a[later])
 
+    def stretched(self, factor: float) -> Points:
+        """The same path in a longer time, by a factor of at least 1."""
+        return Points(factor * self.times, self.q, self.v / factor, self.a / factor**2)
+
 
 def check_count(points: int) -> None:
     """Refuse a trajectory of more than `MOST_POINTS` points.

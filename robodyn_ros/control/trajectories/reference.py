@@ -94,6 +94,10 @@ class ReferenceSource(ABC):
         """Whether a trajectory is under way or waits for its start."""
         return self._current is not None or bool(self._queue)
 
+    def under_way(self) -> bool:
+        """Whether a trajectory has begun and not ended."""
+        return self._current is not None
+
     def motion(self) -> Trajectory | None:
         """The trajectory under way, or else the next one; None while a state is held."""
         return self._current or next(iter(self._queue), None)

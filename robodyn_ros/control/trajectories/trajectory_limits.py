@@ -10,6 +10,8 @@ from robodyn_ros.description.model import RobotModel
 from robodyn_ros.errors import InputError
 
 _ROUNDING = 1e-6  # [rad or m]
+_SPEED_TOLERANCE = 1.001  # relative
+_ROUNDS = 10  # speeds at the start do not shrink with the time, so that one stretch may not be enough
 
 
 def check_positions(model: RobotModel, points: Points, trajectory: JointTrajectory, start: JointReference) -> None:
@@ -44,8 +46,36 @@ def excessive_speeds(model: RobotModel, trajectory: JointTrajectory) -> list[str
     speed, limit = trajectory.extremes()[2], model.velocity_limit
     return [
         f"joint '{model.joint_names[joint]}' would have to move at {speed[joint]:.4g}, its limit is {limit[joint]:.4g}"
-        for joint in np.flatnonzero(speed > limit * 1.001)
+        for joint in np.flatnonzero(speed > limit * _SPEED_TOLERANCE)
     ]
+
+
+def within_speed_limits(model: RobotModel, points: Points, start: JointReference, start_time: float, origin: float
+                        ) -> tuple[JointTrajectory, float]:
+    """The motion through points in the least time, but not less than asked for, in which no joint is too fast.
+
+    Args:
+        model: The robot.
+        points: The points asked for.
+        start: Where the motion begins.
+        start_time: When it begins [s].
+        origin: Zero of the points' times [s].
+
+    Returns:
+        The motion, and the factor by which the points' times have grown.
+
+    Raises:
+        InputError: No time is long enough, since a joint is too fast at the start already.
+    """
+    factor = 1.0
+    for _ in range(_ROUNDS):
+        trajectory = JointTrajectory(start, start_time, points.stretched(factor), origin)
+        excess = float((trajectory.extremes()[2] / model.velocity_limit).max())
+        if excess <= _SPEED_TOLERANCE:
+            return trajectory, factor
+        factor *= excess
+    raise InputError(f"trajectory: {excessive_speeds(model, trajectory)[0]}, however long the motion takes; begin at "
+                     "rest")
 
 
 def _passed(model: RobotModel, joint: int, position: float) -> str:

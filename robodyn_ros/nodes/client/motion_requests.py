@@ -12,6 +12,7 @@ from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionClient
 from scipy.spatial.transform import Rotation
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianSegment, CartesianTrajectory, ControllerState
@@ -39,6 +40,18 @@ SETTLED, SETTLING_SPAN, LONGEST_SETTLING = 1e-4, 0.2, 3.0
 
 It is not waited for longer than the third [s]: noise of encoders may never let it settle.
 """
+
+
+def trigger(client: GraphClient, service: str) -> str:
+    """Call a service of the controller without arguments, such as ``stop``, and return its answer.
+
+    Raises:
+        RobodynError: The controller refuses, or does not answer.
+    """
+    answer = client.call(Trigger, "controller", service, Trigger.Request(), ANSWER)
+    if not answer.success:
+        raise RobodynError(f"node 'controller' refused {service}: {answer.message}")
+    return str(answer.message)
 
 
 class TipArrival:

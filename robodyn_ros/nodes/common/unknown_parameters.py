@@ -24,9 +24,11 @@ PARAMETERS = frozenset((
     "step", "update_rate", "integrator", "gravity", "payload.", "model_error.", "seed", "sensing.", "initial_position.",
     "time_mode", "clock_rate", "real_time_factor", "lockstep_speed_limit", "command_timeout", "safe_behaviour",
     "safe_time_constant", "wrench_timeout", "actuator_state_rate", "world", "force_torque_sensor.", "wrench_sensor.",
+    "unchanged_command_timeout",
     "controller", "allow_python_plugins", "safe_controller", "state_publish_rate", "display_rate", "state_timeout",
-    "max_overruns", "runaway_factor", "output", "allow_partial_joints_goal", "action_monitor_rate", "constraints.",
-    "cartesian.",
+    "max_overruns", "runaway_factor", "output", "effort_group_joints", "gravity_compensation", "velocity_filter",
+    "allow_partial_joints_goal", "action_monitor_rate", "constraints.", "cartesian.", "supervisor.", "speed_scaling",
+    "trajectory_limits", "delay_compensation", "thread_priority", "cpu_affinity", "lock_memory",
 ))
 """Parameters of all nodes; a group stands for all its parameters.
 

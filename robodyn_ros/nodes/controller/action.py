@@ -88,11 +88,11 @@ class ActiveGoal:
         feedback.desired = state_point(reference.q, reference.v, reference.a)
         feedback.actual = state_point(state.q, state.v)
         feedback.error = state_point(reference.q - state.q, reference.v - state.v)
-        since_start = Duration(nanoseconds=to_nanoseconds(state.time - trajectory.origin)).to_msg()
+        since_start = Duration(nanoseconds=to_nanoseconds(tick.time - trajectory.origin)).to_msg()
         for point in (feedback.desired, feedback.actual, feedback.error):
             point.time_from_start = since_start
         if hasattr(feedback, "index"):  # since control_msgs 6.3; not in ROS 2 Jazzy
-            feedback.index = trajectory.point_ahead(state.time)
+            feedback.index = trajectory.point_ahead(tick.time)
         self._handle.publish_feedback(feedback)
 
 

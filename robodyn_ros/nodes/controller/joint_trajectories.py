@@ -13,7 +13,11 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from robodyn_ros.checks import Range
 from robodyn_ros.control.control_loop import Beginning, ControlLoop, Tick
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points, check_count
-from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
+from robodyn_ros.control.trajectories.trajectory_limits import (
+    check_positions,
+    excessive_speeds,
+    within_speed_limits,
+)
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
@@ -37,9 +41,14 @@ _FREED_AT_ONCE = 64
 REJECTED = "rejected trajectories"
 TOPIC = "joint_trajectory"
 
+WARN, SCALE, REFUSE = "warn", "scale", "refuse"
+
 PARAMETERS = (
     Parameter("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where "
               "they are."),
+    Parameter("trajectory_limits", WARN, "What happens to a trajectory in which a joint exceeds its velocity limit. "
+              "warn: it is followed, with a warning; scale: it is followed in the least time that keeps to the limits; "
+              "refuse: it is refused.", choices=(WARN, SCALE, REFUSE)),
 )
 
 
@@ -96,8 +105,7 @@ class JointTrajectories:
         stamp = read_stamp(message.header.stamp) or None
         begin = self._path.call(lambda: self._loop.beginning(stamp))
         trajectory = plan(message, self._joints, self._robot.model, begin)
-        for text in excessive_speeds(self._robot.model, trajectory):
-            self._node.log.warning("excessive speeds", f"trajectory: {text}")
+        trajectory = self._within_limits(message, trajectory, begin)
 
         def put_in_force() -> None:
             followed = self._loop.follow(trajectory, on_arrival=stamp is None)
@@ -109,6 +117,25 @@ class JointTrajectories:
         self._path.call(put_in_force)
         self._node.log.info("motions", f"following a trajectory: {len(message.points)} points, "
                             f"{trajectory.end_time - begin.start_time:.6g} s")
+
+    def _within_limits(self, message: JointTrajectoryMessage, trajectory: JointTrajectory, begin: Beginning
+                       ) -> JointTrajectory:
+        """Apply the parameter ``trajectory_limits`` to a trajectory that may be too fast."""
+        model, texts = self._robot.model, excessive_speeds(self._robot.model, trajectory)
+        if not texts:
+            return trajectory
+        policy = self._node.parameters["trajectory_limits"]
+        if policy == REFUSE:
+            raise InputError(f"trajectory: {texts[0]}; give it more time, or set trajectory_limits to {SCALE}")
+        if policy == SCALE:
+            points = read_points(message, self._joints, begin.reference.q)
+            trajectory, factor = within_speed_limits(model, points, begin.reference, begin.start_time, begin.origin)
+            check_positions(model, points, trajectory, begin.reference)
+            self._node.log.warning("excessive speeds", f"trajectory: {texts[0]}: it takes {factor:.3g} times as long")
+            return trajectory
+        for text in texts:
+            self._node.log.warning("excessive speeds", f"trajectory: {text}")
+        return trajectory
 
     def cancel(self, goal: WatchedGoal) -> None:
         """Cancel a goal and hold the current state; do nothing if the goal has ended."""

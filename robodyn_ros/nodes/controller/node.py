@@ -13,28 +13,34 @@ from typing import Any
 from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.control_loop import RUNAWAY_FACTOR, ControlLoop
+from robodyn_ros.control.age_monitor import AgeMonitor
+from robodyn_ros.control.control_loop import ControlLoop
 from robodyn_ros.control.plugin_errors import describe, full_traceback
 from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.control.tick_monitor import Delay, TickMonitor
+from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
-from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
-from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, read_stamp
+from robodyn_ros.nodes.common.joint_wire import NEW_START
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
 from robodyn_ros.nodes.common.participants import sender
+from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
+from robodyn_ros.nodes.controller.command_output import PARAMETERS as OUTPUT_PARAMETERS
+from robodyn_ros.nodes.controller.command_output import command_output
 from robodyn_ros.nodes.controller.conflicts import Refused, StateSource
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
+from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, ControllerPlugins
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
+from robodyn_ros.nodes.controller.supervision import PARAMETERS as SUPERVISOR_PARAMETERS
+from robodyn_ros.nodes.controller.supervision import Supervision
 from robodyn_ros.nodes.controller.tip_motions import TipMotions
-from robodyn_ros.nodes.controller.voltage_output import PARAMETERS as OUTPUT_PARAMETERS
-from robodyn_ros.nodes.controller.voltage_output import VOLTAGE, VoltageOutput
+from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.nodes.controller.wrench_sensor import PARAMETERS as SENSOR_PARAMETERS
 from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
 from robodyn_ros.robot import Robot
@@ -60,14 +66,18 @@ PARAMETERS = (
         maximum=1_000_000,
     ),
     Parameter(
-        "runaway_factor", RUNAWAY_FACTOR, "Speed at which a joint ran away and the controller is dropped for the "
-        "safe one, relative to the joint's velocity limit; 0: never.", minimum=0.0, maximum=1000.0,
-    ),
-    Parameter(
         "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
         read_only=True, minimum=0.001, maximum=3600.0,
     ),
     *SENSOR_PARAMETERS,
+    VELOCITY_FILTER,
+    Parameter(
+        "delay_compensation", 0.0, "Known time from the measurement to the effect of the command that answers it [s]: "
+        "the controller gets the state that the model predicts over it; 0: the measured state.", minimum=0.0,
+        maximum=1.0,
+    ),
+    *REAL_TIME_PARAMETERS,
+    *SUPERVISOR_PARAMETERS,
     *DISPLAY_PARAMETERS,
     FRAME_PREFIX,
 )
@@ -93,7 +103,7 @@ After a shorter one the stamp of the next state decides: in lockstep no time has
 NOT_FOLLOWED = ("the hardware says that it followed no commands on the way to this joint state, or that time went on "
                 "without it")
 
-BROKEN, REJECTED_STATES, DROPPED = "broken plugins", "rejected joint states", "dropped controllers"
+BROKEN, DROPPED = "broken plugins", "dropped controllers"
 
 
 class ControllerNode(RobodynNode):
@@ -120,9 +130,10 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
                 self._log_traceback(error)
         self._reflecting = False
-        self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start)
-        self._loop.runaway_factor = self.parameters["runaway_factor"]
-        self._monitor = TickMonitor()
+        self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start,
+                                 lambda reason: self._supervision.on_halt(reason))
+        self._set_delay(self.parameters["delay_compensation"])
+        self._monitor, self._ages = TickMonitor(), AgeMonitor()
         self._max_overruns: int = self.parameters["max_overruns"]
         self._slow_law = ""  # the law that is reported as too slow
         self._overran = False  # since the last diagnostics
@@ -131,20 +142,18 @@ class ControllerNode(RobodynNode):
         self._hold_up, self._held_up_at = "", -RECENT
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
-        names = self._joints.names
-        self._states_in, self._commands_out = JointWire(names), JointWire(names, ["effort"])
-        self._voltages: VoltageOutput | None = None
-        if self.parameters["output"] == VOLTAGE:
-            self._voltages = VoltageOutput(self, self._robot, self.parameters["actuators"])
-        else:
-            self._commands = self.create_publisher(JointState, "joint_commands", CONTROL_QOS)
-        self._states = ControllerStatePublisher(self, self._robot, self.parameters["state_publish_rate"],
-                                                None if self._voltages is None else self._voltages.voltage)
+        self._states_in = JointStateInput(self._joints, self.diagnostics,
+                                          VelocityEstimate(self.parameters["velocity_filter"], self._timeout))
+        self._output = command_output(self, self._robot)
+        self._states = ControllerStatePublisher(
+            self, self._robot, self.parameters["state_publish_rate"],
+            self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
             self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True))
         self._refused = Refused(self)
         self._source = StateSource(self, self._timeout, self._refused.lift)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
+        self._supervision = Supervision(self, self._loop, self._path, self._trajectories.interrupt)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._path, self._timeout)
         self._wrench_sensor.configure(self.parameters.__getitem__)
@@ -162,64 +171,51 @@ class ControllerNode(RobodynNode):
     def _cycle(self, path: ControlPath) -> None:
         data = path.wait(self._timeout)
         now = time.monotonic()
-        if data is not None:
+        self._gap = now - self._last_arrival
+        if data is not None and self._on_joint_state(data, now, path.info):
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
-            self._last_arrival, self._gap, self._silent = now, now - self._last_arrival, False
-            self._on_joint_state(data, now, path.info)
+            self._last_arrival, self._silent = now, False
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
-            text = (f"no joint states for {self._timeout:g} s or more: is the hardware node running, or held up by the "
-                    "computer?")
+            text = (f"no joint states for {self._timeout:g} s or more that this node can answer: is the hardware node "
+                    "running, or held up by the computer?")
             self.diagnostics.raise_condition("silence", text)
             if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):
                 self._trajectories.abort(text)
 
-    def _on_joint_state(self, data: bytes, now: float, info: Mapping[str, Any]) -> None:
-        """Answer a serialized joint state.
+    def _on_joint_state(self, data: bytes, now: float, info: Mapping[str, Any]) -> bool:
+        """Answer a serialized joint state; return whether it is one of the robot, from its hardware node.
 
         Args:
             data: The message.
             now: Steady time of its arrival [s].
             info: Its publisher, and its number in the sequence of its publisher.
         """
-        known = self._states_in.decode_within(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
-        if known is not None:
-            stamp, (q, v, _) = known
-            frame = self._states_in.frame
-        else:
-            message, joints = self.diagnostics.deserialize(data, JointState, "joint_states"), self._joints
-            if message is None:
-                return
-            try:
-                q = joints.read(message.name, message.position, "joint_states: position", POSITION)
-                v = joints.read(message.name, message.velocity, "joint_states: velocity", VELOCITY)
-                stamp = read_stamp(message.header.stamp, "joint_states: header.stamp")
-            except MessageError as error:
-                self.diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
-                return
-            frame = message.header.frame_id
-        if not self._source.accepts(sender(info), now):
-            return
+        received = time.time_ns()
+        measured = self._states_in.read(data)
+        if measured is None or not self._source.accepts(sender(info), now):
+            return False
+        stamp, q, v, frame = measured
         self._monitor.begin(now, stamp, info.get("publication_sequence_number") or 0)
         why = NOT_FOLLOWED if frame == NEW_START else ""
         if self._loop.suspended or self._refused.why:
             if self._suspend():
-                return
+                return True
             why = "the hardware followed another controller until now"
         if self._monitor.delay is not None:
             self._on_delay(self._monitor.delay)
         tick = self._loop.tick(stamp, q, v, why)
         self._monitor.end(time.monotonic())
-        if self._voltages is None:
-            self._commands.publish(self._commands_out.encode(stamp, tick.effort))
-        else:
-            self._voltages.publish(stamp, tick)
-        if tick.saturated:
-            self._saturated += 1
+        self._output.publish(stamp, tick)
+        self._ages.note(stamp, info.get("source_timestamp") or 0, received, time.time_ns())
+        if tick.intervention:
+            self._saturated += tick.saturated
+            self._supervision.note(tick)
         self._states.publish(stamp, tick)
         if self._trajectories.goal is not None:
             self._trajectories.watch(stamp, tick)
+        return True
 
     def _suspend(self) -> bool:
         """Command nothing while the hardware refuses commands; return whether it still does."""
@@ -257,7 +253,7 @@ class ControllerNode(RobodynNode):
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)
-        successor = self._loop.active.name
+        successor = name if self._loop.halted else self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
         reason = describe(error)
         if self._last_arrival - self._held_up_at < RECENT:
@@ -319,10 +315,17 @@ class ControllerNode(RobodynNode):
             self.log.info("swaps", f"controller '{name}' is in force")
         self._log_uncompiled()
         self._max_overruns = changes.get("max_overruns", self._max_overruns)
-        self._loop.runaway_factor = changes.get("runaway_factor", self._loop.runaway_factor)
+        if "delay_compensation" in changes:
+            self._set_delay(changes["delay_compensation"])
         if "state_publish_rate" in changes:
             self._states.set_rate(changes["state_publish_rate"])
         self._wrench_sensor.configure(lambda name: changes.get(name, self.parameters[name]))
+
+    def _set_delay(self, delay: float) -> None:
+        """Predict states over a delay from now on [s]; compiles here, not on the control path."""
+        if delay:
+            self._loop.predictor.prepare()
+        self._loop.predictor.delay = delay
 
     def _was_edited(self, changes: Mapping[str, Any]) -> bool:
         """Whether ``controller`` is set to a plugin whose file has changed."""
@@ -343,7 +346,9 @@ class ControllerNode(RobodynNode):
     def _values(self) -> dict[str, object]:
         uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
         return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
-                "saturated commands": self._saturated, **self._monitor.statistics(), **self._action.values()}
+                "velocities": "from positions" if self._states_in.estimated else "measured",
+                "saturated commands": self._saturated, **self._supervision.values(), **self._monitor.statistics(),
+                **self._ages.statistics(), **self._action.values()}
 
     def _look_for_overruns(self) -> None:
         """End the report of a slow law when it was in time for a second, or is no longer in force."""

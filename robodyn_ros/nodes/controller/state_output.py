@@ -78,7 +78,8 @@ class ControllerStatePublisher:
         state, reference = tick.state, tick.reference
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,
-            joint_names=self._joint_names, output=to_field(tick.effort)
+            joint_names=self._joint_names, output=to_field(tick.effort), intervention=tick.intervention,
+            speed_scaling_factor=tick.speed
         )
         set_stamp(message.header.stamp, stamp)
         if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):

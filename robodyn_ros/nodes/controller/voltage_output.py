@@ -11,20 +11,9 @@ from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
-from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
-
-EFFORT, VOLTAGE = "effort", "voltage"
-
-PARAMETERS = (
-    Parameter("output", EFFORT, "Kind of command. effort: the controller's efforts, on joint_commands; voltage: the "
-              "motor voltages that give these efforts, on voltage_commands.", read_only=True,
-              choices=(EFFORT, VOLTAGE)),
-    Parameter("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the "
-              "node hardware; for output voltage.", read_only=True),
-)
 
 
 class VoltageOutput:
@@ -41,12 +30,12 @@ class VoltageOutput:
 
     def __init__(self, node: Node, robot: Robot, file: str) -> None:
         if not file:
-            raise InputError(f"parameter 'output': {VOLTAGE} needs the motors' data: set the parameter 'actuators'")
+            raise InputError("parameter 'output': voltage needs the motors' data: set the parameter 'actuators'")
         actuators = HardwareSettings.from_yaml(actuators_file(file)).joint_actuators(robot.model)
         without = [name for name, motor in zip(robot.joint_names, actuators.is_motor, strict=True) if not motor]
         if without:
             raise InputError(f"parameter 'actuators': {file}: expected a motor for every joint, as 'output' is "
-                             f"{VOLTAGE}; received none for {', '.join(map(repr, without))}")
+                             f"voltage; received none for {', '.join(map(repr, without))}")
 
         def voltage(effort: Array, v: Array) -> Array:
             return actuators.limited_voltage(actuators.wanted_voltage(effort, v))

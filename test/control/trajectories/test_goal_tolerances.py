@@ -27,7 +27,7 @@ def tick(time, error_q=(0.0, 0.0), error_v=(0.0, 0.0), reference=True):
     """Observation of a robot that lags behind the trajectory by an error."""
     desired = TRAJECTORY.sample(time) if time >= TRAJECTORY.start_time else START
     state = State(time, 0.002, desired.q - np.array(error_q), desired.v - np.array(error_v))
-    return Tick(state, desired if reference else None, np.zeros(2), False, PLUGIN)
+    return Tick(state, desired if reference else None, np.zeros(2), False, PLUGIN, time)
 
 
 @pytest.mark.parametrize("time", [4.0, 5.0, 6.3, 6.999])
@@ -78,7 +78,7 @@ def test_the_goal_is_the_last_point_whatever_the_reference_is_by_then():
     """A swap may hold the state that it finds: that is no success."""
     q = TRAJECTORY.sample(7.0).q - 0.5
     held = Tick(State(8.0, 0.002, q, np.zeros(2)), JointReference(q, np.zeros(2), np.zeros(2)), np.zeros(2), False,
-                PLUGIN)
+                PLUGIN, 8.0)
     assert goal(end=tolerance(0.01)).judge(held) is None
 
 

@@ -6,7 +6,11 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
-from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
+from robodyn_ros.control.trajectories.trajectory_limits import (
+    check_positions,
+    excessive_speeds,
+    within_speed_limits,
+)
 from robodyn_ros.resources import robot_file
 
 MODEL = Robot.from_urdf(robot_file("scara")).model
@@ -57,3 +61,27 @@ def test_speeds_beyond_the_limit_are_named():
     assert excessive_speeds(MODEL, slide([5.0], [TOP])) == []
     (text,) = excessive_speeds(MODEL, slide([0.1], [TOP]))
     assert "'joint3'" in text and f"its limit is {MODEL.velocity_limit[SLIDER]:.4g}" in text
+
+
+def points(times, positions):
+    q = np.zeros((len(times), MODEL.n))
+    q[:, SLIDER] = positions
+    return Points.from_arrays(times, q)
+
+
+def test_a_motion_that_is_too_fast_takes_the_least_time_that_is_not():
+    begin, limit = JointReference(REST, REST, REST), MODEL.velocity_limit[SLIDER]
+    motion, factor = within_speed_limits(MODEL, points([0.1, 0.3], [TOP, 0.0]), begin, 2.0, 2.0)
+    assert excessive_speeds(MODEL, motion) == []
+    assert motion.extremes()[2][SLIDER] > 0.95 * limit and motion.end_time == pytest.approx(2.0 + 0.3 * factor)
+    given = points([5.0], [TOP])
+    motion, factor = within_speed_limits(MODEL, given, begin, 0.0, 0.0)
+    assert factor == 1.0
+    np.testing.assert_array_equal(motion.sample(2.0), JointTrajectory(begin, 0.0, given).sample(2.0))
+
+
+def test_no_time_is_long_enough_for_a_joint_that_is_too_fast_at_the_start():
+    v = REST.copy()
+    v[SLIDER] = 2.0 * MODEL.velocity_limit[SLIDER]
+    with pytest.raises(InputError, match="'joint3'.*however long the motion takes; begin at rest"):
+        within_speed_limits(MODEL, points([1.0], [TOP]), JointReference(REST, v, REST), 0.0, 0.0)

@@ -1,0 +1,47 @@
+"""Ages of joint states and commands: how much time lies between a measurement and the command that answers it."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+_KEPT = 20_000  # ticks of which the ages are kept until the statistics are read
+
+FOREIGN_CLOCK = 60.0
+"""Stamps further than this from system time are of another clock, such as a simulated one [s]."""
+
+
+class AgeMonitor:
+    """Measures ages by system time; `note` belongs to the thread of the control loop."""
+
+    def __init__(self) -> None:
+        self._times: deque[tuple[int, int, int, int]] = deque(maxlen=_KEPT)
+
+    def note(self, stamp: int, sent: int, received: int, answered: int) -> None:
+        """Note a tick.
+
+        Args:
+            stamp: Stamp of the joint state [ns].
+            sent: System time at which it was published [ns]; 0: unknown.
+            received: System time at which it arrived [ns].
+            answered: System time at which the command was published [ns].
+        """
+        self._times.append((stamp, sent, received, answered))
+
+    def statistics(self) -> dict[str, float]:
+        """Return mean and greatest ages [ms] since the last call, by name; from any one thread.
+
+        Ages by the stamps are there only where the stamps are system times.
+        """
+        times, self._times = self._times, deque(maxlen=_KEPT)
+        if not times:
+            return {}
+        stamp, sent, received, answered = np.array(list(times), dtype=np.int64).T
+        ages = {}
+        if sent.all():
+            ages["transport of joint states [ms]"] = received - sent
+        if (np.abs(received - stamp) < 1e9 * FOREIGN_CLOCK).all():
+            ages |= {"age of joint states [ms]": received - stamp, "age of commands [ms]": answered - stamp}
+        return {f"{name}: {label}": round(1e-6 * float(function(values)), 3)
+                for name, values in ages.items() for label, function in (("mean", np.mean), ("greatest", np.max))}

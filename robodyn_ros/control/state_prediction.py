@@ -1,0 +1,84 @@
+"""Prediction of the state over a known delay between measurement and effect of a command (a Smith predictor's idea).
+
+A delay of measurements, of the network or of the drives turns a stiff law unstable: it answers a state that is past.
+The efforts commanded meanwhile are known, and the model tells what they have done since.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from robodyn_ros.compile import compile_function
+from robodyn_ros.control.state import State
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
+from robodyn_ros.robot import Robot
+
+_LONGEST_HISTORY = 1000  # commands; 2 s at 500 Hz
+
+
+class StatePredictor:
+    """Predicts by rigid-body dynamics with viscous friction; all but `delay` belongs to the thread of the control loop.
+
+    Args:
+        robot: The robot.
+
+    Attributes:
+        delay: Time from the measurement to the effect of the command that answers it [s]; 0: no prediction. Any thread
+            may replace it.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.delay = 0.0
+        dynamics, n, damping = InlineDynamics(robot.model), robot.n, robot.model.damping
+
+        def step(q: Array, v: Array, effort: Array, duration: Array) -> Array:
+            v_next = v + duration[0] * dynamics.forward_dynamics(q, v, effort - damping * v)
+            return np.stack([q + duration[0] * v_next, v_next])  # semi-implicit Euler
+
+        shapes = {"q": (n,), "v": (n,), "effort": (n,), "duration": (1,)}
+        self._compile = lambda: compile_function(step, shapes, name="prediction").call
+        self._step: Callable[..., Array] | None = None
+        self._commands: deque[tuple[Array, float]] = deque(maxlen=_LONGEST_HISTORY)  # efforts, and for how long
+        self._effort: Array | None = None
+
+    def prepare(self) -> None:
+        """Compile the model; otherwise the first prediction does."""
+        if self._step is None:
+            self._step = self._compile()
+
+    def restart(self) -> None:
+        """Forget the commands, which lead to no state that follows."""
+        self._commands.clear()
+        self._effort = None
+
+    def note(self, effort: Array) -> None:
+        """Note the efforts that answer the present state, shape (n,) [N m or N]."""
+        self._effort = effort
+
+    def predicted(self, state: State) -> State:
+        """Return the state after the delay, under the efforts that were commanded before; once for each state.
+
+        Args:
+            state: The measured state.
+        """
+        delay, commands = self.delay, self._commands
+        if not delay:
+            return state
+        if self._effort is not None and state.period > 0.0:
+            commands.append((self._effort, state.period))
+        total = sum(duration for _, duration in commands)
+        while commands and total - commands[0][1] >= delay:
+            total -= commands.popleft()[1]
+        self.prepare()
+        assert self._step is not None
+        q, v, excess = state.q, state.v, max(0.0, total - delay)
+        for effort, duration in commands:
+            q, v = self._step(q, v, effort, np.array([duration - excess]))
+            excess = 0.0
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            return state
+        return state._replace(q=q, v=v)

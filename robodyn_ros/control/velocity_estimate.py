@@ -1,0 +1,49 @@
+"""Velocities from positions, for joint states without velocities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.control.supervisor import JUMP
+from robodyn_ros.description.model import Array
+from robodyn_ros.timing import to_seconds
+
+
+class VelocityEstimate:
+    """Differences of positions through a low-pass filter of first order.
+
+    Args:
+        time_constant: Of the filter [s]; 0: none.
+        longest_gap: A longer time between two positions, or a step back in time, begins anew at rest [s].
+    """
+
+    def __init__(self, time_constant: float, longest_gap: float) -> None:
+        self._time_constant, self._longest_gap = time_constant, longest_gap
+        self._stamp: int | None = None
+        self._q = self._v = np.zeros(0)
+
+    def update(self, stamp: int, q: Array) -> Array:
+        """Return velocities.
+
+        A position that jumps begins anew at rest: its difference is no velocity, and would hide the jump.
+
+        Args:
+            stamp: Time of the positions [ns]; a repeated stamp returns the same velocities.
+            q: Joint positions, shape (n,) [rad or m].
+
+        Returns:
+            Joint velocities, shape (n,) [rad/s or m/s].
+        """
+        if self._stamp == stamp:
+            return self._v
+        period = 0.0 if self._stamp is None else to_seconds(stamp - self._stamp)
+        if not 0.0 < period <= self._longest_gap:
+            v = np.zeros(len(q))
+        else:
+            change = q - self._q
+            if (np.abs(change) > JUMP + 2.0 * period * np.abs(self._v)).any():
+                v = np.zeros(len(q))
+            else:
+                v = self._v + period / (period + self._time_constant) * (change / period - self._v)
+        self._stamp, self._q, self._v = stamp, q, v
+        return v

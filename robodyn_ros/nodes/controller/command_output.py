@@ -1,0 +1,144 @@
+"""The commands of the controller node, in the form that the parameter ``output`` names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robodyn_ros.control.control_loop import Tick
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.joint_wire import JointWire
+from robodyn_ros.nodes.common.messages import JointOrder, to_field
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
+from robodyn_ros.robot import Robot
+
+EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE = "effort", "joint_commands", "effort_group", "voltage"
+GROUP_TOPIC = "effort_controller/commands"
+COMMAND, DRIVER = "command", "driver"
+
+PARAMETERS = (
+    Parameter("output", EFFORT, "Kind of command. effort: efforts on joint_commands, with the stamp of the joint state "
+              "that they answer; joint_commands: the same with the stamp of the node's clock, as ros2_control's "
+              "joint_state_topic_hardware_interface sends them; effort_group: efforts as an array on "
+              "effort_controller/commands, for ros2_control's forward_command_controller or "
+              "JointGroupEffortController; voltage: the motor voltages that give these efforts, on voltage_commands.",
+              read_only=True, choices=(EFFORT, JOINT_COMMANDS, EFFORT_GROUP, VOLTAGE)),
+    Parameter("effort_group_joints", [""], "Order of the joints in commands of output effort_group: the parameter "
+              "'joints' of that controller; one empty name: the order of the robot.", read_only=True),
+    Parameter("gravity_compensation", COMMAND, "Who compensates gravity. command: the commanded efforts do; driver: "
+              "the robot's driver adds what gravity needs, and the commands leave it out, by the model.",
+              read_only=True, choices=(COMMAND, DRIVER)),
+    Parameter("actuators", "", "YAML file of actuators by joint, or its name in config/ without ending, as for the "
+              "node hardware; for output voltage.", read_only=True),
+)
+
+
+class CommandOutput(Protocol):
+    """Publishes the commands of ticks."""
+
+    def publish(self, stamp: int, tick: Tick) -> None:
+        """Publish the command of a tick.
+
+        Args:
+            stamp: Stamp of the joint state that it answers [ns].
+            tick: The tick.
+        """
+
+
+def command_output(node: RobodynNode, robot: Robot) -> CommandOutput:
+    """Return the output that the parameters name.
+
+    Raises:
+        InputError: Parameters contradict each other, or the joints of a group are not those of the robot.
+    """
+    parameters, kind = node.parameters, node.parameters["output"]
+    by_driver = parameters["gravity_compensation"] == DRIVER
+    if kind == VOLTAGE:
+        if by_driver:
+            raise InputError(f"parameter 'gravity_compensation': expected '{COMMAND}', as 'output' is '{VOLTAGE}' and "
+                             f"such a driver compensates nothing; received '{DRIVER}'")
+        return VoltageOutput(node, robot, parameters["actuators"])
+    effort = _without_gravity(robot) if by_driver else _whole
+    joints = [name for name in parameters["effort_group_joints"] if name]
+    if kind == EFFORT_GROUP:
+        return EffortGroup(node, group_order(robot.joint_names, joints), effort)
+    if joints:
+        raise InputError(f"parameter 'effort_group_joints': has an effect with output {EFFORT_GROUP} only, received "
+                         f"output {kind}")
+    return JointEfforts(node, robot.joint_names, effort, own_clock=kind == JOINT_COMMANDS)
+
+
+def group_order(names: Sequence[str], group: Sequence[str]) -> list[int]:
+    """Return the index of each joint of a group in the robot's order.
+
+    Args:
+        names: The robot's joints.
+        group: The joints of the group; empty: those of the robot.
+
+    Raises:
+        InputError: The group has not all joints of the robot, each once.
+    """
+    columns = JointOrder(names).columns(group, "parameter 'effort_group_joints'")
+    if missing := [name for column, name in enumerate(names) if column not in columns]:
+        raise InputError(f"parameter 'effort_group_joints': expected all joints of the robot, received none of "
+                         f"{', '.join(missing)}")
+    return columns
+
+
+class JointEfforts:
+    """Efforts by name on ``joint_commands``.
+
+    Args:
+        node: The node that publishes.
+        names: The robot's joints.
+        effort: Returns the efforts to command at a tick, shape (n,) [N m or N].
+        own_clock: Whether commands have the stamp of the node's clock, not that of the joint state.
+    """
+
+    def __init__(self, node: RobodynNode, names: Sequence[str], effort: Callable[[Tick], Array], own_clock: bool
+                 ) -> None:
+        self._effort, self._wire = effort, JointWire(names, ["effort"])
+        self._clock = node.get_clock() if own_clock else None
+        self._publisher = node.create_publisher(JointState, "joint_commands", CONTROL_QOS)
+
+    def publish(self, stamp: int, tick: Tick) -> None:
+        """As in :class:`CommandOutput`."""
+        if self._clock is not None:
+            stamp = self._clock.now().nanoseconds
+        self._publisher.publish(self._wire.encode(stamp, self._effort(tick)))
+
+
+class EffortGroup:
+    """Efforts as an array, for a controller of ros2_control that passes them to effort interfaces.
+
+    Args:
+        node: The node that publishes.
+        columns: Index in the robot's order of each element of a command.
+        effort: As in :class:`JointEfforts`.
+    """
+
+    def __init__(self, node: RobodynNode, columns: list[int], effort: Callable[[Tick], Array]) -> None:
+        self._effort, self._columns = effort, columns
+        self._publisher = node.create_publisher(Float64MultiArray, GROUP_TOPIC, CONTROL_QOS)
+        self._message = Float64MultiArray()
+
+    def publish(self, stamp: int, tick: Tick) -> None:
+        """As in :class:`CommandOutput`; such commands have no stamp."""
+        self._message.data = to_field(self._effort(tick)[self._columns])
+        self._publisher.publish(self._message)
+
+
+def _whole(tick: Tick) -> Array:
+    return tick.effort
+
+
+def _without_gravity(robot: Robot) -> Callable[[Tick], Array]:
+    gravity = robot.dynamics().gravity
+    return lambda tick: tick.effort - gravity(tick.state.q)

@@ -1,0 +1,121 @@
+"""The supervisor of the control loop, as ROS sees it: its parameters, ~/stop and ~/release, the speed of motions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from std_srvs.srv import Trigger
+
+from robodyn_ros.control.control_loop import ControlLoop, Tick
+from robodyn_ros.control.supervisor import RUNAWAY_FACTOR, SupervisorSettings, check_workspace
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.runtime import RobodynNode
+
+PARAMETERS = (
+    Parameter(
+        "runaway_factor", RUNAWAY_FACTOR, "Speed at which a joint ran away and the controller is dropped for the "
+        "safe one, relative to the joint's velocity limit; 0: never.", minimum=0.0, maximum=1000.0,
+    ),
+    Parameter(
+        "speed_scaling", 1.0, "Speed of all trajectories, relative to the one asked for; 0: they stand still.",
+        minimum=0.0, maximum=1.0,
+    ),
+    Parameter(
+        "supervisor.effort_rate", 0.0, "Greatest change of a joint's effort per second, relative to its effort limit "
+        "[1/s]; 0: any.", minimum=0.0, maximum=1e6,
+    ),
+    Parameter(
+        "supervisor.position_margin", 0.0, "Distance from a position limit within which the robot is stopped if the "
+        "joint moves on towards it [rad or m]; 0: none.", minimum=0.0, maximum=10.0,
+    ),
+    Parameter(
+        "supervisor.tip_speed", 0.0, "Speed of the tip link above which the robot is stopped [m/s]; 0: any.",
+        minimum=0.0, maximum=100.0,
+    ),
+    Parameter(
+        "supervisor.workspace", [0.0] * 6, "Box that the tip link's origin must not leave, or the robot is stopped: "
+        "lowest x, y, z and highest x, y, z in base axes [m]; six zeros: none.", minimum=-1000.0, maximum=1000.0,
+        check=check_workspace,
+    ),
+    Parameter(
+        "supervisor.soft_start", 0.0, "Time after a start or a release in which the efforts go from those against "
+        "gravity to those of the controller [s]; 0: none.", minimum=0.0, maximum=60.0,
+    ),
+)
+
+STOP_SERVICE, RELEASE_SERVICE = "stop", "release"
+
+
+class Supervision:
+    """Serves ~/stop and ~/release, keeps the supervisor's settings, and reports what it did.
+
+    Args:
+        node: The controller node.
+        loop: Its control loop.
+        path: The control path that the loop runs on.
+        interrupt: Ends the active goal with a reason; for the thread of the control path.
+    """
+
+    def __init__(self, node: RobodynNode, loop: ControlLoop, path: ControlPath,
+                 interrupt: Callable[[str], None]) -> None:
+        self._node, self._loop, self._path, self._interrupt = node, loop, path, interrupt
+        self._counts: Counter[str] = Counter()
+        self._apply({parameter.name: node.parameters[parameter.name] for parameter in PARAMETERS})
+        for name, answer in ((STOP_SERVICE, self._on_stop), (RELEASE_SERVICE, self._on_release)):
+            node.create_service(Trigger, f"~/{name}", answer)
+        node.parameters.on_change(self._on_change)
+
+    def on_halt(self, reason: str) -> None:
+        """Report that the robot was stopped; on the thread of the control path."""
+        self._node.diagnostics.count("stops")
+        self._node.diagnostics.raise_condition("stopped", f"the robot is stopped: {reason}; ~/release lets it go on",
+                                               error=True)
+        self._interrupt(f"the robot was stopped: {reason}")
+
+    def note(self, tick: Tick) -> None:
+        """Count what the supervisor did at a tick; on the thread of the control path."""
+        self._counts[tick.intervention.partition(":")[0]] += 1
+
+    def values(self) -> dict[str, object]:
+        """Values for the diagnostics."""
+        counts = {f"supervised commands: {kind}": count for kind, count in self._counts.copy().items()}
+        return {"stopped": self._loop.halted or "no", "speed scaling": round(self._loop.clock.rate, 3), **counts}
+
+    def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._answer(response, lambda: self._loop.halt("on request"), "stopped until ~/release")
+
+    def _on_release(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def release() -> None:
+            self._loop.release()
+            self._node.diagnostics.clear_condition("stopped", "the robot is released")
+
+        return self._answer(response, release, "released: the controller begins at the current state")
+
+    def _answer(self, response: Trigger.Response, action: Callable[[], None], done: str) -> Trigger.Response:
+        try:
+            self._path.call(action)
+            response.success, response.message = True, done
+        except RobodynError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    def _on_change(self, changes: Mapping[str, Any]) -> None:
+        if any(parameter.name in changes for parameter in PARAMETERS):
+            present = {parameter.name: self._node.parameters[parameter.name] for parameter in PARAMETERS}
+            self._apply({**present, **changes})
+
+    def _apply(self, values: Mapping[str, Any]) -> None:
+        box = values["supervisor.workspace"]
+        self._loop.supervisor.settings = SupervisorSettings(
+            runaway_factor=values["runaway_factor"],
+            effort_rate=values["supervisor.effort_rate"],
+            position_margin=values["supervisor.position_margin"],
+            tip_speed=values["supervisor.tip_speed"],
+            workspace=tuple(box) if any(box) else (),
+            soft_start=values["supervisor.soft_start"],
+        )
+        self._loop.clock.scaling = values["speed_scaling"]

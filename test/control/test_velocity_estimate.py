@@ -1,0 +1,33 @@
+"""Velocities from positions."""
+
+import numpy as np
+import pytest
+
+from robodyn_ros.control.velocity_estimate import VelocityEstimate
+
+PERIOD = 2_000_000  # [ns]
+
+
+def velocities(estimate, rows, begin=PERIOD):
+    return [estimate.update(begin + k * PERIOD, np.array(row)) for k, row in enumerate(rows)]
+
+
+def test_differences_of_positions_from_rest_on():
+    found = velocities(VelocityEstimate(0.0, 0.5), [[0.1, 0.0], [0.102, 0.0], [0.1, 0.004]])
+    np.testing.assert_allclose(found, [[0.0, 0.0], [1.0, 0.0], [-1.0, 2.0]], atol=1e-9)
+
+
+def test_the_filter_reaches_63_percent_after_its_time_constant():
+    estimate = VelocityEstimate(0.02, 0.5)
+    found = velocities(estimate, [[2.0 * k * 0.002] for k in range(11)])
+    assert found[10][0] == pytest.approx(2.0 * (1.0 - np.exp(-1.0)), rel=0.05)
+    assert velocities(estimate, [[2.0 * k * 0.002] for k in range(11, 300)], 12 * PERIOD)[-1][0] == pytest.approx(2.0)
+
+
+def test_a_repeated_stamp_a_gap_a_step_back_and_a_jump():
+    estimate = VelocityEstimate(0.0, 0.5)
+    moving = velocities(estimate, [[0.0], [0.002]])[-1]
+    np.testing.assert_array_equal(estimate.update(2 * PERIOD, np.array([9.0])), moving)
+    for stamp, q in ((10**9, 0.004), (PERIOD, 0.006), (2 * PERIOD, 0.3)):
+        assert estimate.update(stamp, np.array([q]))[0] == 0.0
+    assert estimate.update(3 * PERIOD, np.array([0.302]))[0] == pytest.approx(1.0)
