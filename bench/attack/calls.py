@@ -33,7 +33,8 @@ def interface(name: str) -> Any:
 
 
 def calm(graph: AttackedGraph) -> None:
-    """Let the hardware run, without the motion that an attack left."""
+    """Let the hardware run, without the motion or the stop that an attack left."""
+    call(graph, Trigger, "controller/release", Trigger.Request())
     call(graph, SetBool, "hardware/pause", SetBool.Request(data=False))
     call(graph, Trigger, "hardware/reset", Trigger.Request())
 
