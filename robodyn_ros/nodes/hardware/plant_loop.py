@@ -90,6 +90,8 @@ class PlantLoop:
     def begin(self) -> None:
         """Publish the first state, before the first cycle."""
         self.timing.restart()
+        if self.force_torque is not None:
+            self.force_torque.restart()
         self._publish_state(followed=False)
 
     def cycle(self, path: ControlPath) -> None:
