@@ -13,6 +13,7 @@ SECTIONS = {
     "batch": "bench.batch:BATCH",
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
+    "referee": "bench.referee:REFEREE",
     "cold_start": "bench.cold_start:COLD_START",
     "growth": "bench.growth:GROWTH",
     "large_robots": "bench.growth:LARGE_ROBOTS",

@@ -26,6 +26,7 @@ from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_stat
 from robodyn_ros.timing import DEFAULT_STEP
 
 _GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
+_MOST_ATTEMPTS = 20  # to find the motors at their limits; two or three are the rule
 _TRIAL_SECONDS = 0.05
 
 
@@ -270,7 +271,7 @@ class MujocoPlant:
         locked = np.isinf(drives.friction)
         engine.dof_frictionloss[dofs] = np.where(locked, 0.0, drives.friction)
         saturation = state[StateRow.SATURATION]
-        for _ in range(10 + self.robot.n):
+        for attempt in range(_MOST_ATTEMPTS):
             linear = saturation == 0.0
             engine.dof_damping[dofs] = drives.viscous + np.where(linear, drives.motor_damping, 0.0)
             motors = np.where(linear, drives.motor_effort, saturation * np.where(linear, 0.0, self._limit))
@@ -280,11 +281,9 @@ class MujocoPlant:
             if not (np.abs(data.qacc).max() < _GREATEST and np.abs(data.qvel).max() < _GREATEST):
                 self._diverged()
             v = data.qvel[dofs]
-            if not self._limited:
-                break
             line = drives.motor_effort - drives.motor_damping * v
             needed = np.sign(line) * (np.abs(line) > self._limit)
-            if (needed == saturation).all():
+            if not self._limited or (needed == saturation).all() or attempt == _MOST_ATTEMPTS - 1:
                 break
             saturation = needed
             mujoco.mj_setState(engine, data, self._before, self._everything)

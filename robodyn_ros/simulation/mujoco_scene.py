@@ -18,6 +18,10 @@ from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 _HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows
 _FAST = (1e-9, 1.0)  # solref: MuJoCo raises the time constant to two steps
 _LEAST_INERTIA = 1e-12  # [kg m^2] and [kg]; MuJoCo takes no body without mass or inertia
+_NEEDED = {"constraint": "brakes and friction need", "equality": "brakes need", "frictionloss": "friction needs",
+           "eulerdamp": "motors need"}
+"""Flags of MuJoCo that have to be enabled, and why."""
+
 _ANGLE, _DISTANCE = 0.02, 0.005  # [rad, m]; greatest difference of a joint's axis in scene and description
 
 _logger = logging.getLogger(__name__)
@@ -110,6 +114,9 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     if base is not None:
         _add_robot(mujoco, spec, base, robot)
     _drive(mujoco, spec, plant)
+    for flag, needed in _NEEDED.items():
+        if spec.option.disableflags & getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}"):
+            raise InputError(f"{name}: expected the flag '{flag}' enabled, since {needed} it, received 'disable'")
     try:
         model = spec.compile()
     except ValueError as error:

@@ -105,6 +105,7 @@ def test_scene_keeps_neither_friction_nor_actuators_of_the_robot(tmp_path):
     (ARM.format(inside="").replace("axis", "type='slide' axis"), "", "expected mjJNT_HINGE, since it is revolute"),
     (ARM.format(inside="").replace("0 -1 0", "0 1 0"), "", r"joint 'shoulder': expected the axis of the description"),
     (ARM.format(inside="").replace("0 0 0.5", "0 0 0.6", 1), "", r"received \[.*\] through \[0.0, 0.0, 0.6\]"),
+    (ARM.format(inside=""), "<option><flag eulerdamp='disable'/></option>", "flag 'eulerdamp' enabled, since motors"),
     (FLOOR, "", "or a site 'base' to mount the robot at"),
     ("<geom type='plane'", "", "MuJoCo cannot read it: XML parse error"),
     ("<geom type='plan'/>", "", "MuJoCo cannot read it: .*'plan'"),

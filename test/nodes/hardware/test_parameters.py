@@ -148,3 +148,8 @@ def test_mujoco_is_chosen_by_a_parameter(tmp_path):
 def test_scene_without_mujoco_is_refused():
     with pytest.raises(InputError, match="parameter 'mujoco_scene': expected nothing with engine robodyn"):
         plant(mujoco_scene="scene.xml")
+
+
+def test_world_with_mujoco_is_refused():
+    with pytest.raises(InputError, match="parameter 'world': expected nothing with engine mujoco"):
+        plant(engine="mujoco", world="room.yaml")
