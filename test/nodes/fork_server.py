@@ -7,7 +7,6 @@ own. The one process has a single thread, since a fork has none of the others: s
 libraries start threads and wait for them when a process ends, and OpenBLAS starts none.
 """
 
-import contextlib
 import functools
 import gc
 import importlib
@@ -185,8 +184,11 @@ def main():
     assert not threads.exists() or len(list(threads.iterdir())) == 1, "a fork would not have the other threads"
     gc.collect()
     gc.freeze()  # collections of the forks would copy what is shared
-    with contextlib.suppress(EOFError):
-        become(serve(socket.socket(fileno=int(sys.argv[1]))), installed)
+    try:
+        request = serve(socket.socket(fileno=int(sys.argv[1])))
+    except EOFError:
+        return
+    become(request, installed)
 
 
 if __name__ == "__main__":
