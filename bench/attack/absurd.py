@@ -56,9 +56,9 @@ class _Largest(random.Random):
         return max(options, key=lambda option: len(option) if isinstance(option, str) else option)
 
 
-def largest(message_type: type[Any]) -> bytes:
-    """Return a serialized message as large as any of the absurd ones."""
-    return bytes(serialize_message(fill(message_type(), _Largest())))
+def largest(message_type: type[Any]) -> Any:
+    """Return a message as large as any of the absurd ones."""
+    return fill(message_type(), _Largest())
 
 
 def bytes_of(message_type: type[Any], chance: random.Random) -> bytes:

@@ -16,14 +16,16 @@ ANSWER_SECONDS = 10.0
 
 def call(graph: AttackedGraph, kind: Any, name: str, request: Any) -> Any:
     """Return the answer of a service, or None."""
-    client = graph.node.create_client(kind, name)
-    try:
-        if not graph.wait(client.service_is_ready, ANSWER_SECONDS):
-            return None
-        future = client.call_async(request)
-        return future.result() if graph.wait(future.done, ANSWER_SECONDS) else None
-    finally:
-        graph.node.destroy_client(client)
+    client = graph.clients.get(name)
+    if client is None:
+        client = graph.clients[name] = graph.node.create_client(kind, name)
+    if not graph.wait(client.service_is_ready, ANSWER_SECONDS):
+        return None
+    future = client.call_async(request)
+    if graph.wait(future.done, ANSWER_SECONDS):
+        return future.result()
+    client.remove_pending_request(future)
+    return None
 
 
 def interface(name: str) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.attack.calls import set_controller
 from bench.attack.graph import LONGEST_GAP, NAMESPACE, NODES, AttackedGraph
 from bench.attack.report import Report
-from robodyn_ros.commands.processes import NodeProcess
+from bench.fork_server import ForkedNode
 
 REST = 0.15
 """Time without a fault, relative to that of the fault before."""
@@ -64,7 +64,7 @@ def stops(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
 def conflicts(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
     """A second node of the same name in the same namespace, and its end."""
     name = ("controller", "hardware")[number % 2]
-    with NodeProcess(name, NODES[name], NAMESPACE) as second:
+    with ForkedNode(name, NODES[name], NAMESPACE) as second:
         for _ in range(3):
             graph.move()
             graph.spin(1.0)

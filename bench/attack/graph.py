@@ -18,8 +18,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from bench.attack.machine import MachineWatch
 from bench.attack.observation import Observation
 from bench.attack.report import Report
+from bench.fork_server import ForkedNode
 from bench.process_trace import ProcessSample, at_equal_times, growth
-from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.resources import robot_file
@@ -64,6 +64,7 @@ class AttackedGraph:
     Attributes:
         node: The attacker's own node.
         nodes: The processes by name.
+        clients: Clients of services by name, made when they are first called.
         alone: Greatest effort of each joint in the motion without a fault, shape (n,) [N m]; None: not measured.
     """
 
@@ -71,7 +72,8 @@ class AttackedGraph:
         self._report = report
         self._context = Context()
         self._machine = MachineWatch()
-        self.nodes: dict[str, NodeProcess] = {}
+        self.nodes: dict[str, ForkedNode] = {}
+        self.clients: dict[str, Any] = {}
         self.alone: Array | None = None
         self._goals = 0
         self._samples: dict[str, list[ProcessSample]] = {name: [] for name in NODES}
@@ -108,12 +110,12 @@ class AttackedGraph:
         self.node.destroy_node()
         self._context.try_shutdown()
 
-    def start(self, name: str, **parameters: object) -> NodeProcess:
+    def start(self, name: str, **parameters: object) -> ForkedNode:
         """Start a node anew."""
         if name in self.nodes:
             self.nodes[name].__exit__()
             self._observed.restarted(name)
-        self.nodes[name] = NodeProcess(name, {**NODES[name], **parameters}, NAMESPACE)
+        self.nodes[name] = ForkedNode(name, {**NODES[name], **parameters}, NAMESPACE)
         return self.nodes[name]
 
     def spin(self, seconds: float) -> None:

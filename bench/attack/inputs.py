@@ -12,6 +12,7 @@ from typing import Any
 from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rclpy.action import ActionClient
+from rclpy.serialization import serialize_message
 
 from bench.attack.absurd import bytes_of, fill, largest
 from bench.attack.calls import (
@@ -28,12 +29,12 @@ from bench.attack.graph import NAMESPACE, NODES, AttackedGraph
 from bench.attack.report import Report
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 
-BURST = 100
+BURST = 250
 """Messages that are sent before the nodes are looked at."""
 
-LARGEST_MESSAGES = 10
+LARGEST_MESSAGES, LARGEST_REQUESTS = 10, 3
 
-REST = 2.0
+REST = 0.5
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""
 
 LAWS = ("Slow", "Failing", "NotANumber", "Unstable")
@@ -83,16 +84,27 @@ def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> No
 
 
 def send_largest(graph: AttackedGraph) -> None:
-    """Send the largest message to every topic: the middleware keeps buffers as large as the largest message so far."""
+    """Send the largest message to every topic, service and action.
+
+    The middleware keeps buffers as large as the largest message so far.
+    """
     for topic, message_type in _topics(graph).items():
         publisher = graph.node.create_publisher(message_type, topic, LATCHED_QOS)
         graph.wait(publisher.get_subscription_count, 2.0)
-        data = largest(message_type)
+        data = bytes(serialize_message(largest(message_type)))
         for _ in range(LARGEST_MESSAGES):
             publisher.publish(data)
             graph.spin(0.05)
         graph.node.destroy_publisher(publisher)
-    graph.check("largest messages", 0)
+    for service, kind in _services(graph).items():
+        for _ in range(LARGEST_REQUESTS):
+            call(graph, kind, service, largest(kind.Request))
+    client = ActionClient(graph.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
+    if graph.wait(client.server_is_ready, 5.0):
+        for _ in range(LARGEST_REQUESTS):
+            graph.wait(client.send_goal_async(largest(FollowJointTrajectory.Goal)).done, ANSWER_SECONDS)
+    client.destroy()
+    graph.check("largest messages", 0, gap=None, own_law=False)
     calm(graph)
 
 
@@ -103,20 +115,23 @@ def _topics(graph: AttackedGraph) -> dict[str, Any]:
     return {topic: interface(found[topic]) for topic in sorted(found)}
 
 
+def _services(graph: AttackedGraph) -> dict[str, Any]:
+    """Return the services of the nodes, with the classes of their requests and answers."""
+    return {service: interface(kinds[0]) for name in NODES for service, kinds in
+            sorted(graph.node.get_service_names_and_types_by_node(name, f"/{NAMESPACE}"))
+            if "/_action/" not in service and not service.endswith("set_parameters_atomically")}
+
+
 def services(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
     """Absurd requests to every service of the nodes, and absurd goals; each has to be answered."""
     chance = random.Random(f"{seed} services {number}")
-    for name in NODES:
-        for service, kinds in sorted(graph.node.get_service_names_and_types_by_node(name, f"/{NAMESPACE}")):
-            if "/_action/" in service or service.endswith("set_parameters_atomically"):
-                continue
-            kind = interface(kinds[0])
-            answer = call(graph, kind, service, fill(kind.Request(), chance))
-            report.count("requests", "tried", "not answered" if answer is None else "answered")
-            if answer is None:
-                report.fail(f"services {service}", number, f"no answer within {ANSWER_SECONDS} s")
-            graph.check("services", number, gap=None)
-            calm(graph)
+    for service, kind in _services(graph).items():
+        answer = call(graph, kind, service, fill(kind.Request(), chance))
+        report.count("requests", "tried", "not answered" if answer is None else "answered")
+        if answer is None:
+            report.fail(f"services {service}", number, f"no answer within {ANSWER_SECONDS} s")
+        graph.check("services", number, gap=None)
+        calm(graph)
     client = ActionClient(graph.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
     if graph.wait(client.server_is_ready, 5.0):
         for _ in range(5):

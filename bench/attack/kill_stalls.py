@@ -10,7 +10,6 @@ program ends with 1 if a kill held up the survivor for more than 20 ms beyond th
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -27,11 +26,21 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from bench.attack.machine import MachineWatch
-from bench.attack.nursery import LISTENER, NODES, RATE, Nursery
-from robodyn_ros.commands.processes import NodeProcess
+from bench.fork_server import ForkedNode
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp
+
+ROBOT = "planar_2r"
+RATE = 1000
+NODES: dict[str, dict[str, object]] = {
+    "hardware": {"robot": ROBOT, "update_rate": RATE},
+    "controller": {"robot": ROBOT, "controller": "pd_gravity"},
+    "state_publisher": {"robot": ROBOT},
+    "dynamics": {"robot": ROBOT},
+}
+LISTENER = "listener"
+"""The process of bench/attack/listener.py."""
 
 LIMIT = 0.02
 """Longest time that a kill may hold up the survivor beyond what the machine does to a sleeping process [s]."""
@@ -79,7 +88,7 @@ class KillCampaign:
 
     def __init__(self, killed: str) -> None:
         self._killed = killed
-        self._survivors: dict[str, NodeProcess] = {}
+        self._survivors: dict[str, ForkedNode] = {}
         self._exit = ExitStack()
 
     def __enter__(self) -> KillCampaign:
@@ -98,10 +107,9 @@ class KillCampaign:
             self._gaps = JointStateGaps(self._node)
             self._client = self._node.create_client(SetParametersAtomically, "controller/set_parameters_atomically")
             for name in {"hardware", "controller"} - {self._killed}:
-                self._survivors[name] = entered.enter_context(NodeProcess(name, NODES[name]))
-            self._nursery = Nursery(self._killed)
-            entered.callback(self._nursery.close)
-            self._pid = self._nursery.start()
+                self._survivors[name] = entered.enter_context(ForkedNode(name, NODES[name]))
+            self._victim = self._start_victim()
+            entered.callback(lambda: self._victim.__exit__())
             self._wait_until_commanded()
             self._exit = entered.pop_all()
         return self
@@ -135,8 +143,14 @@ class KillCampaign:
         return "\n".join(process.output()[-1000:] for process in self._survivors.values())
 
     def _replace(self) -> None:
-        os.kill(self._pid, signal.SIGKILL)
-        self._pid = self._nursery.start()
+        self._victim.kill()
+        self._victim.__exit__()
+        self._victim = self._start_victim()
+
+    def _start_victim(self) -> ForkedNode:
+        if self._killed == LISTENER:
+            return ForkedNode(LISTENER, command=("-m", "bench.attack.listener"))
+        return ForkedNode(self._killed, NODES[self._killed])
 
     def _spin(self) -> None:
         with suppress(ExternalShutdownException):

@@ -11,7 +11,6 @@ import signal
 import time
 
 import rclpy
-from fork_server import fork_server
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -19,17 +18,14 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from robodyn_ros.commands.processes import NodeProcess
+from bench.fork_server import ForkedNode
 
 DEADLINE = 60.0
 """A machine with a load of ten per core starts a node in half of it [s]."""
 
 
-class RosProcess(NodeProcess):
-    """A node in a process of its own that is expected to behave; forked, which saves its imports."""
-
-    def _start(self, arguments, environment, output):
-        return fork_server().start(arguments, environment, output)
+class RosProcess(ForkedNode):
+    """A node in a process of its own that is expected to behave."""
 
     def wait(self, timeout=DEADLINE):
         """Exit code, once the process has ended by itself."""

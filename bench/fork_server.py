@@ -1,4 +1,4 @@
-"""Processes for tests of nodes, forked from one process that has imported what nodes import.
+"""Processes for tests of nodes and attacks on them, forked from one process that has imported what nodes import.
 
 A node that starts as a user starts it needs one to two seconds of processor time for its imports. Here one process
 pays for most of them (this file, run as a program) and forks for each node. The fork gets the node's environment,
@@ -6,6 +6,8 @@ folder, search path, arguments and files, and it ends as any Python process does
 own. The one process has a single thread, since a fork has none of the others: so the fork imports rclpy itself, whose
 libraries start threads and wait for them when a process ends, and OpenBLAS starts none.
 """
+
+from __future__ import annotations
 
 import functools
 import gc
@@ -20,7 +22,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any
+
+from robodyn_ros.commands.processes import NodeProcess
 
 IMPORTED = ("yaml", "yourdfpy", "robodyn_ros.commands.command_line", "robodyn_ros.commands.node_commands",
             "robodyn_ros.commands.simulation_setup")
@@ -37,30 +43,31 @@ class ForkedProcess:
         pid: Its process id, not given to another process before `poll` has told the end of this one.
     """
 
-    def __init__(self, server, pid):
-        self._server, self.pid, self.returncode = server, pid, None
+    def __init__(self, server: ForkServer, pid: int) -> None:
+        self._server, self.pid = server, pid
+        self.returncode: int | None = None
 
-    def poll(self):
+    def poll(self) -> int | None:
         """Exit code, minus the number of the signal that ended it, or None if it runs."""
         if self.returncode is None:
             self.returncode = self._server.ask({"poll": self.pid})
         return self.returncode
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> int | None:
         """Exit code, once it has ended."""
-        end = None if timeout is None else time.monotonic() + timeout
+        begin = time.monotonic()
         while self.poll() is None:
-            if end is not None and time.monotonic() > end:
+            if timeout is not None and time.monotonic() > begin + timeout:
                 raise subprocess.TimeoutExpired(f"fork {self.pid}", timeout)
             time.sleep(0.005)
         return self.returncode
 
-    def send_signal(self, number):
+    def send_signal(self, number: int) -> None:
         """Send a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
-    def kill(self):
+    def kill(self) -> None:
         """Kill it."""
         self.send_signal(signal.SIGKILL)
 
@@ -68,7 +75,7 @@ class ForkedProcess:
 class ForkServer:
     """The process that forks; it ends with this one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair()
         with theirs:
@@ -76,7 +83,7 @@ class ForkServer:
                 [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
 
-    def start(self, arguments, environment, output):
+    def start(self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> ForkedProcess:
         """Fork a process that does what Python does with some arguments.
 
         Args:
@@ -84,10 +91,10 @@ class ForkServer:
             environment: Its environment variables.
             output: Open file for all that it prints.
         """
-        request = {"arguments": arguments, "environment": environment, "folder": os.getcwd()}
+        request = {"arguments": list(arguments), "environment": dict(environment), "folder": os.getcwd()}
         return ForkedProcess(self, self.ask(request, [output.fileno()]))
 
-    def ask(self, request, files=()):
+    def ask(self, request: Mapping[str, Any], files: Sequence[int] = ()) -> Any:
         """Answer of the server."""
         with self._lock:
             message = json.dumps(request).encode() + b"\n"
@@ -97,18 +104,25 @@ class ForkServer:
 
 
 @functools.cache
-def fork_server():
+def fork_server() -> ForkServer:
     """The one of this process."""
     return ForkServer()
 
 
-def receive_line(channel):
+class ForkedNode(NodeProcess):
+    """A node in a process of its own, forked, which saves its imports."""
+
+    def _start(self, arguments: list[str], environment: dict[str, str], output: IO[bytes]) -> Any:
+        return fork_server().start(arguments, environment, output)
+
+
+def receive_line(channel: socket.socket) -> tuple[bytes, list[int]]:
     """The next line, and the files that came with it.
 
     Raises:
         EOFError: The other end is closed.
     """
-    line, files = b"", []
+    line, files = b"", list[int]()
     while not line.endswith(b"\n"):
         part, received, *_ = socket.recv_fds(channel, 1 << 16, 1)
         if not part:
@@ -118,7 +132,7 @@ def receive_line(channel):
     return line, files
 
 
-def serve(channel):
+def serve(channel: socket.socket) -> dict[str, Any]:
     """Fork as requested; returns the request in each fork.
 
     Raises:
@@ -126,7 +140,7 @@ def serve(channel):
     """
     while True:
         line, files = receive_line(channel)
-        request = json.loads(line)
+        request: dict[str, Any] = json.loads(line)
         if "poll" in request:
             pid, status = os.waitpid(request["poll"], os.WNOHANG)
             answer = os.waitstatus_to_exitcode(status) if pid else None
@@ -141,7 +155,7 @@ def serve(channel):
         channel.sendall(json.dumps(answer).encode() + b"\n")
 
 
-def become(request, installed):
+def become(request: Mapping[str, Any], installed: Sequence[str]) -> None:
     """Do what Python does with the arguments of a request.
 
     Args:
@@ -168,7 +182,7 @@ def become(request, installed):
         exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
 
 
-def main():
+def main() -> None:
     """Import, then serve; each fork returns from here."""
     # SIGINT is for the forks, which take one that came too early once they are ready for it.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
