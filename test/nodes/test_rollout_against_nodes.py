@@ -50,7 +50,7 @@ def test_joint_states_are_those_of_the_rollout(ros, law, touches, tmp_path):
                 "world": str(file) if touches else ""}
     with (RosProcess("controller", {"robot": "arm6", "controller": law}, namespace) as controller,
           RosProcess("hardware", settings, namespace) as hardware):
-        ros.wait_for(lambda: goals.get_subscription_count() and states, "the nodes", 60.0)
+        ros.wait_for(lambda: goals.get_subscription_count() and states, "the nodes", 120.0)
         ros.wait_for(lambda: stamp(states[-1]) > PERIOD, "commands that move the time on")
         assert ros.call(SetBool, f"{namespace}/hardware/pause", data=True).success
         ros.wait_for(lambda: len(states) > 1 and stamp(states[-1]) == stamp(states[-2]),

@@ -34,7 +34,7 @@ def touching(tmp_path_factory, ros):
     wrenches = ros.record(WrenchStamped, "/touch/force_torque_sensor_broadcaster/wrench", 1000)
     states = ros.record(JointState, "/touch/joint_states", 1000)
     with RosProcess("controller", law, "/touch") as controller, RosProcess("hardware", hardware, "/touch") as node:
-        ros.wait_for(lambda: len(wrenches) > 20 and states, "measurements", 60.0)
+        ros.wait_for(lambda: len(wrenches) > 20 and states, "measurements", 120.0)
         yield wrenches, states, x
         node.stop()
         controller.stop()
