@@ -15,6 +15,7 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from ros_process import RosProcess, RosTest  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_interfaces.srv import SetState  # noqa: E402
@@ -104,8 +105,18 @@ class Rig:
         self.wait_for(lambda: self.control and self.control[-1].controller == name, f"controller {name}")
 
 
+@pytest.fixture
+def rig(page_of_graph):
+    """The page with its tab Control, and the simulation running, whatever the last test left."""
+    rig = page_of_graph
+    assert rig.ros.call(SetBool, "hardware/pause", data=False, timeout=PATIENCE).success
+    rig.page.mouse.up()
+    rig.page.get_by_role("tab", name="Control").click()
+    return rig
+
+
 @pytest.fixture(scope="module")
-def rig(tmp_path_factory):
+def page_of_graph(tmp_path_factory):
     """arm6 under computed_torque, beside a controller that is installed and cannot be made."""
     folder = tmp_path_factory.mktemp("plugins")
     metadata = folder / "broken-1.0.dist-info"
@@ -125,7 +136,6 @@ def rig(tmp_path_factory):
             rig.page.get_by_text("real time").wait_for()
             rig.page.get_by_role("tab", name="Show").click()
             rig.page.get_by_role("checkbox", name="Shadows").click()  # they are most of a software renderer's work
-            rig.page.get_by_role("tab", name="Control").click()
             yield rig
         graph.stop()
         view.stop()
@@ -193,10 +203,12 @@ def test_a_slider_moves_a_gain_and_follows_one_that_is_set_elsewhere(rig):
     thumb.focus()
     for _ in range(5):
         rig.page.keyboard.press("ArrowRight")
-    rig.wait_for(lambda: rig.parameter(name) > before, "a greater gain")
+    wanted = float(thumb.get_attribute("aria-valuenow"))
+    assert wanted > before
+    # The page sends the first key's value and the last one's: a value set between them would rightly be overridden.
+    rig.wait_for(lambda: rig.parameter(name) == pytest.approx(wanted, rel=1e-6), "the gain of the last key")
     assert rig.ros.set_parameters("controller", {name: before}).successful
     rig.wait_for(lambda: abs(float(thumb.get_attribute("aria-valuenow")) - before) < 1e-3 * before, "the slider")
-    rig.page.get_by_role("tab", name="Control").click()
 
 
 def test_a_refused_swap_shows_why_and_what_is_in_force(rig):
