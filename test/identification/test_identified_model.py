@@ -42,9 +42,9 @@ def test_friction_is_found_with_its_stribeck_effect(arm, identified):
     velocity = identified.effort_model.stribeck_velocity
     found = np.isfinite(velocity)
     assert found.sum() >= 2
-    assert np.median(velocity[found]) == pytest.approx(STRIBECK_VELOCITY, rel=0.5)
+    assert 0.5 < np.median(velocity[found]) / STRIBECK_VELOCITY < 2.0
     # Without the rise, it would be two thirds.
-    assert np.median((identified.friction.static / arm.friction.static)[found]) == pytest.approx(1.0, abs=0.15)
+    assert np.median((identified.friction.static / arm.friction.static)[found]) == pytest.approx(1.0, abs=0.2)
 
 
 def test_deviations_are_those_of_the_errors(arm, identified):
