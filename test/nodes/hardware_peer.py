@@ -55,12 +55,16 @@ class Peer(RosTest):
         assert stamp(state) == expected
         return state
 
-    def values(self):
-        """Values that the hardware node's diagnostics gave last, by key."""
-        for message in reversed(self.statuses):
+    def reports(self, latest_first=False):
+        """Values of the hardware node's diagnostics by key, each with their time [s]."""
+        for message in reversed(self.statuses) if latest_first else self.statuses:
             if message.status[0].name == f"/{self.namespace}/hardware":
-                return {value.key: value.value for value in message.status[0].values}
-        return {}
+                yield ({value.key: value.value for value in message.status[0].values},
+                       1e-9 * read_stamp(message.header.stamp))
+
+    def values(self):
+        """Those that came last."""
+        return next(self.reports(latest_first=True), ({}, 0.0))[0]
 
     def counter(self, key):
         """One of them, or None."""

@@ -3,6 +3,7 @@
 The first goes on undisturbed, the second tells whose the robot is, and takes over when the first has left.
 """
 
+import os
 import time
 
 import pytest
@@ -14,12 +15,14 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.common.participants import participant
+from robodyn_ros.nodes.common.participants import participant, sender
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 NAMESPACE = "conflict"
 PATIENT = {"command_timeout": 1.0}
 """A busy machine may hold up the first controller for longer than by default; then the robot would be free."""
+KNOWS_SENDERS = pytest.mark.skipif("jazzy" in (os.environ.get("ROBODYN_DISTRO"), os.environ.get("ROS_DISTRO")),
+                                   reason="rclpy of Jazzy does not tell who sent a message: docs/hardware.md")
 FOREIGN = 2.75
 """Effort that no law commands to the last bit [N m]."""
 
@@ -40,10 +43,10 @@ def told(peer, node, text, level):
 
 
 def senders(peer, topic, count=50):
-    """Participants of the next messages of a topic."""
+    """Participants of the next messages of a topic; empty ones on Jazzy."""
     seen = []
     subscription = peer.node.create_subscription(
-        JointState, topic, lambda _, info: seen.append(participant(info["publisher_gid"]["data"])), CONTROL_QOS)
+        JointState, topic, lambda _, info: seen.append(participant(sender(info))), CONTROL_QOS)
     peer.wait_for(lambda: len(seen) >= count, f"{count} messages on {topic}")
     peer.node.destroy_subscription(subscription)
     return set(seen)
@@ -56,6 +59,7 @@ def peer():
         yield peer
 
 
+@KNOWS_SENDERS
 def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_has_left(peer):
     with controller("computed_torque") as first:
         peer.next_state(lambda state: state.header.frame_id != "new_start", "a state that follows commands")
@@ -76,6 +80,7 @@ def test_the_first_controller_keeps_the_robot_and_the_second_takes_over_when_it_
             second.stop()
 
 
+@KNOWS_SENDERS
 def test_a_refused_commander_that_goes_on_is_told_and_counted_and_changes_nothing(peer):
     with controller("computed_torque"), Peer(NAMESPACE) as stranger:
         senders(peer, "joint_commands")
@@ -107,7 +112,7 @@ def test_the_second_hardware_node_stands_still_until_the_first_has_left(peer):
         second.wait_for_output("no other node publishes /conflict/joint_states of the same joints")
         peer.next_state(lambda state: state.header.frame_id != "new_start",
                         "a state of the second one that follows commands")
-        assert not before & senders(peer, "joint_states")
+        assert before == {b""} or not before & senders(peer, "joint_states")
         assert "Traceback" not in law.output() + second.output()
         second.stop()
 

@@ -19,7 +19,7 @@ _LONGEST_LOOK = 2.0  # for an own publisher in the graph [s]
 
 
 def sender(info: Mapping[str, Any]) -> bytes:
-    """Return the GID of the publisher of a message that came with this information; empty: unknown."""
+    """Return the GID of the publisher of a message that came with this information; empty: unknown, as on Jazzy."""
     gid: bytes = (info.get("publisher_gid") or {}).get("data", b"")
     return gid
 
@@ -57,8 +57,10 @@ def describe(names: Mapping[bytes, str], gid: bytes) -> str:
 
     Args:
         names: Names by GID; see :func:`publishers`.
-        gid: GID of the publisher.
+        gid: GID of the publisher; empty: any of these names.
     """
+    if not gid and names:
+        return " or ".join(f"'{name}'" for name in sorted(set(names.values())))
     name = names.get(gid)
     if name is None:
         return f"a node that has left (participant {participant(gid).hex()})"

@@ -93,7 +93,9 @@ class RivalPublishers:
         self._first = {gid: self._first.get(gid, (count, participant(gid)) > (self._own_count, self._own))
                        for gid, (_, count) in self._heard.items()}
         gid = max(self._first, key=self._first.__getitem__)
-        return Rival(describe(self._names, gid), self._first[gid])
+        names = self._names if gid else {
+            other: name for other, name in self._names.items() if participant(other) != self._own}
+        return Rival(describe(names, gid), self._first[gid])
 
     def _note(self, data: bytes, info: dict[str, Any], now: float) -> None:
         gid, count = sender(info), info.get("publication_sequence_number") or 0
