@@ -1,3 +1,11 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
 """One rigid body: inertia tensor, change of its axes and point, Euler's equation ([Yamamoto] appendices D, E, F).
 
 Robot models store inertias as ``Inertia`` of ``robodyn_ros.description.model``. This module holds the book's formulas
