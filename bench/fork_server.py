@@ -17,6 +17,7 @@ libraries start threads and wait for them when a process ends, and OpenBLAS star
 
 from __future__ import annotations
 
+import faulthandler
 import functools
 import gc
 import importlib
@@ -204,6 +205,7 @@ def main() -> None:
             importlib.import_module(module.name)
     threads = Path("/proc/self/task")
     assert not threads.exists() or len(list(threads.iterdir())) == 1, "a fork would not have the other threads"
+    faulthandler.enable()  # so that a fork that is aborted tells where it stood
     gc.collect()
     gc.freeze()  # collections of the forks would copy what is shared
     try:

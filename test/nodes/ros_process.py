@@ -16,6 +16,7 @@
 
 import itertools
 import signal
+import subprocess
 import time
 
 import rclpy
@@ -51,7 +52,12 @@ class RosProcess(ForkedNode):
         """Ask the node to stop and check that it does so cleanly: exit code 0, no traceback."""
         assert self.running(), f"{self.node} ended by itself with {self._process.returncode}:\n{self.output()}"
         self._process.send_signal(number)
-        code = self._process.wait(DEADLINE)
+        try:
+            code = self._process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGABRT)  # it prints where each of its threads stands
+            self._process.wait(DEADLINE)
+            raise AssertionError(f"{self.node} did not end in {DEADLINE} s:\n{self.output()}") from None
         assert code == 0, f"{self.node} ended with {code}:\n{self.output()}"
         assert "Traceback" not in self.output(), self.output()
 
