@@ -37,6 +37,14 @@ def recorded_parameters(folder):
         return set()
 
 
+def has_states(folder):
+    """Whether joint states are in the file of a recording by now."""
+    try:
+        return Run(folder).states.time.size > 0
+    except RecordingError:
+        return False
+
+
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """A recording of planar_2r: a motion, and a swap in its midst."""
@@ -45,10 +53,12 @@ def recording(tmp_path_factory):
                "--time-mode", "lockstep", f"--record={folder}", "--ros-args", "-p", "lockstep_speed_limit:=1.0")
     with RosProcess("simulate", command=command) as process, RosTest() as ros:
         process.wait_for_output("recording to")
-        ros.wait_for(lambda: any(info.node_name == "recorder" for info in ros.node.get_subscriptions_info_by_topic(
-            "/controller/controller_state")), "recorder")
+        ros.wait_for(lambda: all(any(info.node_name == "recorder" for info in ros.node.get_subscriptions_info_by_topic(
+            topic)) for topic in ("/joint_states", "/joint_commands", "/controller/controller_state")), "recorder")
         states = ros.record(ControllerState, "controller/controller_state")
         ros.wait_for(lambda: len(states) > 20, "controller states")
+        # A replay begins at the first recorded joint state, which has to come before the motion.
+        ros.wait_for(lambda: has_states(folder), "recorded joint states")
         message = JointTrajectory(joint_names=["joint1", "joint2"])
         message.points = [JointTrajectoryPoint(positions=[0.6, -0.4])]
         message.points[0].time_from_start.sec = 1
