@@ -10,16 +10,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import as_floats
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.readings import ActuatorState, Energy
+from robodyn_ros.simulation.plant_model import PlantModel, ReportRow, StateRow
+from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state
 
 
 class Engine(StrEnum):
@@ -31,7 +34,7 @@ class Engine(StrEnum):
     """MuJoCo, with any scene: :class:`.mujoco_plant.MujocoPlant`."""
 
 
-class SimulatedRobot(Protocol):
+class SimulatedRobot(ABC):
     """A simulated robot, stepped by one of the engines; the rooms above know no more of it.
 
     Attributes:
@@ -42,6 +45,7 @@ class SimulatedRobot(Protocol):
         initial_position: Positions at the start and after :meth:`reset`, shape (n,) [rad or m].
         q: Joint positions, shape (n,) [rad or m]; never altered, only replaced.
         v: Joint velocities, shape (n,) [rad/s or m/s]; likewise.
+        steps: Steps taken since the start.
     """
 
     robot: Robot
@@ -51,36 +55,48 @@ class SimulatedRobot(Protocol):
     initial_position: Array
     q: Array
     v: Array
+    steps: int
+    _state: Array
+    _report: Array
 
     @property
     def time(self) -> float:
         """Simulated time since the start [s]."""
+        return self.steps * self.step
 
     @property
+    @abstractmethod
     def has_surroundings(self) -> bool:
         """Whether there is anything that the robot could touch."""
 
     @property
     def effort(self) -> Array:
         """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
+        return self._report[ReportRow.EFFORT].copy()
 
     @property
     def actuator_state(self) -> ActuatorState:
         """State of the actuators at the end of the last step."""
+        return actuator_state(self.model, self._state, self._report)
 
     @property
+    @abstractmethod
     def energy(self) -> Energy:
         """Stored energy, and work and losses since the last reset or new state; from any thread."""
 
+    @abstractmethod
     def prepare(self) -> None:
         """Compile whatever the first steps would otherwise compile."""
 
+    @abstractmethod
     def joint_inertia(self) -> Array:
         """Return the inertia of each joint moving alone, with rotors, shape (n,) [kg m^2 or kg]."""
 
+    @abstractmethod
     def reset(self) -> None:
         """Return to the initial state at rest; time continues."""
 
+    @abstractmethod
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """Set the state of the robot; time continues.
 
@@ -88,12 +104,21 @@ class SimulatedRobot(Protocol):
             InputError: A shape is wrong, a value not finite, or a position beyond its limits.
         """
 
+    def _state_at(self, position: Array, v: ArrayLike | None) -> Array:
+        """Return a state with the present temperatures and without currents; `v` as for :meth:`set_state`."""
+        velocity = np.zeros(len(position)) if v is None else as_floats(v, (self.robot.n,), "velocities")
+        state = self.model.state(position, velocity)
+        state[StateRow.TEMPERATURE] = self._state[StateRow.TEMPERATURE]
+        return state
+
+    @abstractmethod
     def continue_from(self, other: Self) -> None:
         """Take over time and state of a robot on the same engine that differs in payload, masses, friction, gravity.
 
         Energies start from zero; wrenches are not taken over.
         """
 
+    @abstractmethod
     def check_link(self, link: str) -> None:
         """Check that wrenches can act on a link.
 
@@ -101,6 +126,7 @@ class SimulatedRobot(Protocol):
             InputError: They cannot.
         """
 
+    @abstractmethod
     def set_wrench(self, link: str, wrench: ArrayLike) -> None:
         """Apply a wrench, shape (6,) [N, N m], about a link's origin in base axes, until it is replaced.
 
@@ -108,6 +134,7 @@ class SimulatedRobot(Protocol):
             InputError: Wrenches cannot act on the link, the shape is wrong or a value not finite.
         """
 
+    @abstractmethod
     def environment_wrench(self, link: str) -> Array:
         """Return the wrench of the surroundings on a link and on all links that it carries, as a sensor feels it.
 
@@ -119,6 +146,7 @@ class SimulatedRobot(Protocol):
             InputError: No link has that name.
         """
 
+    @abstractmethod
     def advance(self, drive: Drive, steps: int = 1) -> None:
         """Take steps under the same drive.
 

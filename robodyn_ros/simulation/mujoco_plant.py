@@ -25,12 +25,13 @@ from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.joint_constraints import STICKING
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
 from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_scene
 from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
-from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, report, summed_energy
+from robodyn_ros.simulation.readings import Energy, report, summed_energy
 from robodyn_ros.timing import DEFAULT_STEP
 
 _GREATEST = 1e10  # of a velocity or acceleration; beyond that, MuJoCo takes the motion for divergent, too
@@ -38,8 +39,8 @@ _MOST_ATTEMPTS = 20  # to find the motors at their limits; two or three are the 
 _TRIAL_SECONDS = 0.05
 
 
-class MujocoPlant:
-    """A robot on MuJoCo, alone or in a scene; the interface is that of :class:`.plant.Plant`.
+class MujocoPlant(SimulatedRobot):
+    """A robot on MuJoCo, alone or in a scene.
 
     In each step, the actuators give MuJoCo an effort and a damping for each joint, which MuJoCo takes implicitly, and a
     level of dry friction. Stops, sticking, brakes and contacts are MuJoCo's constraints, which are soft: a joint may
@@ -113,24 +114,9 @@ class MujocoPlant:
         self._check_start()
 
     @property
-    def time(self) -> float:
-        """Simulated time since the start [s]."""
-        return self.steps * self.step
-
-    @property
     def has_surroundings(self) -> bool:
         """Whether there is a scene."""
         return bool(self._file)
-
-    @property
-    def effort(self) -> Array:
-        """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
-        return self._report[ReportRow.EFFORT].copy()
-
-    @property
-    def actuator_state(self) -> ActuatorState:
-        """State of the actuators at the end of the last step."""
-        return actuator_state(self.model, self._state, self._report)
 
     @property
     def energy(self) -> Energy:
@@ -164,10 +150,7 @@ class MujocoPlant:
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """Set the state of the robot's joints; as for `Plant`, and all else in the scene stays as it is."""
         position = self.q if q is None else start_position(self.robot, q)
-        velocity = np.zeros(len(self.q)) if v is None else as_floats(v, (self.robot.n,), "velocities")
-        state = self.model.state(position, velocity)
-        state[StateRow.TEMPERATURE] = self._state[StateRow.TEMPERATURE]
-        self._begin(state)
+        self._begin(self._state_at(position, v))
 
     def continue_from(self, other: MujocoPlant) -> None:
         """Take over time and state of a plant in the same scene, without energies and wrenches."""

@@ -31,16 +31,17 @@ from robodyn_ros.simulation.adaptive import AdaptiveMotion
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact import contact_geometry, contact_wrench, surface_energy
 from robodyn_ros.simulation.contact_world import World
+from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.motion import SmoothRow
 from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
 from robodyn_ros.simulation.plant_step import EVERYTHING, UNDER_EFFORTS, Scope, plant_program, report_statement
-from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state, energy
+from robodyn_ros.simulation.readings import Energy, energy
 from robodyn_ros.timing import DEFAULT_STEP
 
 _POSITION, _VELOCITY = int(StateRow.POSITION), int(StateRow.VELOCITY)  # plain integers index faster
 
 
-class Plant:
+class Plant(SimulatedRobot):
     """Rigid bodies with motors, viscous and dry friction, effort limits and stops at the position limits.
 
     Stops and dry friction (see :mod:`robodyn_ros.simulation.joint_constraints`) only dissipate energy: a stop is
@@ -100,24 +101,9 @@ class Plant:
         self.reset()
 
     @property
-    def time(self) -> float:
-        """Simulated time since the start [s]."""
-        return self.steps * self.step
-
-    @property
     def has_surroundings(self) -> bool:
         """Whether there is a surface that the robot could touch."""
         return self.model.world is not None
-
-    @property
-    def effort(self) -> Array:
-        """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
-        return self._report[ReportRow.EFFORT].copy()
-
-    @property
-    def actuator_state(self) -> ActuatorState:
-        """State of the actuators at the end of the last step."""
-        return actuator_state(self.model, self._state, self._report)
 
     @property
     def energy(self) -> Energy:
@@ -221,10 +207,7 @@ class Plant:
         position = self.q if q is None else start_position(self.robot, q)
         if q is not None:
             self.model.check_start(position)
-        velocity = np.zeros(len(self.q)) if v is None else as_floats(v, (self.robot.n,), "velocities")
-        state = self.model.state(position, velocity)
-        state[StateRow.TEMPERATURE] = self._state[StateRow.TEMPERATURE]
-        self._begin(state)
+        self._begin(self._state_at(position, v))
 
     def continue_from(self, other: Plant) -> None:
         """Take over the time and state of a plant with the same joints and motors but another payload.
