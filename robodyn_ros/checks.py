@@ -25,6 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.errors import InputError, shown
 
+LARGEST = 1e9
+"""Largest magnitude of a number that a person or a message gives, where nothing smaller is declared: no formula
+overflows with it."""
+
 
 @dataclass(frozen=True)
 class Range:

@@ -14,6 +14,8 @@ from collections import deque
 
 import numpy as np
 
+from robodyn_ros.timing import NANOSECONDS_PER_SECOND
+
 _KEPT = 20_000  # ticks of which the ages are kept until the statistics are read
 
 FOREIGN_CLOCK = 60.0
@@ -49,7 +51,7 @@ class AgeMonitor:
         ages = {}
         if sent.all():
             ages["transport of joint states [ms]"] = received - sent
-        if (np.abs(received - stamp) < 1e9 * FOREIGN_CLOCK).all():
+        if (np.abs(received - stamp) < NANOSECONDS_PER_SECOND * FOREIGN_CLOCK).all():
             ages |= {"age of joint states [ms]": received - stamp, "age of commands [ms]": answered - stamp}
         return {f"{name}: {label}": round(1e-6 * float(function(values)), 3)
                 for name, values in ages.items() for label, function in (("mean", np.mean), ("greatest", np.max))}

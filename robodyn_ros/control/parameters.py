@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from robodyn_ros.checks import Range, as_joint_array, as_number
+from robodyn_ros.checks import LARGEST, Range, as_joint_array, as_number
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import InputError, shown
 from robodyn_ros.robot import Robot
@@ -36,10 +36,6 @@ from robodyn_ros.robot import Robot
 _METADATA_KEY = "robodyn_ros.control"
 
 Value = float | int | bool | str
-
-
-LARGEST = 1e9
-"""Largest magnitude of any parameter, also where its declaration allows more: no law overflows with it."""
 
 
 class Unit(NamedTuple):

@@ -12,7 +12,7 @@ The ranges hold every robot in SI units, and in grams and millimetres too. Beyon
 overflow, or lose the digits that decide whether a mass matrix is positive definite.
 """
 
-from robodyn_ros.checks import Range
+from robodyn_ros.checks import LARGEST, Range
 
 LENGTH = Range(-1e6, 1e6)
 """Coordinates and offsets [m; an offset of a joint position also in rad]."""
@@ -23,13 +23,13 @@ ANGLE = Range(-1e6, 1e6)
 AXIS = Range(-1e6, 1e6)
 """Components of an axis, which is normalised."""
 
-MASS = Range(-1e9, 1e9)
+MASS = Range(-LARGEST, LARGEST)
 """[kg]; the loader says more about negative ones."""
 
 MOMENT_OF_INERTIA = Range(-1e12, 1e12)
 """Elements of an inertia tensor [kg m^2]."""
 
-FRICTION = Range(-1e9, 1e9)
+FRICTION = Range(-LARGEST, LARGEST)
 """Viscous friction [N m s/rad or N s/m] and Coulomb friction [N m or N]; the loader warns of negative ones."""
 
 MULTIPLIER = Range(-1e4, 1e4)
@@ -41,7 +41,7 @@ REDUCTION = Range(-1e6, 1e6)
 LIMIT = Range(or_infinite=True)
 """Limits of a joint: infinity, like a number beyond `NO_LIMIT`, stands for no limit."""
 
-NO_LIMIT = 1e9
+NO_LIMIT = LARGEST
 """A limit beyond this is taken for none [rad, m, rad/s, m/s, N m or N]; files have 1e16 and the largest double."""
 
 MOST_LINKS = 5000

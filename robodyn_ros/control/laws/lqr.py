@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import LinAlgError, expm, solve_discrete_are
 
+from robodyn_ros.checks import LARGEST
 from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.dynamics_like import DynamicsLike
@@ -100,7 +101,7 @@ class LQRParameters(Parameters):
         3.0, unit=VELOCITY, minimum=1e-4, maximum=1e4, description="Velocity error that costs 1"
     )
     effort_tolerance: Array = per_joint(
-        default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=1e9, description="Effort that costs 1"
+        default_effort_weight, unit=EFFORT, minimum=1e-6, maximum=LARGEST, description="Effort that costs 1"
     )
     friction: Array = per_joint(
         default_gains.viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"

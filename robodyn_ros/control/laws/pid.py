@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_ros.checks import LARGEST
 from robodyn_ros.compile import clip, maximum
 from robodyn_ros.control.controller import JointReference, Law, State
 from robodyn_ros.control.default_gains import joint_gains
@@ -25,9 +26,6 @@ from robodyn_ros.robot import Robot
 
 INTEGRAL_SHARE = 0.1
 """Default K_i as a share of K_p^2 / K_v."""
-
-UNLIMITED = 1e9
-"""Effort limit of a joint that has none, as a parameter must be finite [N m or N]."""
 
 
 def default_integral(robot: Robot) -> Array:
@@ -42,8 +40,8 @@ def default_integral(robot: Robot) -> Array:
 
 
 def default_limit(robot: Robot) -> Array:
-    """The effort limits, `UNLIMITED` where there is none, shape (n,) [N m or N]."""
-    return np.minimum(robot.model.effort_limit, UNLIMITED)
+    """The effort limits, 1e9 where there is none, shape (n,) [N m or N]."""
+    return np.minimum(robot.model.effort_limit, LARGEST)
 
 
 @dataclass(frozen=True, eq=False)
