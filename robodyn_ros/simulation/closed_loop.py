@@ -22,20 +22,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import within
-from robodyn_ros.compile import Compute, Procedure, Read, Record, Repeat, compile_procedure, equal, maximum, where
+from robodyn_ros.compile import (
+    Compute,
+    Procedure,
+    Read,
+    Record,
+    Repeat,
+    compile_procedure,
+    equal,
+    greater_equal,
+    maximum,
+    sign,
+    where,
+)
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
 from robodyn_ros.control.controller import UNMEASURED, JointReference, Law
 from robodyn_ros.control.laws.task_space import pose_error
-from robodyn_ros.description.model import RobotModel
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
 
-SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square")
-"""Sums of squares, or largest magnitudes, over the ticks: of tracking error, effort, and change of effort."""
+SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square", "overshoot", "saturated")
+"""Sums of squares, or largest magnitudes, over the ticks: of tracking error, effort, and change of effort; the largest
+error against its sign at the first tick; and the number of ticks at the effort limit."""
 
 RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort"}
 """Variables that are recorded at every tick, and the names of their records; also ``error``, unless it is q_d - q."""
@@ -72,8 +85,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
 
     variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS)
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
-    variables |= {"error": error_shape}
-    variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,)), strict=True))
+    variables |= {"error": error_shape, "first_error": error_shape}
+    variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,), error_shape, (n,)), strict=True))
 
     def respond(effort: NDArray[Any], clock: NDArray[Any], q: NDArray[Any], v: NDArray[Any],
                 *arrays: NDArray[Any]) -> tuple[Any, ...]:
@@ -95,7 +108,9 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
                                             "wrench_tip")]),
         Compute(respond, ("effort", *shapes), ("command", "effort", "change", "memory")),
         Compute(tracking_error, ("true_q", *fields), "error"),
-        Compute(_add_up, ("error", "effort", "change", *SUMS), SUMS),
+        Compute(lambda clock, error, first: where(equal(clock[1], 0.0), error, first),
+                ("clock", "error", "first_error"), "first_error"),
+        Compute(partial(_add_up, plant.model.effort_limit), ("error", "first_error", "effort", "change", *SUMS), SUMS),
         *(Record(variable, record) for variable, record in records.items() if recorded),
         Repeat(steps, plant_step),
     ]
@@ -139,7 +154,9 @@ def _measure(state: NDArray[Any], noise: Any = (0.0, 0.0)) -> tuple[Any, ...]:
     return q, v, q + noise[0], v + noise[1]
 
 
-def _add_up(error: NDArray[Any], effort: NDArray[Any], change: NDArray[Any], *sums: NDArray[Any]) -> tuple[Any, ...]:
-    error_square, error_worst, effort_square, effort_worst, change_square = sums
+def _add_up(limit: Array, error: NDArray[Any], first_error: NDArray[Any], effort: NDArray[Any], change: NDArray[Any],
+            *sums: NDArray[Any]) -> tuple[Any, ...]:
+    error_square, error_worst, effort_square, effort_worst, change_square, overshoot, saturated = sums
     return (error_square + error * error, maximum(error_worst, abs(error)), effort_square + effort * effort,
-            maximum(effort_worst, abs(effort)), change_square + change * change)
+            maximum(effort_worst, abs(effort)), change_square + change * change,
+            maximum(overshoot, -sign(first_error) * error), saturated + greater_equal(abs(effort), limit))

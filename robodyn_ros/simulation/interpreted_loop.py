@@ -105,7 +105,9 @@ class InterpretedLoop:
             errors = scenario.references.q - q
         changes = np.diff(effort, axis=0)
         sums = ((errors**2).sum(axis=0), np.abs(errors).max(axis=0), (effort**2).sum(axis=0),
-                np.abs(effort).max(axis=0), (changes**2).sum(axis=0))
+                np.abs(effort).max(axis=0), (changes**2).sum(axis=0),
+                np.maximum(-np.sign(errors[0]) * errors, 0.0).max(axis=0),
+                (np.abs(effort) >= self._plant.model.effort_limit).sum(axis=0, dtype=float))
         return {"state": state, "q": q, "v": v, "effort": effort, "error": errors, **dict(zip(SUMS, sums, strict=True))}
 
     def _run_ticks(self, scenario: Scenario, rows: Array, errors: Array) -> int:

@@ -303,8 +303,10 @@ def _control_period(period: float, step: float) -> tuple[int, int]:
 
 
 def _score(results: dict[str, Array], ticks: int) -> Score:
-    error_square, error_worst, effort_square, effort_worst, change_square = (results[name] for name in SUMS)
+    error_square, error_worst, effort_square, effort_worst, change_square, overshoot, saturated = (
+        results[name] for name in SUMS)
     state = results["state"]
     return Score(np.sqrt(error_square / ticks), error_worst, np.sqrt(effort_square / ticks), effort_worst,
-                 np.sqrt(change_square / max(1, ticks - 1)), state[..., StateRow.POSITION, :],
+                 np.sqrt(change_square / max(1, ticks - 1)), overshoot, saturated / ticks,
+                 state[..., StateRow.POSITION, :],
                  state[..., StateRow.VELOCITY, :])

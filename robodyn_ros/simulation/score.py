@@ -31,6 +31,9 @@ class Score(NamedTuple):
         rms_effort: Shape (n,) [N m or N].
         worst_effort: Shape (n,) [N m or N].
         rms_effort_change: Of the effort from one tick to the next, shape (n,) [N m or N].
+        overshoot: Largest tracking error whose sign is opposite to that at the first tick, shape (e,); 0 for elements
+            that begin without error.
+        saturated: Share of the ticks at which the effort of a joint is at its limit, shape (n,).
         q: Joint positions at the end, shape (n,) [rad or m].
         v: Joint velocities at the end, shape (n,) [rad/s or m/s].
     """
@@ -40,6 +43,8 @@ class Score(NamedTuple):
     rms_effort: Array
     worst_effort: Array
     rms_effort_change: Array
+    overshoot: Array
+    saturated: Array
     q: Array
     v: Array
 

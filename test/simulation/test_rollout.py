@@ -197,7 +197,24 @@ def test_score_is_that_of_the_record(arm):
     np.testing.assert_array_equal(result.score.worst_effort, np.abs(result.effort).max(axis=0))
     changes = np.diff(result.effort, axis=0)
     np.testing.assert_allclose(result.score.rms_effort_change, np.sqrt(np.mean(changes**2, axis=0)))
+    np.testing.assert_array_equal(result.score.overshoot, np.maximum(-np.sign(error[0]) * error, 0.0).max(axis=0))
+    saturated = np.abs(result.effort) >= loop.robot.model.effort_limit
+    np.testing.assert_array_equal(result.score.saturated, saturated.mean(axis=0))
     assert "ComputedTorque" in result.tracking().table()
+
+
+def test_overshoot_and_saturation_of_a_start_beside_the_reference(arm):
+    """Hardly damped joints swing over, and the offset asks for more than the limits."""
+    loop, scenario = arm
+    loose = replace(loop.controller.parameters, d=np.full(6, 1.0))
+    result = loop.run(replace(scenario, q=scenario.q + 0.1), loose)
+    error = result.reference.q - result.q
+    assert (error[0] < -0.05).all()
+    np.testing.assert_array_equal(result.score.overshoot, np.maximum(error.max(axis=0), 0.0))
+    assert (result.score.overshoot > 0.02).any()
+    np.testing.assert_array_equal(result.score.saturated,
+                                  (np.abs(result.effort) >= loop.robot.model.effort_limit).mean(axis=0))
+    assert (result.score.saturated > 0.1).any()
 
 
 def test_the_law_sees_noise_and_the_score_does_not(arm):
