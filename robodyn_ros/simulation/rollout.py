@@ -56,6 +56,13 @@ class ClosedLoop:
         engine: Steps the robot instead of the compiled plant, for example a `MujocoPlant`; the controller then runs as
             Python code beside it, and the plant is the engine's.
 
+    Attributes:
+        controller: As given.
+        robot: The robot as the controller knows it.
+        plant: The simulated robot.
+        period: Control period [s].
+        engine: As given.
+
     Raises:
         InputError: The period does not fit, or the plant's integrator has no compiled form.
     """
@@ -65,6 +72,7 @@ class ClosedLoop:
         if not isinstance(controller, Controller):
             raise InputError(f"rollout: expected a Controller, received {type(controller).__name__}")
         self.controller, self.robot = controller, controller.robot
+        self.period, self.engine = period, engine
         if engine is not None:
             plant = engine.model
         self.plant = PlantModel.from_description(self.robot.model) if plant is None else plant
