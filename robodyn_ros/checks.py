@@ -92,6 +92,8 @@ def as_joint_array(value: ArrayLike, n: int | None, allowed: Range, name: str, j
                    ) -> NDArray[np.float64]:
     """Return one number for each joint as a read-only copy, from one number for all joints or one for each.
 
+    Traced scalars pass without a check of their range; who gives the numbers later checks these.
+
     Args:
         value: A number, or shape (1,) or (n,).
         n: Number of joints; None: as many as there are numbers.
@@ -105,6 +107,8 @@ def as_joint_array(value: ArrayLike, n: int | None, allowed: Range, name: str, j
     Raises:
         InputError: The value is no number, has another shape, or a number is not in the range.
     """
+    if is_traced(traced := np.asarray(value)):
+        return traced.reshape(-1) if n is None else np.full(n, traced)
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -204,3 +208,19 @@ def _text(shape: tuple[int | None, ...]) -> str:
 def is_traced(*arrays: NDArray[Any]) -> bool:
     """Return whether any of the arrays holds traced scalars, whose values cannot be looked at."""
     return any(array.dtype == object for array in arrays)
+
+
+def constants(array: NDArray[Any], traced: float) -> NDArray[np.float64]:
+    """Return the numbers of an array, for a decision that a formula makes once for all values of its traced scalars.
+
+    Args:
+        array: Floats, or floats and traced scalars.
+        traced: Number in the place of each traced scalar.
+
+    Returns:
+        The array itself if it holds floats, else one of the same shape.
+    """
+    if not is_traced(array):
+        return array
+    numbers = [element if isinstance(element, Real) else traced for element in array.reshape(-1)]
+    return np.array(numbers, dtype=np.float64).reshape(array.shape)

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_array, as_joint_arrays, as_number
+from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_array, as_joint_arrays, as_number, constants
+from robodyn_ros.compile import exp, expm1
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 
@@ -199,10 +200,10 @@ class DCMotor:
         """
         as_number(step, POSITIVE, "DCMotor: step")
         time_constants = self.electrical_time_constant / step
+        states = constants(time_constants, traced=1.0) > 0.0
         with np.errstate(over="ignore"):  # infinite is right
-            rates = np.divide(1.0, time_constants, out=np.full(self.n, np.inf), where=time_constants > 0.0)
-        return CurrentShares(np.exp(-rates), time_constants * -np.expm1(-rates),
-                             0.5 * time_constants * -np.expm1(-2.0 * rates))
+            rates = np.where(states, 1.0 / np.where(states, time_constants, 1.0), np.inf)
+        return CurrentShares(exp(-rates), time_constants * -expm1(-rates), 0.5 * time_constants * -expm1(-2.0 * rates))
 
     def require_inductance(self) -> None:
         """Check that every motor has an inductance, so that its current is a state.

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_joint_array, as_joint_arrays
+from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_joint_array, as_joint_arrays, constants
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
@@ -55,7 +55,7 @@ class Friction:
             values["static"] = self.coulomb
         for name, array in as_joint_arrays("Friction", values, _RANGES).items():
             object.__setattr__(self, name, array)
-        if (self.static < self.coulomb).any():
+        if (constants(self.rise, traced=0.0) < 0.0).any():
             raise InputError(f"Friction.static: expected breakaway friction not below the Coulomb friction "
                              f"{self.coulomb.tolist()}, received {self.static.tolist()}")
 
@@ -69,15 +69,19 @@ class Friction:
         """Number of joints."""
         return len(self.viscous)
 
+    @property
+    def rise(self) -> Array:
+        """F_s - F_c, shape (n,) [N m or N]."""
+        return self.static - self.coulomb
+
     def level(self, v: NDArray[Any]) -> NDArray[Any]:
         """Return the greatest dry friction, shape (n,) [N m or N].
 
         Args:
             v: Joint velocities, shape (n,), may be traced [rad/s or m/s].
         """
-        rises = self.static > self.coulomb
-        rise = (self.static - self.coulomb) * np.exp(-((v / self.stribeck_velocity) ** 2))
-        return np.where(rises, self.coulomb + rise, self.coulomb)
+        rise = self.rise * np.exp(-((v / self.stribeck_velocity) ** 2))
+        return np.where(constants(self.rise, traced=1.0) > 0.0, self.coulomb + rise, self.coulomb)
 
     def scaled(self, factor: ArrayLike) -> Friction:
         """Return all friction times a factor.

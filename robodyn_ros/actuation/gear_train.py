@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import ANY_FINITE, as_array, as_joint_array
+from robodyn_ros.checks import ANY_FINITE, as_array, as_joint_array, constants
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
@@ -40,7 +40,7 @@ class GearTrain:
     def __post_init__(self) -> None:
         """Check the ratios and give them their shape."""
         array = as_joint_array(self.ratio, None, ANY_FINITE, "GearTrain.ratio")
-        if not array.all():
+        if not constants(array, traced=1.0).all():
             raise InputError(f"GearTrain.ratio: expected ratios other than 0, received {array.tolist()}")
         object.__setattr__(self, "ratio", array)
 

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.gear_train import GearTrain
-from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays
-from robodyn_ros.compile import clip, less, less_equal, where
+from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, Range, as_joint_arrays, constants
+from robodyn_ros.compile import clip, less, less_equal, minimum, sign, where
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
@@ -146,7 +146,7 @@ class JointActuators:
     @cached_property
     def has_gear_friction(self) -> NDArray[np.bool_]:
         """Whether a joint has a gear with losses, shape (n,)."""
-        return self.is_motor & (self.efficiency < 1.0)
+        return self.is_motor & (constants(self.efficiency, traced=0.0) < 1.0)
 
     @cached_property
     def has_heat(self) -> NDArray[np.bool_]:
@@ -171,13 +171,17 @@ class JointActuators:
     @cached_property
     def greatest_current(self) -> Array:
         """Greatest current within the limits of current and torque, infinite without limits, shape (n,) [A]."""
-        limit = np.minimum(self.current_limit, self.torque_limit / self.motors.motor.torque_constant)
+        limited = np.isfinite(self.torque_limit)
+        by_torque = np.where(limited, self.torque_limit, 1.0) / self.motors.motor.torque_constant
+        limit = minimum(self.current_limit, np.where(limited, by_torque, np.inf))
         return np.where(self.is_motor, limit, np.inf)
 
     @cached_property
     def effort_limit(self) -> Array:
         """Greatest effort within the limits of current and torque, infinite without limits, shape (n,) [N m or N]."""
-        return self.greatest_current * np.abs(self.effort_per_current)
+        limited = is_limit(self.greatest_current)
+        greatest = np.where(limited, self.greatest_current, 0.0) * np.abs(self.effort_per_current)
+        return np.where(limited, greatest, np.inf)
 
     def limited_effort(self, effort: NDArray[Any]) -> NDArray[Any]:
         """Limit efforts by the limits of current and torque, shape (n,) [N m or N]."""
@@ -243,8 +247,8 @@ class JointActuators:
         share = motor.current_shares(step).mean_square
         square = settled * (2.0 * mean - settled) + share * (current - settled) * (current - settled)
         end = within(end, self.greatest_current)
-        limited = np.isfinite(self.greatest_current)
-        at_limit = saturation * np.sign(self.motors.gear.ratio) * np.where(limited, self.greatest_current, 0.0)
+        limited = is_limit(self.greatest_current)
+        at_limit = saturation * sign(self.motors.gear.ratio) * np.where(limited, self.greatest_current, 0.0)
         regulated = np.where(limited, saturation * saturation, 0.0)
         mean, end = where(regulated, at_limit, mean), where(regulated, at_limit, end)
         square = where(regulated, at_limit * at_limit, square)
@@ -322,11 +326,16 @@ class JointActuators:
         limit = self.greatest_current
         outward = where(less_equal(limit, current), 1.0, where(less_equal(current, -limit), -1.0, 0.0))
         held = where(less(0.0, outward * rate), 0.0, rate)
-        return np.where(states, np.where(np.isfinite(limit), held, rate), 0.0)
+        return np.where(states, np.where(is_limit(limit), held, rate), 0.0)
 
 
 def within(value: NDArray[Any], limit: Array) -> NDArray[Any]:
     """Limit values to a magnitude; infinite limits add no operations, shape (n,)."""
-    finite = np.isfinite(limit)
+    finite = is_limit(limit)
     bound = np.where(finite, limit, 0.0)
     return np.where(finite, clip(value, -bound, bound), value)
+
+
+def is_limit(limit: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a limit is one: it is finite, or traced, hence finite for some samples."""
+    return np.isfinite(constants(limit, traced=0.0))

@@ -164,6 +164,8 @@ ARCTAN = _operation("arctan", 1, np.arctan, lambda _, a: 1.0 / (1.0 + a * a),
 ARCTAN2 = _operation("arctan2", 2, np.arctan2, lambda _, y, x: x / (x * x + y * y),
                      lambda _, y, x: -y / (x * x + y * y), lowering="library", llvm="atan2")
 EXP = _operation("exp", 1, np.exp, lambda result, a: result, lowering="library", llvm="exp")
+EXPM1 = _operation("expm1", 1, np.expm1, lambda result, a: result + 1.0, lowering="library", llvm="expm1")
+RINT = _operation("rint", 1, np.rint, lowering="intrinsic", llvm="llvm.rint", symmetry="odd")
 LOG = _operation("log", 1, np.log, lambda _, a: 1.0 / a, lowering="library", llvm="log")
 TANH = _operation("tanh", 1, np.tanh, lambda result, a: 1.0 - result * result,
                   lowering="library", llvm="tanh", symmetry="odd")
@@ -184,7 +186,7 @@ SUBTRACT_PRODUCT = _operation("subtract_product", 3, lambda a, b, c: c - a * b, 
 
 _ELEMENTWISE = {
     code: np.frompyfunc(lambda *operands, code=code: apply(code, *operands), OPERATIONS[code].operand_count, 1)
-    for code in (SIGN, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)
+    for code in (SIGN, EXP, EXPM1, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)
 }
 
 
@@ -211,6 +213,16 @@ def clip(value: Any, lower: Any, upper: Any) -> Any:
 def sign(value: Any) -> Any:
     """-1, 0 or 1; NaN stays NaN."""
     return _elementwise(SIGN, value)
+
+
+def exp(value: Any) -> Any:
+    """The exponential; ``np.exp`` cannot be traced where some elements of an array are numbers."""
+    return _elementwise(EXP, value)
+
+
+def expm1(value: Any) -> Any:
+    """exp(value) - 1, exact for small values; cannot be traced as ``np.expm1`` where some elements are numbers."""
+    return _elementwise(EXPM1, value)
 
 
 def arctan2(y: Any, x: Any) -> Any:

@@ -227,6 +227,7 @@ class Scalar:
     # -- functions that NumPy looks up by name on the elements of object arrays ---------------------------------------
 
     sqrt, exp, log, tanh = _method(op.SQRT), _method(op.EXP), _method(op.LOG), _method(op.TANH)
+    expm1, rint = _method(op.EXPM1), _method(op.RINT)
     sin, cos, tan = _method(op.SIN), _method(op.COS), _method(op.TAN)
     arcsin, arccos, arctan = _method(op.ARCSIN), _method(op.ARCCOS), _method(op.ARCTAN)
     arctan2 = _method(op.ARCTAN2)

@@ -19,6 +19,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -95,9 +96,10 @@ class Inertia:
 
     def __add__(self, other: Inertia) -> Inertia:
         """The inertia of two bodies fixed to each other, both given in the same frame."""
+        for one, massless in ((self, other), (other, self)):
+            if isinstance(massless.mass, Real) and massless.mass == 0.0:  # a number, not a traced value
+                return Inertia(one.mass, one.com, self.rotational + other.rotational)
         mass = self.mass + other.mass
-        if mass == 0.0:
-            return Inertia(0.0, np.zeros(3), self.rotational + other.rotational)
         share = other.mass / mass
         offset = other.com - self.com
         # About the common centre of mass; the two-body form keeps the digits that subtracting

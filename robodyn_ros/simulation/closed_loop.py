@@ -14,7 +14,7 @@ efforts, as in the loop of the nodes in lockstep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,13 +55,13 @@ RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort"}
 
 
 def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
-                          recorded: bool, noisy: bool) -> Procedure:
+                          recorded: bool, noisy: bool, varied: Sequence[str] = ()) -> Procedure:
     """Compile a closed loop.
 
-    Its inputs are ``state``, shape (len(StateRow), n), ``parameters``, shape (p,), and ``memory``, shape (m,), of the
-    law. Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape (2,); each field of
-    the reference, ``references.<field>``; and ``noises`` of the measured positions and velocities, shape (2, n), if
-    there are. Its outputs are ``state`` and `SUMS`.
+    Its inputs are ``state``, shape (len(StateRow), n), ``parameters``, shape (p,), ``memory``, shape (m,), of the law,
+    and the varied quantities. Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape
+    (2,); each field of the reference, ``references.<field>``; and ``noises`` of the measured positions and velocities,
+    shape (2, n), if there are. Its outputs are ``state`` and `SUMS`.
 
     Args:
         law: The law.
@@ -70,6 +70,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         steps: Steps of the plant in a control period.
         recorded: Whether the variables of `RECORDS` are recorded.
         noisy: Whether the law's measurements have noise.
+        varied: Names of `QUANTITIES` whose values are inputs of the program, not built in.
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
@@ -83,7 +84,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     tracking_error = tracking_error_function(plant.model, law.follows)
     error_shape = np.shape(tracking_error(np.zeros(n), *(np.zeros(shapes[name]) for name in fields)))
 
-    variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS)
+    variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS, varied)
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
     variables |= {"error": error_shape, "first_error": error_shape}
     variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,), error_shape, (n,)), strict=True))
@@ -114,7 +115,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         *(Record(variable, record) for variable, record in records.items() if recorded),
         Repeat(steps, plant_step),
     ]
-    return compile_procedure(variables, [Repeat("ticks", tick)], ("state", "parameters", "memory"), ("state", *SUMS),
+    inputs = ("state", "parameters", "memory", *varied)
+    return compile_procedure(variables, [Repeat("ticks", tick)], inputs, ("state", *SUMS),
                              name=f"rollout of {type(law).__name__}")
 
 

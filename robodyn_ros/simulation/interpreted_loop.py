@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -41,6 +41,7 @@ class InterpretedLoop:
         plant: The simulated robot.
         steps: Steps of the plant in a control period.
         engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
+        varied: Names of `QUANTITIES` that differ from run to run; none with an engine.
 
     Attributes:
         ticks: Number of ticks so far.
@@ -48,16 +49,16 @@ class InterpretedLoop:
     """
 
     def __init__(self, controller: Controller, plant: PlantModel, steps: int,
-                 engine: SimulatedRobot | None = None) -> None:
+                 engine: SimulatedRobot | None = None, varied: Sequence[str] = ()) -> None:
         self.ticks = 0
         self.seconds = 0.0
         self._controller, self._plant, self._steps, self._engine = controller, plant, steps, engine
         follows, n = controller.follows, plant.n
         self._fields = {} if follows is None else {f"reference.{name}": shape
                                                    for name, shape in follows.shapes(n).items()}
-        variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS)
+        variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS, varied)
         variables |= self._fields | {"error": (6,)}
-        inputs = ["state", "command"]
+        inputs = ["state", "command", *varied]
         program: list[Statement] = [Repeat("steps", statements)]
         self._follows_poses = follows not in (None, JointReference)
         if self._follows_poses:
@@ -73,12 +74,13 @@ class InterpretedLoop:
             outputs += ["contact_force", "wrench_tip"]
         self._bound = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
 
-    def run(self, scenario: Scenario, parameters: Parameters) -> dict[str, Array]:
+    def run(self, scenario: Scenario, parameters: Parameters, values: Mapping[str, Array]) -> dict[str, Array]:
         """Simulate one robot.
 
         Args:
             scenario: The task of the robot.
             parameters: Parameters of the controller, complete for the robot.
+            values: Values of the varied quantities.
 
         Returns:
             ``state`` at the end and `SUMS` over the ticks, as of `closed_loop_procedure`; and ``q``, ``v``, ``effort``
@@ -90,6 +92,8 @@ class InterpretedLoop:
         rows = np.full((len(scenario.clocks), 3, self._plant.n), np.nan)
         errors = np.full((len(rows), 6 if self._follows_poses else 0), np.nan)
         before, begin = self._controller.parameters, perf_counter()
+        for name, value in values.items():
+            self._bound[name] = value
         self._controller.parameters = parameters
         try:
             done = self._run_ticks(scenario, rows, errors)

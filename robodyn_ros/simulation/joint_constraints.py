@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.joint_actuators import is_limit
 from robodyn_ros.compile import clip, equal, greater, less, maximum, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.factorization import solve_mass, solve_mass_partly_given
@@ -132,7 +133,7 @@ def pivot_step(limits: ConstraintLimits, problem: Problem, contact_mode: NDArray
     Returns:
         The solution for this choice, and the next choice.
     """
-    limited = np.isfinite(limits.drive)
+    limited = is_limit(limits.drive)
     drive_limit = np.where(limited, limits.drive, 0.0)
     linear = np.where(limited, 1.0 - saturation * saturation, 1.0)
     matrix = problem.matrix + np.diag(linear * problem.drive_damping)
@@ -169,7 +170,7 @@ def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
     Returns:
         The solution and its modes; ``moved`` is positive where the assumption does not hold.
     """
-    limited = np.isfinite(limits.drive)
+    limited = is_limit(limits.drive)
     velocity = solve_mass(problem.matrix + np.diag(problem.drive_damping), problem.momentum + problem.drive)
     line = problem.drive - problem.drive_damping * velocity
     hindered = [

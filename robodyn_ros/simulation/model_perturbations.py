@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import Range, as_floats, as_number
-from robodyn_ros.description.model import Inertia, RobotModel, suggest
+from robodyn_ros.description.model import Array, Inertia, RobotModel, suggest
 from robodyn_ros.errors import InputError
 
 
@@ -46,9 +47,40 @@ def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0
     if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max(initial=0.0) or np.linalg.eigvalsh(tensor)[0] < 0.0:
         raise InputError(f"payload: expected a symmetric rotational inertia without negative principal moments, "
                          f"received {tensor.tolist()}")
-    body = Inertia(float(mass), as_floats(com, (3,), "payload: centre of mass"), tensor)
+    return with_body(model, float(mass), as_floats(com, (3,), "payload: centre of mass"), tensor, frame.name)
+
+
+def with_body(model: RobotModel, mass: Any, com: NDArray[Any], rotational: Array | None = None, link: str | None = None
+              ) -> RobotModel:
+    """As :func:`with_payload`, without checks; mass and centre of mass may be traced."""
+    frame = model.frame(model.tip_link if link is None else link)
+    body = Inertia(mass, com, np.zeros((3, 3)) if rotational is None else rotational)
     return _with_inertias(model, {frame.joint: model.joints[frame.joint].inertia
                                   + body.transformed(frame.pose_link_frame)})
+
+
+def with_link_changes(model: RobotModel, mass_scale: NDArray[Any] | None = None,
+                      inertia_scale: NDArray[Any] | None = None, center_offset: NDArray[Any] | None = None
+                      ) -> RobotModel:
+    """Return the robot with other inertias of its moving links, without checks; the values may be traced.
+
+    Args:
+        model: The robot, with L moving links in the order of ``model.joints``.
+        mass_scale: Factor on mass and rotational inertia, shape (L,); None: 1.
+        inertia_scale: Further factor on the rotational inertia about the centre of mass, shape (L,); None: 1.
+        center_offset: Displacement of the centre of mass in the link's axes, shape (L, 3) [m]; None: 0.
+    """
+    changed = {}
+    for index, inertia in enumerate(joint.inertia for joint in model.joints):
+        mass, com, rotational = inertia.mass, inertia.com, inertia.rotational
+        if mass_scale is not None:
+            mass, rotational = mass_scale[index] * mass, mass_scale[index] * rotational
+        if inertia_scale is not None:
+            rotational = inertia_scale[index] * rotational
+        if center_offset is not None:
+            com = com + center_offset[index]
+        changed[index] = Inertia(mass, com, rotational)
+    return _with_inertias(model, changed)
 
 
 def with_mass_error(model: RobotModel, percent: float | Mapping[str, float]) -> RobotModel:

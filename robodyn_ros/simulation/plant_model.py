@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
-from robodyn_ros.checks import Range, as_number
+from robodyn_ros.checks import Range, as_number, constants
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact_world import World
@@ -168,7 +168,7 @@ class PlantModel:
 
     def _check_electrical_time_constants(self) -> None:
         stable = {Integrator.EXPLICIT_EULER: 2.0, Integrator.RUNGE_KUTTA: 2.785}.get(self.integrator)
-        times = self.actuators.motors.motor.electrical_time_constant
+        times = constants(self.actuators.motors.motor.electrical_time_constant, traced=np.inf)
         for name, states, time in zip(self.model.joint_names, self.actuators.has_inductance, times, strict=True):
             if stable is not None and states and self.step > stable * time:
                 raise InputError(
@@ -199,7 +199,7 @@ class PlantModel:
     @cached_property
     def has_dry_friction(self) -> NDArray[np.bool_]:
         """Whether joint or gear have dry friction, shape (n,)."""
-        return (self.friction.static > 0.0) | self.actuators.has_gear_friction
+        return (constants(self.friction.static, traced=1.0) > 0.0) | self.actuators.has_gear_friction
 
     @cached_property
     def limits(self) -> ConstraintLimits:

@@ -14,6 +14,7 @@ or for many samples at once; see :mod:`robodyn_ros.compile.procedure`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import Compute
 from robodyn_ros.compile.program import RepeatWhile, Statement
-from robodyn_ros.compile.tape import Shape
+from robodyn_ros.compile.tape import Shape, trace
 from robodyn_ros.simulation import semi_implicit_euler, split_step
 from robodyn_ros.simulation.contact import (
     MOST_ROUNDS,
@@ -46,6 +47,7 @@ from robodyn_ros.simulation.joint_constraints import (
 )
 from robodyn_ros.simulation.motion import SmoothRow
 from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
+from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
 from robodyn_ros.simulation.readings import report
 
 _PROBLEM = Problem._fields
@@ -90,7 +92,8 @@ MOTION_UNDER_EFFORTS = Scope(frozenset({CommandRow.EFFORT}), energies=False)
 """The scope of a control law with its robot."""
 
 
-def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
+def plant_program(plant: PlantModel, scope: Scope = EVERYTHING, varied: Sequence[str] = ()
+                  ) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
     """Return variables and statements of one step.
 
     Inputs are ``state``, shape (len(StateRow), n), and ``command``, shape (len(CommandRow), n); the output is
@@ -100,6 +103,7 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
     Args:
         plant: The simulated model.
         scope: The parts of the plant that the program needs.
+        varied: Names of `QUANTITIES` whose values are inputs of the program, under these names, not built in.
 
     Returns:
         Shape of each variable by name, for a program that may have more of its own; and the statements.
@@ -108,48 +112,72 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING) -> tuple[dict[st
     variables: dict[str, Shape] = {"state": (len(StateRow), n), "command": (len(CommandRow), n),
                                    "report": (len(ReportRow), n), "health": (), "rounds": (), "moved": ()}
     variables |= dict.fromkeys((*_PROBLEM, "voltage", *_SOLUTION), (n,)) | {"matrix": (n * (n + 1) // 2,)}
+    variables |= {name: QUANTITIES[name].shape(plant) for name in varied}
     given, choice = ("state", "command"), (*_CHOICE, "rounds")
+    compute = partial(_compute, plant, scope, varied)
     pivoting = RepeatWhile("moved", most_pivot_steps(n), [
-        Compute(partial(_round, plant, scope), (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))])
+        compute(_round, (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))])
     if plant.world is not None:
-        return _program_with_contacts(plant, scope, plant.world, variables)
+        return _program_with_contacts(plant, scope, plant.world, varied, variables)
     if plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
         variables["smooth"] = (len(SmoothRow), n)
         posed = ("smooth", *_PROBLEM, "voltage", *choice)
         return variables, (
-            Compute(partial(_pose_after_split_step, plant, scope), (*given, "smooth"), posed),
+            compute(_pose_after_split_step, (*given, "smooth"), posed),
             pivoting,
-            Compute(partial(_commit_after_split_step, plant, scope),
-                    ("state", "smooth", "friction", "voltage", *_SOLUTION), "state"))
+            compute(_commit_after_split_step, ("state", "smooth", "friction", "voltage", *_SOLUTION), "state"))
     solved: tuple[Statement, ...] = (
-        Compute(partial(_pose, plant, scope), given, (*_PROBLEM, "voltage", *choice)), pivoting)
-    if scope.slides_freely(plant).all():  # constraints are seldom active: solve without them first
-        solved = (Compute(partial(_attempt, plant, scope), given, ("voltage", *_SOLUTION, "moved")),
+        compute(_pose, given, (*_PROBLEM, "voltage", *choice)), pivoting)
+    if _all_slide_freely(plant, scope, varied):  # constraints are seldom active: solve without them first
+        solved = (compute(_attempt, given, ("voltage", *_SOLUTION, "moved")),
                   RepeatWhile("moved", 1, solved, at_least=0))
-    return variables, (*solved, Compute(partial(_commit, plant, scope), (*given, "friction", "voltage", *_SOLUTION),
-                                        "state"))
+    return variables, (*solved, compute(_commit, (*given, "friction", "voltage", *_SOLUTION), "state"))
 
 
-def _program_with_contacts(plant: PlantModel, scope: Scope, world: World, variables: dict[str, Shape]
-                           ) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
+def _compute(plant: PlantModel, scope: Scope, varied: Sequence[str], function: Callable[..., Any],
+             inputs: tuple[str, ...], outputs: tuple[str, ...] | str) -> Compute:
+    """A computation whose function takes the plant and the scope first; the varied values are further inputs."""
+    if not varied:
+        return Compute(partial(function, plant, scope), inputs, outputs)
+
+    def with_values(*arrays: NDArray[Any]) -> Any:
+        values = dict(zip(varied, arrays[len(inputs):], strict=True))
+        return function(varied_plant(plant, values), scope, *arrays[:len(inputs)])
+
+    with_values.__name__ = function.__name__
+    return Compute(with_values, (*inputs, *varied), outputs)
+
+
+def _all_slide_freely(plant: PlantModel, scope: Scope, varied: Sequence[str]) -> bool:
+    """Whether no joint has dry friction or a brake, whatever the varied values are."""
+    found = []
+
+    def look(*arrays: NDArray[Any]) -> float:
+        found.append(scope.slides_freely(varied_plant(plant, dict(zip(varied, arrays, strict=True)))).all())
+        return 0.0
+
+    trace(look, {name: QUANTITIES[name].shape(plant) for name in varied})
+    return bool(found[0])
+
+
+def _program_with_contacts(plant: PlantModel, scope: Scope, world: World, varied: Sequence[str],
+                           variables: dict[str, Shape]) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
     """As :func:`plant_program`, for a robot that can touch surfaces; ``contact_force`` is an output too."""
     n, pairs = plant.n, world.pairs
     variables |= {"penetration": (pairs,), "normal": (pairs, 3), "place": (pairs, 3), "jacobian": (pairs, 3, n),
                   "pressed": (pairs,), "sliding": (pairs,), "level": (pairs,), "slip": (pairs, 3),
                   "contact_force": (pairs, 3), "contact_effort": (n,)}
     given, choice = ("state", "command"), (*_CHOICE, "rounds")
+    compute = partial(_compute, plant, scope, varied)
     solved: tuple[Statement, ...] = (
-        Compute(partial(_pose_with_contacts, plant, scope, world), given,
-                (*_PROBLEM, "voltage", *choice, *_GEOMETRY, *_CONTACT_CHOICE)),
+        compute(_pose_with_contacts, given, (*_PROBLEM, "voltage", *choice, *_GEOMETRY, *_CONTACT_CHOICE)),
         RepeatWhile("moved", most_pivot_steps(n) + MOST_ROUNDS, [
-            Compute(partial(_round_with_contacts, plant, scope, world),
-                    (*_PROBLEM, *choice, *_GEOMETRY, *_CONTACT_CHOICE),
+            compute(_round_with_contacts, (*_PROBLEM, *choice, *_GEOMETRY, *_CONTACT_CHOICE),
                     (*_SOLUTION, "moved", "rounds", *_CONTACT_CHOICE, *_CONTACT))]))
-    if scope.slides_freely(plant).all():
-        solved = (Compute(partial(_attempt_without_contacts, plant, scope, world), given,
-                          ("voltage", *_SOLUTION, "moved", *_CONTACT)),
+    if _all_slide_freely(plant, scope, varied):
+        solved = (compute(_attempt_without_contacts, given, ("voltage", *_SOLUTION, "moved", *_CONTACT)),
                   RepeatWhile("moved", 1, solved, at_least=0))
-    return variables, (*solved, Compute(partial(_commit_with_contacts, plant, scope),
+    return variables, (*solved, compute(_commit_with_contacts,
                                         (*given, "friction", "voltage", *_SOLUTION, "contact_effort"), "state"))
 
 
@@ -172,22 +200,25 @@ def _attempt(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDAr
     return (voltage, *unhindered(plant.limits, problem))
 
 
-def _pose_with_contacts(plant: PlantModel, scope: Scope, world: World, state: NDArray[Any], command: NDArray[Any]
+def _pose_with_contacts(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]
                         ) -> tuple[Any, ...]:
+    world = _world(plant)
     geometry = contact_geometry(world, plant.model, state[StateRow.POSITION])
     choice = first_choice(world, geometry, state[StateRow.VELOCITY], plant.step)
     return (*_pose(plant, scope, state, command), *geometry, *choice)
 
 
-def _attempt_without_contacts(plant: PlantModel, scope: Scope, world: World, state: NDArray[Any],
-                              command: NDArray[Any]) -> tuple[Any, ...]:
+def _attempt_without_contacts(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]
+                              ) -> tuple[Any, ...]:
+    world = _world(plant)
     voltage, velocity, *solution, moved = _attempt(plant, scope, state, command)
     geometry = contact_geometry(world, plant.model, state[StateRow.POSITION])
     touches = presses(world, geometry, velocity, plant.step)
     return (voltage, velocity, *solution, moved + touches, np.zeros((world.pairs, 3)), np.zeros(plant.n))
 
 
-def _round_with_contacts(plant: PlantModel, scope: Scope, world: World, *values: Any) -> tuple[Any, ...]:
+def _round_with_contacts(plant: PlantModel, scope: Scope, *values: Any) -> tuple[Any, ...]:
+    world = _world(plant)
     (*posed, contact_mode, saturation, rounds), rest = values[:len(_PROBLEM) + 3], values[len(_PROBLEM) + 3:]
     geometry = ContactGeometry(*rest[:len(_GEOMETRY)])
     moves = moving_columns(world, plant.model)[:, None, :]
@@ -199,6 +230,11 @@ def _round_with_contacts(plant: PlantModel, scope: Scope, world: World, *values:
     effort = sum((jacobian.T @ force for jacobian, force in zip(geometry.jacobian, touching.force, strict=True)),
                  start=np.zeros(plant.n))
     return (*done._replace(moved=done.moved + touching.moved), rounds + 1.0, *touching.choice, touching.force, effort)
+
+
+def _world(plant: PlantModel) -> World:
+    assert plant.world is not None  # for mypy: only programs with contacts call this
+    return plant.world
 
 
 def _pose_after_split_step(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any],

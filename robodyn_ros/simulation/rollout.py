@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
+from robodyn_ros.simulation.quantities import QUANTITIES, START, check_varied, checked_samples
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
@@ -55,6 +56,7 @@ class ClosedLoop:
         period: Control period, a multiple of the plant's step [s].
         engine: Steps the robot instead of the compiled plant, for example a `MujocoPlant`; the controller then runs as
             Python code beside it, and the plant is the engine's.
+        varied: Names of `QUANTITIES` that differ from robot to robot; the others are built into the program.
 
     Attributes:
         controller: As given.
@@ -64,11 +66,12 @@ class ClosedLoop:
         engine: As given.
 
     Raises:
-        InputError: The period does not fit, or the plant's integrator has no compiled form.
+        InputError: The period does not fit, the plant's integrator has no compiled form, or a quantity cannot be
+            varied.
     """
 
     def __init__(self, controller: Controller, plant: PlantModel | None = None, period: float = DEFAULT_PERIOD,
-                 engine: SimulatedRobot | None = None) -> None:
+                 engine: SimulatedRobot | None = None, varied: Sequence[str] = ()) -> None:
         if not isinstance(controller, Controller):
             raise InputError(f"rollout: expected a Controller, received {type(controller).__name__}")
         self.controller, self.robot = controller, controller.robot
@@ -80,11 +83,17 @@ class ClosedLoop:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period_ns, self._steps = _control_period(period, self.plant.step)
         self._packed = PackedParameters(controller.parameters)
+        self.varied = check_varied(varied, self.plant)
+        self._inputs = tuple(name for name in self.varied if name not in START)
         self._procedures: dict[tuple[bool, bool], Procedure] = {}
         self._interpreted: InterpretedLoop | None = None
         self._uncompiled_reason = ""
         if engine is not None:
             self._uncompiled_reason = f"the robot is stepped by {type(engine).__name__}"
+            if self._inputs:
+                raise InputError(f"varied: expected none but {' and '.join(START)} for a robot that is stepped by "
+                                 f"{type(engine).__name__}, received {', '.join(self._inputs)}; make an engine for "
+                                 "each plant")
             self._interpreted = InterpretedLoop(controller, self.plant, self._steps, engine)
 
     @property
@@ -110,30 +119,35 @@ class ClosedLoop:
         """
         return Scenario.sample(self.robot, self.controller.follows, self._period_ns, trajectories, duration, **options)
 
-    def run(self, scenario: Scenario, parameters: Parameters | None = None, compiled: bool = True) -> Rollout:
+    def run(self, scenario: Scenario, parameters: Parameters | None = None, compiled: bool = True, *,
+            sample: Mapping[str, ArrayLike] | None = None) -> Rollout:
         """Simulate one robot.
 
         Args:
             scenario: The task of the robot.
             parameters: Parameters of the controller; None: those that it has.
+            sample: Values of varied quantities by name; those of the plant, or of the scenario, where there are none.
             compiled: False: run law and plant in plain Python with the textbook's dynamics, to be compared with the
                 compiled program.
 
         Raises:
-            InputError: The robot would start inside a surface.
+            InputError: The robot would start inside a surface, or a value of the sample does not fit.
             CompileError: ``compiled`` is False, and the controller cannot be traced.
             PluginError: A controller that runs uncompiled raised, or returned something else than efforts.
             SimulationError: The state became infinite or NaN.
         """
+        samples = self._samples({name: np.asarray(value)[None] for name, value in (sample or {}).items()})
+        values = {name: array[0] for name, array in samples.items()}
+        scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
         reference, ticks, name = scenario.references, len(scenario.clocks), type(self.controller).__name__
         procedure = self._procedure(True, scenario.noisy) if compiled else self.procedure(
             recorded=True, noisy=scenario.noisy)
         if isinstance(procedure, InterpretedLoop):
             complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
-            results = procedure.run(scenario, complete)
+            results = procedure.run(scenario, complete, self._own(values))
         else:
-            given = self._arguments(scenario) | {"parameters": self.packed(parameters)}
+            given = self._arguments(scenario) | {"parameters": self.packed(parameters)} | self._own(values)
             results = procedure(**given) if compiled else procedure.interpret(**given)
         score = _score(results, ticks)
         if not (np.isfinite(score.q).all() and np.isfinite(score.v).all()):
@@ -149,8 +163,11 @@ class ClosedLoop:
                        **recorded)
 
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
-               q: ArrayLike | None = None, threads: int = 1) -> Score:
+               q: ArrayLike | None = None, threads: int = 1, *, samples: Mapping[str, ArrayLike] | None = None
+               ) -> Score:
         """Simulate many robots at once; one that diverges has NaN or infinity in its score.
+
+        The score of a robot has the same bits alone, in any batch, and with any number of threads.
 
         Args:
             scenario: The task of all robots.
@@ -158,16 +175,21 @@ class ClosedLoop:
                 (N, p); None: those that the controller has, for all.
             q: Joint positions at the start, shape (N, n) [rad or m]; None: the scenario's, for all.
             threads: Threads that share the robots; a controller that runs uncompiled uses one.
+            samples: Values of varied quantities by name, each of the quantity's shape after an axis of the N robots;
+                those of the plant, or of the scenario, where there are none.
 
         Raises:
-            InputError: Neither parameters nor positions say how many robots there are, their numbers differ, or a robot
-                would start inside a surface.
+            InputError: Neither parameters nor positions nor samples say how many robots there are, their numbers
+                differ, a value of a sample does not fit, or a robot would start inside a surface.
             PluginError: As for `run`.
         """
-        given, ticks = self._arguments(scenario), len(scenario.clocks)
-        if q is None:
-            self.plant.check_start(scenario.q)
-        differ = [*(["parameters"] if parameters is not None else []), *(["state", "memory"] if q is not None else [])]
+        ticks = len(scenario.clocks)
+        values = self._samples({} if samples is None else samples)
+        if q is not None:
+            if "start.q" in values:
+                raise InputError("rollout: expected positions at the start in q or in samples, received both")
+            values |= self._samples({"start.q": q})
+        given = self._arguments(scenario) | self._own(values)
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
@@ -175,19 +197,29 @@ class ClosedLoop:
         else:
             numbers = [self.packed(one) for one in parameters]
             given["parameters"] = np.array(numbers).reshape(len(numbers), self._packed.values.size)
-        if q is not None:
-            starts = np.array([start_position(self.robot, one) for one in np.asarray(q)]).reshape(-1, self.robot.n)
-            for start in starts:
-                self.plant.check_start(start)
-            given["state"] = np.repeat(given["state"][None], len(starts), axis=0)
-            given["state"][:, StateRow.POSITION] = starts
-            given["memory"] = np.array([self._memory(one, scenario.v) for one in starts]).reshape(
-                len(starts), *given["memory"].shape)
+        counts = {name: len(array) for name, array in values.items()}
+        if given["parameters"].ndim > 1:
+            counts["parameters"] = len(given["parameters"])
+        if len(set(counts.values())) != 1:
+            raise InputError("rollout: expected an axis of samples, of equal length, in parameters, positions or "
+                             f"samples, received {counts or 'none'}")
+        (count,) = set(counts.values())
+        starts = [_started(scenario, {name: values[name][i] for name in START if name in values})
+                  for i in range(count if values.keys() & set(START) else 1)]
+        for start in starts:
+            self.plant.check_start(start.q)
+        if values.keys() & set(START):
+            given["state"] = np.array([self.plant.state(start.q, start.v) for start in starts])
+            given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
+            counts |= dict.fromkeys(("state", "memory"), count)
         procedure = self._procedure(False, scenario.noisy)
         if isinstance(procedure, InterpretedLoop):
-            return _score(self._interpreted_results(procedure, scenario, given["parameters"], given["state"]), ticks)
-        if differ and all(len(given[name]) == 1 for name in differ):  # faster than a batch of one
-            results = procedure(**given | {name: given[name][0] for name in differ})
+            laws = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
+            rows = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]), self._own(values, i))
+                    for i in range(count)]
+            return _score({name: np.stack([row[name] for row in rows]) for name in ("state", *SUMS)}, ticks)
+        if count == 1:  # faster than a batch of one
+            results = procedure(**given | {name: given[name][0] for name in counts if name in given})
             return _score({name: result[None] for name, result in results.items()}, ticks)
         return _score(procedure.batch(threads=threads, **given), ticks)
 
@@ -222,7 +254,8 @@ class ClosedLoop:
             if not isinstance(self.controller, Law):
                 raise CompileError(self.controller.uncompiled_reason)
             self._procedures[recorded, noisy] = closed_loop_procedure(
-                self.controller, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy)
+                self.controller, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy,
+                varied=self._inputs)
         return self._procedures[recorded, noisy]
 
     def _procedure(self, recorded: bool, noisy: bool) -> Procedure | InterpretedLoop:
@@ -232,22 +265,25 @@ class ClosedLoop:
                 return self.procedure(recorded=recorded, noisy=noisy)
             except CompileError as error:
                 self._uncompiled_reason = str(error)
-                self._interpreted = InterpretedLoop(self.controller, self.plant, self._steps)
+                self._interpreted = InterpretedLoop(self.controller, self.plant, self._steps, varied=self._inputs)
         return self._interpreted
 
-    def _interpreted_results(self, loop: InterpretedLoop, scenario: Scenario, parameters: Array,
-                             states: Array) -> dict[str, Array]:
-        """State and `SUMS` of each robot, by numbers of parameters and states at the start, alike or one per robot."""
-        counts = {len(array) for array, alike in ((parameters, 1), (states, 2)) if array.ndim > alike}
-        if len(counts) != 1:
-            raise InputError("rollout: expected parameters or positions with an axis of samples, of equal length, "
-                             f"received shapes {parameters.shape} and {states.shape}")
-        (count,) = counts
-        numbers = np.broadcast_to(parameters, (count, self._packed.values.size))
-        starts = np.broadcast_to(states[..., StateRow.POSITION, :], (count, self.robot.n))
-        rows = [loop.run(replace(scenario, q=start), self._packed.unpack(values))
-                for values, start in zip(numbers, starts, strict=True)]
-        return {name: np.stack([row[name] for row in rows]) for name in ("state", *SUMS)}
+    def _samples(self, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """Checked values of quantities, and positions at the start within the limits."""
+        checked = checked_samples(given, self.plant, self.varied)
+        for start in checked.get("start.q", ()):
+            start_position(self.robot, start)
+        return checked
+
+    def _own(self, values: Mapping[str, Array], sample: int | None = None) -> dict[str, Array]:
+        """The inputs of the program that are varied: values given, or one sample of them, or those of the plant."""
+        own = {}
+        for name in self._inputs:
+            if name in values:
+                own[name] = values[name] if sample is None else values[name][sample]
+            else:
+                own[name] = QUANTITIES[name].nominal_value(self.plant)
+        return own
 
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
         given = {"state": self.plant.state(scenario.q, scenario.v), "memory": self._memory(scenario.q, scenario.v),
@@ -299,6 +335,13 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
     if result.note:
         _logger.warning(result.note)
     return result
+
+
+def _started(scenario: Scenario, values: Mapping[str, Array]) -> Scenario:
+    """The scenario with another start, where the values have one."""
+    if not any(name in values for name in START):
+        return scenario
+    return replace(scenario, q=values.get("start.q", scenario.q), v=values.get("start.v", scenario.v))
 
 
 def _control_period(period: float, step: float) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.joint_actuators import is_limit
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
 from robodyn_ros.simulation.joint_constraints import LOWER, STICKING, UPPER, Problem, friction_part
 from robodyn_ros.simulation.motion import STATE_ROWS, SmoothRow, demand, derivative, inertia
@@ -106,7 +107,7 @@ def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], friction: ND
     heat = x[SmoothRow.WINDING_HEAT] - state[StateRow.WINDING_HEAT]
     dry, middle = friction_part(friction, impulse), 0.5 * (x[SmoothRow.VELOCITY] + velocity)
     limit = actuators.greatest_current
-    saturation = np.where(np.isfinite(limit), greater_equal(abs(current), limit), 0.0)
+    saturation = np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0)
     return np.stack([
         q,
         velocity,

@@ -1,0 +1,251 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Quantities of the plant that rollouts take as inputs instead of constants, and the plant with given values of them.
+
+`varied_plant` and `varied_model` work on floats, which gives a plant to fold into a program, and on traced scalars,
+which gives a plant whose values are inputs of the program. Both are the same formulas. Values are checked before, by
+`checked_samples`: the formulas look at no traced value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.checks import ANY_FINITE, NOT_NEGATIVE, Range
+from robodyn_ros.description.model import Array, RobotModel, suggest
+from robodyn_ros.errors import InputError, shown
+from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
+from robodyn_ros.simulation.plant_model import PlantModel
+
+JOINT, LINK = "joint", "link"
+"""Axes of the joints, in the order of q, and of the moving links, in the order of ``RobotModel.joints``."""
+
+MODEL = "model."
+"""Prefix of the quantities of the law's own model."""
+
+START = ("start.q", "start.v")
+"""Quantities that are inputs of every rollout, varied or not."""
+
+Values = Mapping[str, NDArray[Any]]
+"""Floats or traced scalars by the name of the quantity."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named number or array of the simulated robot, of its start, or of the law's own model.
+
+    Attributes:
+        name: Its name.
+        allowed: Range of its numbers, and their unit.
+        axes: Axes of a value: `JOINT`, `LINK` or a length.
+        description: Its meaning.
+        nominal: Its value in a plant; None: that of the scenario.
+        needs: Quantity without which it has no effect; empty for none.
+    """
+
+    name: str
+    allowed: Range
+    axes: tuple[str | int, ...]
+    description: str
+    nominal: Callable[[PlantModel], ArrayLike] | None
+    needs: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Unit of its numbers; empty without one."""
+        return self.allowed.unit
+
+    def shape(self, plant: PlantModel) -> tuple[int, ...]:
+        """Return the shape of a value for a plant."""
+        lengths = {JOINT: plant.n, LINK: len(plant.model.joints)}
+        return tuple(lengths[axis] if isinstance(axis, str) else axis for axis in self.axes)
+
+    def nominal_value(self, plant: PlantModel) -> Array:
+        """Return the value of a plant, of `shape`."""
+        if self.nominal is None:
+            raise InputError(f"{self.name}: its value is that of the scenario")
+        return np.array(np.broadcast_to(np.asarray(self.nominal(plant), dtype=np.float64), self.shape(plant)))
+
+
+def _unit(unit: str, base: Range = NOT_NEGATIVE) -> Range:
+    return replace(base, unit=unit)
+
+
+_ABOVE_0 = Range(0.0, above=True)
+
+_INERTIAL = (
+    Quantity("payload.mass", _unit("kg"), (), "Point mass welded to the tip link.", lambda plant: 0.0),
+    Quantity("payload.center_of_mass", _unit("m", ANY_FINITE), (3,), "Its position in the frame of the tip link.",
+             lambda plant: 0.0, needs="payload.mass"),
+    Quantity("link.mass_scale", _ABOVE_0, (LINK,), "Factor on the mass of each link and on its rotational inertia.",
+             lambda plant: 1.0),
+    Quantity("link.inertia_scale", _ABOVE_0, (LINK,), "Factor on the rotational inertia about the centre of mass.",
+             lambda plant: 1.0),
+    Quantity("link.center_offset", _unit("m", ANY_FINITE), (LINK, 3),
+             "Displacement of the centre of mass, in the axes of the link.", lambda plant: 0.0),
+)
+
+QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
+    *_INERTIAL,
+    Quantity("friction.viscous", _unit("N m s/rad or N s/m"), (JOINT,), "Viscous friction.",
+             lambda plant: plant.friction.viscous),
+    Quantity("friction.coulomb", _unit("N m or N"), (JOINT,),
+             "Coulomb friction; the breakaway friction keeps its distance above it, unless it is varied too.",
+             lambda plant: plant.friction.coulomb),
+    Quantity("friction.static", _unit("N m or N"), (JOINT,), "Breakaway friction, not below the Coulomb friction.",
+             lambda plant: plant.friction.static),
+    Quantity("friction.scale", NOT_NEGATIVE, (), "Factor on all friction.", lambda plant: 1.0),
+    Quantity("start.q", _unit("rad or m", ANY_FINITE), (JOINT,), "Joint positions at the start.", None),
+    Quantity("start.v", _unit("rad/s or m/s", ANY_FINITE), (JOINT,), "Joint velocities at the start.", None),
+)}
+"""The quantities by name."""
+
+
+def varied_model(model: RobotModel, values: Values) -> RobotModel:
+    """Return a robot with other inertias.
+
+    Args:
+        model: The robot.
+        values: Inertial quantities of `QUANTITIES`, floats or traced scalars.
+    """
+    link = {name.removeprefix("link."): value for name, value in values.items() if name.startswith("link.")}
+    if link:
+        model = with_link_changes(model, **link)
+    if "payload.mass" in values:
+        model = with_body(model, values["payload.mass"][()], values.get("payload.center_of_mass", np.zeros(3)))
+    return model
+
+
+def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
+    """Return a plant with other values of some quantities.
+
+    Args:
+        plant: The plant.
+        values: Quantities of `QUANTITIES`, floats or traced scalars; those of the start are no part of the plant.
+    """
+    model, friction = varied_model(plant.model, values), _varied_friction(plant.friction, values)
+    if model is plant.model and friction is plant.friction:
+        return plant
+    return replace(plant, model=model, friction=friction)
+
+
+def _varied_friction(friction: Friction, values: Values) -> Friction:
+    own = {name.removeprefix("friction."): value for name, value in values.items() if name.startswith("friction.")}
+    if not own:
+        return friction
+    scale = own.pop("scale", None)
+    if "coulomb" in own and "static" not in own:
+        own["static"] = own["coulomb"] + friction.rise
+    friction = replace(friction, **own)
+    return friction if scale is None else friction.scaled(scale)
+
+
+def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
+    """Return the names of quantities to vary.
+
+    Args:
+        names: The names.
+        plant: The plant.
+
+    Raises:
+        InputError: A name is unknown or stands twice, or a quantity has no effect.
+    """
+    if isinstance(names, str):
+        raise InputError(f"varied: expected a list of quantities, received '{names}'")
+    varied = tuple(names)
+    for name in varied:
+        _quantity(name)
+        if varied.count(name) > 1:
+            raise InputError(f"varied: expected each quantity once, received '{name}' twice")
+        needs = QUANTITIES[name].needs
+        if needs and needs not in varied:
+            raise InputError(f"varied: expected '{needs}' beside '{name}', which has no effect without it; received "
+                             f"{', '.join(varied)}")
+    return varied
+
+
+def checked_samples(samples: Mapping[str, ArrayLike], plant: PlantModel, varied: Collection[str]) -> dict[str, Array]:
+    """Check values of quantities for N robots.
+
+    Args:
+        samples: Values by name, each of the quantity's shape after an axis of N samples.
+        plant: The plant.
+        varied: Quantities that the program takes; those of the start are taken always.
+
+    Returns:
+        Floats by name.
+
+    Raises:
+        InputError: A name is unknown or not varied, a shape or the number of samples is wrong, or a number is NaN or
+            out of range; it names the quantity, the sample, and what was expected and received.
+    """
+    checked: dict[str, Array] = {}
+    for name, given in samples.items():
+        quantity = _quantity(name)
+        if name not in varied and name not in START:
+            raise InputError("samples: expected quantities that this ClosedLoop varies "
+                             f"({', '.join(varied) or 'none'}), received '{name}', which is built in")
+        checked[name] = _checked(quantity, given, plant)
+    counts = {name: len(array) for name, array in checked.items()}
+    if len(set(counts.values())) > 1:
+        raise InputError(f"samples: expected as many samples of each quantity, received {counts}")
+    if {"friction.coulomb", "friction.static"} & set(checked):
+        _check_breakaway(checked, plant)
+    return checked
+
+
+def _quantity(name: str) -> Quantity:
+    if name not in QUANTITIES:
+        raise InputError(f"quantity '{name}' is unknown: {suggest(name, QUANTITIES)}")
+    return QUANTITIES[name]
+
+
+def _checked(quantity: Quantity, given: ArrayLike, plant: PlantModel) -> Array:
+    """The values of one quantity as floats."""
+    shape = quantity.shape(plant)
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"samples of {quantity.name}: expected numbers of shape {('N', *shape)}, received "
+                         f"{shown(given)}") from None
+    if array.ndim != 1 + len(shape) or array.shape[1:] != shape:
+        expected = ", ".join(map(str, ("N", *shape))) + ("" if shape else ",")
+        raise InputError(f"samples of {quantity.name}: expected shape ({expected}), received shape {array.shape}")
+    fits = quantity.allowed.holds(array)
+    if not fits.all():
+        sample, *place = map(int, np.argwhere(~fits)[0])
+        raise _wrong(quantity, sample, place, plant, str(quantity.allowed), array[(sample, *place)])
+    return array
+
+
+def _check_breakaway(samples: Mapping[str, Array], plant: PlantModel) -> None:
+    if "friction.static" not in samples:
+        return
+    static = samples["friction.static"]
+    coulomb = np.broadcast_to(samples.get("friction.coulomb", plant.friction.coulomb), static.shape)
+    below = np.argwhere(static < coulomb)
+    if len(below):
+        sample, joint = map(int, below[0])
+        raise _wrong(QUANTITIES["friction.static"], sample, [joint], plant,
+                     f"{coulomb[sample, joint]:g} or more, the Coulomb friction", static[sample, joint])
+
+
+def _wrong(quantity: Quantity, sample: int, place: list[int], plant: PlantModel, expected: str, received: float
+           ) -> InputError:
+    """The error for one number."""
+    names = {JOINT: plant.model.joint_names, LINK: [joint.link for joint in plant.model.joints]}
+    where = "".join(f", {axis} {names[axis][index]}" if isinstance(axis, str) else f", element {index}"
+                    for axis, index in zip(quantity.axes, place, strict=True))
+    return InputError(f"samples of {quantity.name}, sample {sample}{where}: expected {expected}, received {received:g}")

@@ -1,0 +1,197 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Rollouts whose plants differ, each against a plant rebuilt with the same values, which its program has built in."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.control import Controller, JointReference
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.model_perturbations import with_link_changes, with_mass_error, with_payload
+from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.quantities import QUANTITIES
+from robodyn_ros.simulation.rollout import ClosedLoop
+
+DURATION = 0.2
+ROBOT = Robot.from_urdf(robot_file("scara"))
+N = ROBOT.n
+
+
+def motion(robot):
+    """All joints to a place nearby."""
+    q, rest = default_position(robot), np.zeros(robot.n)
+    return JointTrajectory(JointReference(q, rest, rest), 0.0, Points.from_arrays([DURATION], [q + 0.1]))
+
+
+def plant_of(robot, **options):
+    return PlantModel.from_description(robot.model, **options)
+
+
+def loop_of(plant, varied=(), law="pd"):
+    return ClosedLoop(make_controller(law, ROBOT), plant, varied=varied)
+
+
+def scores(loop, **given):
+    return loop.scores(loop.scenario([motion(ROBOT)]), **given)
+
+
+def numbers(name, plant, count, seed=0):
+    """Values within the range of a quantity, different from the plant's."""
+    random, quantity = np.random.default_rng(seed), QUANTITIES[name]
+    shape = (count, *quantity.shape(plant))
+    if name == "start.q":
+        return default_position(ROBOT) + random.uniform(0.0, 0.1, shape)
+    return random.uniform(0.5, 2.0, shape) * (0.05 if name.endswith(("offset", "center_of_mass")) else 1.0)
+
+
+def assert_scores_agree(ours, theirs, index):
+    """The error of a sum whose rounding differs grows over the ticks; 1e-9 is far below each effect tested here."""
+    for name, mine in ours._asdict().items():
+        np.testing.assert_allclose(mine[index], getattr(theirs, name), rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def rebuilt(plant, values):
+    """The plant made anew by the public functions of payload, masses and friction."""
+    model, friction = plant.model, plant.friction
+    ones, zeros = np.ones(len(model.joints)), np.zeros((len(model.joints), 3))
+    model = with_link_changes(model, values.get("link.mass_scale", ones), values.get("link.inertia_scale", ones),
+                              values.get("link.center_offset", zeros))
+    if "payload.mass" in values:
+        model = with_payload(model, values["payload.mass"], values.get("payload.center_of_mass", np.zeros(3)))
+    coulomb = values.get("friction.coulomb", friction.coulomb)
+    static = values.get("friction.static", coulomb + friction.static - friction.coulomb)
+    friction = Friction(values.get("friction.viscous", friction.viscous), coulomb, static, friction.stribeck_velocity)
+    return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)))
+
+
+RUBBING = plant_of(ROBOT, friction=Friction(np.full(N, 0.5), np.full(N, 0.3), np.full(N, 0.4)))
+
+
+@pytest.mark.parametrize(("varied", "plant"), [
+    (("payload.mass",), plant_of(ROBOT)),
+    (("payload.mass", "payload.center_of_mass", "link.mass_scale", "link.inertia_scale", "link.center_offset"),
+     plant_of(ROBOT)),
+    (("friction.viscous", "friction.scale"), plant_of(ROBOT)),
+    (("friction.coulomb",), RUBBING),
+    (("friction.scale", "start.q", "start.v"), RUBBING),
+], ids=lambda given: " ".join(given) if isinstance(given, tuple) else "")
+def test_a_sample_is_the_plant_rebuilt_with_its_values(varied, plant):
+    samples = {name: numbers(name, plant, 3) for name in varied}
+    ours = scores(loop_of(plant, varied), samples=samples)
+    start = {name.removeprefix("start."): samples.pop(name)[1] for name in list(samples) if name.startswith("start.")}
+    other = loop_of(rebuilt(plant, {name: values[1] for name, values in samples.items()}))
+    expected = other.run(other.scenario([motion(ROBOT)], **start)).score
+    assert_scores_agree(ours, expected, 1)
+    assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-6
+
+
+def test_breakaway_friction_is_that_of_the_sample():
+    plant = plant_of(ROBOT, friction=Friction(np.zeros(N), np.full(N, 0.1)))
+    samples = {"friction.coulomb": numbers("friction.coulomb", plant, 2)}
+    samples["friction.static"] = samples["friction.coulomb"] * 1.5
+    ours = scores(loop_of(plant, tuple(samples)), samples=samples)
+    expected = scores(loop_of(rebuilt(plant, {name: values[0] for name, values in samples.items()})),
+                      parameters=[loop_of(plant).controller.parameters])
+    assert_scores_agree(ours, type(expected)(*(array[0] for array in expected)), 0)
+
+
+def test_a_sample_has_the_same_bits_alone_in_any_batch_and_with_any_threads():
+    plant, varied = RUBBING, ("payload.mass", "link.mass_scale", "friction.scale", "start.v")
+    loop = loop_of(plant, varied, law="pid")
+    samples = {name: numbers(name, plant, 21) for name in varied}
+    together = scores(loop, samples=samples)
+    for given, threads in ((slice(0, 21), 2), (slice(3, 14), 1), (slice(20, 21), 1)):
+        part = scores(loop, samples={name: values[given] for name, values in samples.items()}, threads=threads)
+        for ours, theirs in zip(part, together, strict=True):
+            np.testing.assert_array_equal(ours, theirs[given])
+    scenario = loop.scenario([motion(ROBOT)])
+    alone = loop.run(scenario, sample={name: values[5] for name, values in samples.items()}).score
+    for ours, theirs in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(ours, theirs[5])
+
+
+def test_what_is_not_given_is_that_of_the_plant():
+    plant = rebuilt(RUBBING, {"payload.mass": 1.0})
+    loop = loop_of(plant, ("payload.mass", "friction.viscous", "friction.scale", "link.mass_scale"))
+    ours, folded = loop.run(loop.scenario([motion(ROBOT)])), loop_of(plant)
+    expected = folded.run(folded.scenario([motion(ROBOT)]))
+    np.testing.assert_allclose(ours.q, expected.q, rtol=1e-10, atol=1e-12)
+
+
+def test_masses_scale_like_the_mass_error_of_the_hardware():
+    ours = with_link_changes(ROBOT.model, mass_scale=np.full(len(ROBOT.model.joints), 1.2))
+    for mine, theirs in zip(ours.joints, with_mass_error(ROBOT.model, 20.0).joints, strict=True):
+        np.testing.assert_array_equal(mine.inertia.spatial(), theirs.inertia.spatial())
+
+
+def test_samples_and_parameters_differ_together():
+    loop = loop_of(RUBBING, ("friction.scale",))
+    gains = np.array([loop.packed(), 0.5 * loop.packed()])
+    scale = np.array([1.0, 2.0])
+    ours = scores(loop, parameters=gains, samples={"friction.scale": scale})
+    for i in range(2):
+        alone = scores(loop, parameters=gains[i], samples={"friction.scale": scale[i:i + 1]})
+        np.testing.assert_array_equal(ours.q[i], alone.q[0])
+
+
+class Interpreted(Controller):
+    """PD that cannot be compiled."""
+
+    def update(self, state, reference):
+        """As in `Controller`."""
+        return 50.0 * (reference.q - state.q) - 5.0 * state.v
+
+
+def test_a_controller_that_is_not_compiled_takes_samples_too():
+    varied = ("payload.mass", "friction.scale", "start.q")
+    samples = {name: numbers(name, RUBBING, 2) for name in varied}
+    loop = ClosedLoop(Interpreted(ROBOT), RUBBING, varied=varied)
+    ours = scores(loop, samples=samples)
+    other = ClosedLoop(Interpreted(ROBOT), rebuilt(RUBBING, {name: samples[name][1] for name in varied[:2]}))
+    scenario = other.scenario([motion(ROBOT)], q=samples["start.q"][1])
+    assert_scores_agree(ours, other.run(scenario).score, 1)
+
+
+@pytest.mark.parametrize(("samples", "message"), [
+    ({"friction.dry": [1.0]}, "quantity 'friction.dry' is unknown: did you mean"),
+    ({"link.mass_scale": np.ones((2, N))}, r"expected quantities that this ClosedLoop varies .*'link.mass_scale'"),
+    ({"payload.mass": [[1.0]]}, r"samples of payload.mass: expected shape \(N,\), received shape \(1, 1\)"),
+    ({"payload.mass": ["heavy"]}, "samples of payload.mass: expected numbers"),
+    ({"payload.mass": [1.0, -2.0]},
+     r"samples of payload.mass, sample 1: expected a finite number of 0 or more \[kg\], received -2"),
+    ({"payload.mass": [1.0, np.nan]}, "sample 1: expected .* received nan"),
+    ({"payload.mass": [np.inf]}, "sample 0: expected .* received inf"),
+    ({"payload.mass": [1.0, 2.0], "friction.scale": [1.0]}, "as many samples of each quantity, received"),
+    ({"friction.static": np.full((1, N), 0.1)},
+     "samples of friction.static, sample 0, joint .*: expected 0.3 or more, the Coulomb friction, received 0.1"),
+    ({"start.q": np.full((3, N), 99.0)}, "position of joint"),
+    ({}, "expected an axis of samples, of equal length, in parameters, positions or samples, received none"),
+])
+def test_bad_samples_are_told(samples, message):
+    loop = loop_of(RUBBING, ("payload.mass", "friction.scale", "friction.static"))
+    with pytest.raises(InputError, match=message):
+        scores(loop, samples=samples)
+
+
+@pytest.mark.parametrize(("varied", "message"), [
+    (("payload.masss",), "quantity 'payload.masss' is unknown: did you mean 'payload.mass'"),
+    (("payload.mass", "payload.mass"), "expected each quantity once, received 'payload.mass' twice"),
+    (("payload.center_of_mass",), "expected 'payload.mass' beside 'payload.center_of_mass'"),
+    ("payload.mass", "expected a list of quantities, received 'payload.mass'"),
+])
+def test_quantities_that_cannot_be_varied_are_told(varied, message):
+    with pytest.raises(InputError, match=message):
+        loop_of(RUBBING, varied)
