@@ -11,6 +11,7 @@
 import gc
 import importlib.util
 import os
+import signal
 import socket
 import tempfile
 from pathlib import Path
@@ -28,6 +29,11 @@ collect_ignore = [] if HAS_ROS else list(NEED_ROS)
 # A deadline would make slow machines fail; in CI, chance would.
 settings.register_profile("robodyn", deadline=None, derandomize="CI" in os.environ, print_blob=True)
 settings.load_profile("robodyn")
+
+
+# A shell's background jobs ignore Ctrl-C, and what they start inherits that; tests stop programs by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def claim_domain() -> tuple[int, socket.socket]:

@@ -41,7 +41,7 @@ T = TypeVar("T")
 DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.3, 3.0
 """Time without a new node until the graph counts as known, and longest wait for that [s].
 
-No time is long enough for a second node of one name on a machine that is busy enough. Hence names are compared again
+On a busy machine nodes are found late, so the client also waits as long again as it took to find the last one. No time is long enough for a second node of one name on a machine that is busy enough. Hence names are compared again
 after each answer.
 """
 MATCHING_SECONDS = 1.0
@@ -85,6 +85,8 @@ class GraphClient:
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}
         self._checked: set[str] = set()
+        self._found: list[tuple[str, str]] = []
+        self._started, self._settled_at = time.monotonic(), 0.0
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -273,15 +275,13 @@ class GraphClient:
         full_name = self.node.resolve_service_name(node)
         if full_name in self._checked:
             return
-        known: list[tuple[str, str]] = []
-        settled_at, deadline = 0.0, time.monotonic() + LONGEST_DISCOVERY_SECONDS
+        deadline = time.monotonic() + LONGEST_DISCOVERY_SECONDS
 
         def is_settled() -> bool:
-            nonlocal known, settled_at
             now, found = time.monotonic(), sorted(self.node.get_node_names_and_namespaces())
-            if found != known:
-                known, settled_at = found, now + DISCOVERY_SECONDS
-            return now >= min(settled_at, deadline)
+            if found != self._found:
+                self._found, self._settled_at = found, now + max(DISCOVERY_SECONDS, now - self._started)
+            return now >= min(self._settled_at, deadline)
 
         self.wait_for(is_settled, "discovery", 2.0 * LONGEST_DISCOVERY_SECONDS)
         self._refuse_namesakes(full_name)
