@@ -73,7 +73,7 @@ class ProgramText:
         self._traced, self._program, self._width = traced, traced.program, width
         lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
         self._runtime, self._text = Runtime(width, lanes, host().fused), FunctionText(width)
-        self._sizes = {name: math.prod(shape) for name, shape in self._program.variables.items()}
+        self._sizes = {name: math.prod(shape) for name, shape in traced.variables.items()}
         self.frame_size = 0
         self.arrays: list[tuple[str, str]] = []
         if in_place:

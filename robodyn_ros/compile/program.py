@@ -81,14 +81,18 @@ class Repeat:
     Attributes:
         count: Number of rounds, or the name of an argument that gives it.
         statements: The statements of a round.
+        invariant: Names of variables that no statement changes. Whatever depends on them alone is computed once, before
+            the first round, and rounded as it would be in each round. For loops of the outermost level.
     """
 
     count: int | str
     statements: Iterable["Statement"]
+    invariant: Iterable[str] = ()
 
     def __post_init__(self) -> None:
-        """Make a tuple of the statements."""
+        """Make tuples of the statements and names."""
         object.__setattr__(self, "statements", tuple(self.statements))
+        object.__setattr__(self, "invariant", _names(self.invariant))
 
     def __str__(self) -> str:
         return f"Repeat({self.count})"
@@ -238,6 +242,8 @@ class Program:
                 raise CompileError(
                     f"{statement}: expected an integer of {least} or more, or the name of one, received {count!r}"
                 )
+            if isinstance(statement, Repeat):
+                self._check_invariants(statement, depth)
             if isinstance(statement, RepeatWhile):
                 if statement.at_least not in (0, 1):
                     raise CompileError(f"{statement}: at_least: expected 0 or 1, received {statement.at_least!r}")
@@ -260,6 +266,17 @@ class Program:
                 self._note(self.records, statement.record, Rows(statement.variable, around.count, statement.every))
         else:
             raise CompileError(f"program: expected statements, received {statement!r}")
+
+    def _check_invariants(self, loop: Repeat, depth: int) -> None:
+        self._known(str(loop), *loop.invariant)
+        if loop.invariant and depth:
+            raise CompileError(f"{loop}: expected no invariants in a loop within another")
+        for inner in walk(loop.statements):
+            changed = (inner.output_names if isinstance(inner, Compute) else
+                       (inner.variable,) if isinstance(inner, Read) else ())
+            if wrong := set(changed) & set(loop.invariant):
+                raise CompileError(f"{loop}: expected invariants that no statement changes; {inner} changes "
+                                   f"{', '.join(sorted(wrong))}")
 
     @staticmethod
     def _note(table: dict[str, Rows], name: str, rows: Rows) -> None:
@@ -304,15 +321,20 @@ class TracedProgram:
         statements: Statements with the same effect as the program's.
         tapes: The tape of each computation; its result has the elements named in `results`.
         results: Variable and position of each element that a computation changes, without elements never read.
+        variables: Shapes of the program's variables, and of those that hold the invariants of its loops.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.variables = dict(program.variables)
         self.tapes: dict[Compute, Tape] = {}
         self.statements = self._fused(program.statements)
         self.results = {statement: self._elements(statement.output_names) for statement in self.tapes}
         while self._drop_unread_results():
             pass
+        self.statements = tuple(each for statement in self.statements for each in self._with_invariants(statement))
+        used = set(walk(self.statements))
+        self.tapes = {statement: tape for statement, tape in self.tapes.items() if statement in used}
 
     def _fused(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
         result: list[Statement] = []
@@ -370,8 +392,44 @@ class TracedProgram:
 
     def _elements(self, names: Iterable[str]) -> list[tuple[str, int]]:
         """Variable and position of each element of some variables."""
-        shapes = self.program.variables
+        shapes = self.variables
         return [(name, position) for name in names for position in range(math.prod(shapes[name]))]
+
+    def _with_invariants(self, statement: Statement) -> list[Statement]:
+        """A loop after the computations of its invariants; any other statement itself."""
+        if not isinstance(statement, Repeat) or not statement.invariant:
+            return [statement]
+        parts: dict[Compute, tuple[Compute, Compute]] = {}  # a computation may stand in several places
+
+        def rest(statements: Iterable[Statement]) -> list[Statement]:
+            result: list[Statement] = []
+            for inner in statements:
+                if isinstance(inner, Repeat | RepeatWhile):
+                    result.append(replace(inner, statements=rest(inner.statements)))
+                elif isinstance(inner, Compute) and not isinstance(inner.function, Tape):
+                    if inner not in parts:
+                        parts[inner] = self._split(inner, statement.invariant)
+                    result.append(parts[inner][1])
+                else:
+                    result.append(inner)
+            return result
+
+        loop = replace(statement, statements=rest(statement.statements))
+        return [*(once for once, _ in parts.values()), loop]
+
+    def _split(self, statement: Compute, invariant: Iterable[str]) -> tuple[Compute, Compute]:
+        """What depends on invariants alone, and the rest; contracted first, so that both round as the whole does."""
+        tape = self.tapes[statement].contracted(shared=True)
+        name = f"invariants {len(self.variables)}"
+        elements = self._elements(statement.inputs)
+        fixed = [place for place, (variable, _) in enumerate(elements) if variable in invariant]
+        first, second = tape.split(fixed, name)
+        self.variables[name] = first.output_shape
+        once = Compute(statement.function, statement.inputs, name)
+        again = Compute(statement.function, (*statement.inputs, name), statement.outputs)
+        self.tapes |= {once: first, again: second}
+        self.results |= {once: self._elements([name]), again: self.results[statement]}
+        return once, again
 
     def _tape(self, statement: Compute) -> Tape:
         """The tape from all inputs to the elements of all outputs."""

@@ -9,7 +9,7 @@
 """A traced function as a straight list of operations, and the tracing of functions."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,38 @@ class Tape:
             codes[of] = np.where(self.codes[of] == op.ADD, op.MULTIPLY_ADD, difference)
         tape = Tape(self.inputs, self.output_shape, codes, operands, self.constants, self.outputs)
         return tape._pruned(self.outputs, self.output_shape)
+
+    def split(self, fixed: Collection[int], name: str) -> tuple["Tape", "Tape"]:
+        """Two tapes that together compute this one: what depends on some input elements alone, and the rest.
+
+        Args:
+            fixed: Positions of these elements among all input elements.
+            name: Name of the further input of the second tape.
+
+        Returns:
+            A tape of the same inputs, whose result is flat; and one that takes this result as a further input.
+        """
+        codes, operands, chosen = self.codes.tolist(), self.operands.tolist(), set(fixed)
+        is_fixed: list[bool] = []
+        kept: dict[int, None] = {}  # those of them that others, or the result, need
+
+        def computed_first(entry: int) -> bool:
+            return is_fixed[entry] and codes[entry] > op.CONSTANT
+
+        for code, used in zip(codes, operands, strict=True):
+            needed = [entry for entry in used if entry >= 0] if code > op.CONSTANT else []
+            is_fixed.append(used[0] in chosen if code == op.INPUT else all(is_fixed[entry] for entry in needed))
+            if not is_fixed[-1]:
+                kept |= dict.fromkeys(entry for entry in needed if computed_first(entry))
+        kept |= dict.fromkeys(entry for entry in self.outputs.tolist() if computed_first(entry))
+        entries = np.array(list(kept), dtype=np.int32)
+        read_codes, read_operands = self.codes.copy(), self.operands.copy()
+        size = sum(math.prod(shape) for shape in self.inputs.values())
+        read_codes[entries], read_operands[entries] = op.INPUT, -1
+        read_operands[entries, 0] = size + np.arange(len(entries))
+        inputs = self.inputs | {name: entries.shape}
+        rest = Tape(inputs, self.output_shape, read_codes, read_operands, self.constants, self.outputs)
+        return self._pruned(entries, entries.shape), rest._pruned(self.outputs, self.output_shape)
 
     def __call__(self, *arrays: Any) -> np.ndarray:
         """Evaluate the tape on floats, or record it on traced values as part of another trace.

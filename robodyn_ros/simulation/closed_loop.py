@@ -116,7 +116,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         Repeat(steps, plant_step),
     ]
     inputs = ("state", "parameters", "memory", *varied)
-    return compile_procedure(variables, [Repeat("ticks", tick)], inputs, ("state", *SUMS),
+    return compile_procedure(variables, [Repeat("ticks", tick, varied)], inputs, ("state", *SUMS),
                              name=f"rollout of {type(law).__name__}")
 
 

@@ -59,7 +59,7 @@ class InterpretedLoop:
         variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS, varied)
         variables |= self._fields | {"error": (6,)}
         inputs = ["state", "command", *varied]
-        program: list[Statement] = [Repeat("steps", statements)]
+        program: list[Statement] = [Repeat("steps", statements, varied)]
         self._follows_poses = follows not in (None, JointReference)
         if self._follows_poses:
             tracking_error = tracking_error_function(plant.model, follows)

@@ -15,7 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
-from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, lowering, schedule
+from robodyn_ros.compile import (
+    Compute,
+    Read,
+    Record,
+    Repeat,
+    RepeatWhile,
+    compile_procedure,
+    lowering,
+    operations,
+    schedule,
+)
 from robodyn_ros.compile.machine import host
 from robodyn_ros.errors import CompileError, InputError
 
@@ -430,3 +440,39 @@ def test_counts_outlive_a_call_while_other_threads_make_arrays():
             kept = [np.full(2, 7) for _ in range(1000)]
     assert len(kept) == 1000
     assert running.result()["total"] == 6_000_000.0
+
+
+def driven(x, gain, offset):
+    """Of its operations, two depend on the gain and the offset alone, and one of these two is a result."""
+    product = gain * offset
+    return product - np.sin(gain) * x + 0.5 * np.tanh(x * product), x - product, product
+
+
+def driven_loop(*invariant):
+    step = Compute(driven, ("x", "gain", "offset"), ("x", "more", "product"))
+    return compile_procedure(
+        {"x": (), "gain": (), "offset": (), "more": (), "product": ()},
+        [Repeat("ticks", [step, RepeatWhile("more", 3, [step]), Repeat(2, [step]), step], invariant)],
+        ("x", "gain", "offset"), ("x", "product"), name="driven",
+    )
+
+
+def test_invariants_are_computed_once_with_the_same_bits():
+    plain, hoisted = driven_loop(), driven_loop("gain", "offset")
+    values = dict(zip(("x", "gain", "offset"), np.random.default_rng(4).normal(size=(3, 21)), strict=True))
+    for ticks in (0, 1, 5):
+        expected, found = (each.batch(**values, ticks=ticks) for each in (plain, hoisted))
+        alone = hoisted(**{name: array[7] for name, array in values.items()}, ticks=ticks)
+        for name, array in expected.items():
+            np.testing.assert_array_equal(found[name], array)
+            np.testing.assert_array_equal(alone[name], array[7])
+    assert hoisted.interpret(x=0.1, gain=2.0, offset=0.3, ticks=2)["product"] == pytest.approx(0.6)
+    within = [tape for tape in hoisted.tapes if "tanh" in names_of(tape)]
+    before = [tape for tape in hoisted.tapes if "tanh" not in names_of(tape)]
+    assert within and before
+    assert all("sin" not in names_of(tape) for tape in within)
+    assert any("sin" in names_of(tape) for tape in before)
+
+
+def names_of(tape):
+    return {operations.OPERATIONS[code].name for code in tape.codes}
