@@ -48,6 +48,8 @@ ARGUMENTS = {
                     "parameter files."),
     "actuators": ("", "YAML file of actuators and friction, or its name in config/; empty: as in the parameter files."),
     "world": ("", "YAML file of surfaces that the robot can touch; empty: as in the parameter files."),
+    "engine": ("", "Simulator of the bodies: robodyn, or mujoco (MuJoCo); empty: as in the parameter files."),
+    "mujoco_scene": ("", "MJCF file, for engine:=mujoco; empty: as in the parameter files."),
     "params_file": ("", "YAML file of further ROS parameters, which win over config/simulation.yaml."),
     "namespace": ("", "Namespace of all nodes and their topics; /tf, /tf_static and /clock stay global."),
     "frame_prefix": ("", "Prefix of the name of every tf frame, to tell several robots apart."),

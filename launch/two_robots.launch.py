@@ -28,6 +28,8 @@ ARGUMENTS = {
     "left": ("arm6", "Robot in the namespace left: one that comes with the package, or path of a URDF file."),
     "right": ("arm7", "Robot in the namespace right."),
     "controller": ("", "Controller plugin of both; empty: as in the parameter files."),
+    "engine": ("", "Simulator of the bodies of both: robodyn or mujoco; empty: as in the parameter files."),
+    "world": ("", "YAML file of surfaces that either robot can touch, in the frame of its own base link; empty: none."),
     "time_mode": ("", "Pace of both simulations: real_time, scaled or lockstep; empty: as in the parameter files."),
 }
 """Launch arguments: default and description."""

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
@@ -33,6 +34,7 @@ from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.test_motion import excursion, tip_references
+from robodyn_ros.simulation.world_file import read_world
 from robodyn_ros.timing import DEFAULT_PERIOD
 
 
@@ -77,21 +79,45 @@ class Failure:
     reason: str
 
 
-def simulated_plant(model: RobotModel, step: float, actuators: str | None) -> PlantModel:
+def simulated_plant(model: RobotModel, step: float, actuators: str | None = None,
+                    world: str | None = None) -> PlantModel:
     """Return the simulated robot.
 
     Args:
         model: Its description.
         step: Time step [s].
         actuators: File of actuators and friction, or its name in config/; None: ideal sources of effort.
+        world: File of surfaces; None: the robot can touch nothing.
 
     Raises:
         InputError: There is no such file, or it does not fit the robot; or the step is out of range.
     """
+    surfaces = read_world(world, model) if world else None
     if not actuators:
-        return PlantModel.from_description(model, step)
+        return PlantModel.from_description(model, step, world=surfaces)
     settings = HardwareSettings.from_yaml(actuators_file(actuators))
-    return PlantModel.from_description(model, step, settings.joint_actuators(model), settings.joint_friction(model))
+    return PlantModel.from_description(model, step, settings.joint_actuators(model), settings.joint_friction(model),
+                                       world=surfaces)
+
+
+def simulator(model: RobotModel, start: Array, options: Namespace) -> tuple[PlantModel, SimulatedRobot | None]:
+    """Return the simulated robot, and the engine that steps it instead of the compiled plant, if there is one.
+
+    Args:
+        model: The robot's description.
+        start: Joint positions at the start, shape (n,) [rad or m].
+        options: Options of the command line: step, actuators, world, engine.
+
+    Raises:
+        InputError: A file does not exist or does not fit the robot, a contact point starts inside a surface, a value
+            is out of range, the world is for another engine, or MuJoCo is not installed.
+    """
+    check_surroundings(options.engine, options.world)
+    plant = simulated_plant(model, options.step, options.actuators, options.world)
+    plant.check_start(start)
+    if options.engine == Engine.ROBODYN:
+        return plant, None
+    return plant, MujocoPlant(Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction)
 
 
 def comparable() -> tuple[str, ...]:
@@ -250,10 +276,9 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
         InputError: An option is out of range, or no controller could be simulated.
         OSError: The picture cannot be written.
     """
-    plant = simulated_plant(with_mass_error(robot.model, options.mass_error), options.step, options.actuators)
-    engine = None if options.engine == Engine.ROBODYN else MujocoPlant(
-        Robot(plant.model), plant.step, actuators=plant.actuators, friction=plant.friction)
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
+    plant, engine = simulator(with_mass_error(robot.model, options.mass_error), motion.sample(motion.start_time).q,
+                              options)
     results = compare([*options.more_controllers, *options.controllers] or comparable(), lambda name: perform(
         robot, name, motion, plant, options.period, position_noise=options.position_noise,
         velocity_noise=options.velocity_noise, seed=options.seed, engine=engine))
@@ -264,7 +289,8 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
                          + "; ".join(f"{one.controller}: {one.reason}" for one in failures))
     title = (f"{robot.name}: {options.trajectory or 'test motion'} of {motion.end_time:.3g} s, "
              f"control period {1e3 * options.period:g} ms, simulated masses {options.mass_error:+g} %"
-             + (f", engine {options.engine}" if engine is not None else ""))
+             + (f", engine {options.engine}" if engine is not None else "")
+             + (f", world {Path(options.world).name}" if options.world else ""))
     print(f"{title}\n{table(results)}")
     picture = options.output if options.output.suffix else options.output.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
 from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import require, ros_required
-from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, set_up
+from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, set_up
 from robodyn_ros.commands.supervision import RESTARTS, end_with_supervisor, supervise
 from robodyn_ros.commands.view import check_port
 from robodyn_ros.errors import InputError
@@ -58,6 +58,9 @@ def add_commands(commands: Subparsers) -> None:
                           help="greatest number of simulated seconds per second, for --time-mode lockstep")
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
     simulate.add_argument("--world", default="", help="YAML file of surfaces that the robot can touch")
+    simulate.add_argument("--engine", choices=ENGINES, default="",
+                          help="simulator of the bodies; mujoco needs 'robodyn_ros[mujoco]'")
+    simulate.add_argument("--mujoco-scene", default="", help="MJCF file, for --engine mujoco")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")
     simulate.add_argument("--view", action="store_true", help="show it in a browser, as robodyn view does")
@@ -104,7 +107,7 @@ def run_simulate(options: Namespace) -> int:
     check_port("--view-port", options.view_port)
     stay_on_this_machine()
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.speed_limit,
-                   options.params_file, options.actuators, options.world)
+                   options.params_file, options.actuators, options.world, options.engine, options.mujoco_scene)
     with ros_required():
         if importlib.util.find_spec("rclpy") is None:
             raise ModuleNotFoundError("No module named 'rclpy'", name="rclpy")

@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 import os
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
 from robodyn_ros.commands.required import require
+from robodyn_ros.commands.simulation_setup import ENGINES
 from robodyn_ros.errors import InputError
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
@@ -35,6 +36,7 @@ def add_commands(commands: Subparsers) -> None:
     add_task_options(tune, "laws that follow joints or poses, tuned one after the other (default: computed_torque)",
                      ["computed_torque"])
     tune.add_argument("--gains", nargs="+", help="parameters to search (default: gains such as p, d, i)")
+    _add_simulator_options(tune)
     add_options(
         tune,
         ("output", Path("tune_output"), "folder for the results; with several laws, for a folder of each"),
@@ -59,6 +61,7 @@ def add_commands(commands: Subparsers) -> None:
     )
     compare.add_argument("more_controllers", nargs="*", metavar="NAME", help="short for --controllers")
     add_task_options(compare, "laws that follow joints or poses (default: all)")
+    _add_simulator_options(compare)
     add_options(
         compare,
         ("output", Path("compare.png"), "picture"),
@@ -67,10 +70,14 @@ def add_commands(commands: Subparsers) -> None:
         ("position-noise", 0.0, POSITION_NOISE),
         ("velocity-noise", 0.0, VELOCITY_NOISE),
     )
-    compare.add_argument("--engine", choices=("robodyn", "mujoco"), default="robodyn",
-                         help="simulator of the bodies; mujoco needs 'robodyn_ros[mujoco]' (default: robodyn)")
     compare.add_argument("--seed", type=int, help="seed of the noise (default: 0)")
     compare.set_defaults(run=run_compare)
+
+
+def _add_simulator_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--world", metavar="FILE", help="YAML file of surfaces that the robot can touch")
+    parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0],
+                        help="simulator of the bodies; mujoco needs 'robodyn_ros[mujoco]' (default: %(default)s)")
 
 
 def usable_processors() -> int:

@@ -29,6 +29,7 @@ NODES = {
 
 DEFAULT_ROBOT = "arm6"
 TIME_MODES = ("real_time", "scaled", "lockstep")
+ENGINES = ("robodyn", "mujoco")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ def set_up(
     params_file: str = "",
     actuators: str = "",
     world: str = "",
+    engine: str = "",
+    mujoco_scene: str = "",
 ) -> Setup:
     """Check the options of a user; an empty string leaves a value to config/simulation.yaml.
 
@@ -68,11 +71,13 @@ def set_up(
         speed_limit: Greatest number of simulated seconds per second, for ``lockstep``.
         params_file: YAML file of further parameters.
         actuators: YAML file of actuators and friction, or its name in config/ without ending.
-        world: YAML file of surfaces that the robot can touch.
+        world: YAML file of surfaces that the robot can touch, for the engine ``robodyn``.
+        engine: One of ``ENGINES``, which simulate the bodies.
+        mujoco_scene: MJCF file, for the engine ``mujoco``.
 
     Raises:
-        InputError: The world does not fit the robot; the robot, time mode or file does not exist; a factor is not a
-            positive number, or belongs to another time mode.
+        InputError: The world does not fit the robot; the robot, time mode, engine or a file does not exist; MuJoCo is
+            not installed; a factor is not a positive number; an option belongs to another time mode or engine.
     """
     file = robot_file(robot).resolve()
     values: dict[str, str | float] = {"robot": str(file)}
@@ -92,6 +97,14 @@ def set_up(
                                  f"{f'time mode {time_mode}' if time_mode else 'no time mode'}; give both or neither")
     if actuators:
         values["actuators"] = str(actuators_file(actuators).resolve())
+    if engine:
+        values["engine"] = _engine(engine)
+    check_surroundings(engine, world, mujoco_scene)
+    if mujoco_scene:
+        path = expand(mujoco_scene)
+        if not is_file(path):
+            raise InputError(f"mujoco_scene: there is no file '{mujoco_scene}'")
+        values["mujoco_scene"] = str(path.resolve())
     if world:
         from robodyn_ros.robot import Robot  # other commands shall not wait for SciPy
         from robodyn_ros.simulation.world_file import read_world
@@ -108,6 +121,25 @@ def set_up(
     return Setup(file, tuple(files), values)
 
 
+def check_surroundings(engine: str, world: str | None, mujoco_scene: str | None = None) -> None:
+    """Check that the surroundings are for the engine that simulates the robot.
+
+    Args:
+        engine: One of ``ENGINES``; empty: as in the files of parameters.
+        world: File of surfaces, for the engine ``robodyn``; None or empty: none is given.
+        mujoco_scene: MJCF file, for the engine ``mujoco``; None or empty: none is given.
+
+    Raises:
+        InputError: One of them is given for another engine.
+    """
+    if world and engine not in ("", "robodyn"):
+        raise InputError(f"world: has an effect only with engine robodyn, received engine {engine}; surfaces of engine "
+                         "mujoco are in its scene (mujoco_scene)")
+    if mujoco_scene and engine != "mujoco":
+        raise InputError(f"mujoco_scene: has an effect only with engine mujoco, received "
+                         f"{f'engine {engine}' if engine else 'no engine'}; give both or neither")
+
+
 def has_simulated_time(setup: Setup, namespace: str) -> bool:
     """Return whether the time of a simulation is that of /clock, by a value or a file that counts for its hardware.
 
@@ -121,6 +153,16 @@ def has_simulated_time(setup: Setup, namespace: str) -> bool:
     hardware = f"/{namespace.strip('/')}/hardware".replace("//", "/")
     given = GivenParameters.from_arguments(["--ros-args", *words]).for_node(hardware)
     return str(given["time_mode"].value) != TIME_MODES[0]
+
+
+def _engine(name: str) -> str:
+    if name not in ENGINES:
+        raise InputError(f"engine: expected one of {', '.join(ENGINES)}, received '{name}'")
+    if name == "mujoco":
+        from robodyn_ros.simulation.mujoco_scene import import_mujoco
+
+        import_mujoco()  # raises before the nodes start
+    return name
 
 
 def _factor(name: str, text: str) -> float:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robodyn_ros.commands.compare import simulated_plant
+from robodyn_ros.commands.compare import simulator
 from robodyn_ros.commands.gain_search import Generation, Tuning, searched_fields, tune
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.trajectory_files import read_motion
@@ -61,8 +61,9 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
         if load_controller(name).follows not in (JointReference, TipReference):
             raise InputError(f"tune: expected a controller that follows joints or poses, received '{name}'")
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
-    plant = simulated_plant(robot.model, options.step, options.actuators)
-    loops = {name: ClosedLoop(make_controller(name, robot), plant, options.period) for name in options.controllers}
+    plant, engine = simulator(robot.model, offset_start(robot, motion.sample(0.0).q), options)
+    loops = {name: ClosedLoop(make_controller(name, robot), plant, options.period, engine)
+             for name in options.controllers}
     for loop in loops.values():
         searched_fields(loop.controller.parameters, options.gains)  # raises before the first search
     for name, loop in loops.items():

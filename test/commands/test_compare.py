@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from matplotlib.figure import Figure
 
 from robodyn_ros import InputError, Robot, rollout
@@ -22,6 +23,7 @@ from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.model_perturbations import with_mass_error
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.simulation.world_file import read_world
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
 MOTION = excursion(ROBOT)
@@ -158,6 +160,46 @@ def test_any_controller_is_compared_and_one_that_fails_does_not_end_the_others(t
     out = capsys.readouterr().out
     assert "failed: unknown controller" in out and "failed: controller 'Raises' fails at 0 s" in out
     assert picture.is_file()
+
+
+def wall_on_the_way(robot, motion, folder, share=0.5):
+    """World file of a wall across the way of the tip link, after a share of the way from the start to the far end."""
+    path = np.array([robot.dynamics().forward_kinematics(motion.sample(time).q)[:3, 3]
+                     for time in np.linspace(motion.start_time, motion.end_time, 50)])
+    start = path[0]
+    way = path[np.argmax(np.linalg.norm(path - start, axis=1))] - start
+    file = folder / "wall.yaml"
+    file.write_text(yaml.safe_dump({"surfaces": {"wall": {
+        "shape": "plane", "position": (start + share * way).tolist(), "normal": (-way).tolist()}}}))
+    return file
+
+
+def test_laws_meet_the_surfaces_of_a_world(tmp_path, capsys):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    motion = excursion(robot)
+    file = wall_on_the_way(robot, motion, tmp_path)
+    picture = tmp_path / "it.png"
+    assert main(["compare", "pd_gravity", "--robot", "planar_2r", "--output", str(picture), "--world", str(file)]) == 0
+    title, *_, row = capsys.readouterr().out.splitlines()[:-1]
+    assert title.endswith("world wall.yaml")
+    free, pressed = (rollout(robot, "pd_gravity", motion, motion.end_time + 0.3, world=world)
+                     for world in (None, read_world(file, robot.model)))
+    tip = robot.dynamics().batch.forward_kinematics
+    far, near = (1e3 * np.linalg.norm(tip(one.q)[:, :3, 3] - tip(one.reference.q)[:, :3, 3], axis=1).max()
+                 for one in (pressed, free))
+    assert float(row.split()[2]) == pytest.approx(far, abs=1e-3) and far > 2.0 * near
+
+
+@pytest.mark.parametrize("command", ["compare", "tune"])
+def test_a_world_that_cannot_be_taken_is_refused_in_one_line(command, tmp_path, capsys):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    file = str(wall_on_the_way(robot, excursion(robot), tmp_path, share=-0.5))
+    for options, words in (((file,), "inside surface 'wall'"), (("nowhere.yaml",), "nowhere.yaml"),
+                           ((file, "--engine", "mujoco"), "world: has an effect only with engine robodyn")):
+        assert main([command, "--robot", "planar_2r", "--output", str(tmp_path / "out.png"), "--controllers", "pd",
+                     "--world", *options]) == 2
+        output = capsys.readouterr()
+        assert words in output.err and output.err.count("\n") == 1 and not output.out
 
 
 def test_the_command_prints_the_table_and_writes_the_picture(tmp_path, capsys):

@@ -10,6 +10,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,12 @@ from tf2_msgs.msg import TFMessage
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState, VoltageCommands
 from robodyn_interfaces.srv import Gravity
-from robodyn_ros.commands.simulation_setup import NODES, TIME_MODES, has_simulated_time, set_up
+from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, has_simulated_time, set_up
+from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import RANGE
 from robodyn_ros.nodes.hardware.parameters import TimeMode
 from robodyn_ros.resources import config_file
+from robodyn_ros.simulation.engine import Engine
 
 
 def simulate(*options):
@@ -158,6 +161,36 @@ def test_a_controller_that_is_not_there_ends_the_process_with_the_reason():
 
 def test_time_modes_on_the_command_line_are_the_hardwares():
     assert TIME_MODES == tuple(TimeMode)
+
+
+def test_engines_on_the_command_line_are_the_hardwares():
+    assert ENGINES == tuple(Engine)
+
+
+def test_surroundings_are_given_to_the_engine_that_they_are_for(tmp_path):
+    world, scene = str(config_file("touch_wall.yaml")), tmp_path / "scene.xml"
+    scene.touch()
+    assert set_up(world=world).values["world"] == world
+    assert set_up(world=world, engine="robodyn").values["engine"] == "robodyn"
+    for options, words in (
+        ({"world": world, "engine": "mujoco"}, "world: has an effect only with engine robodyn, received engine mujoco"),
+        ({"mujoco_scene": str(scene)}, "mujoco_scene: has an effect only with engine mujoco, received no engine"),
+        ({"mujoco_scene": str(scene), "engine": "robodyn"}, "mujoco_scene: has an effect only with engine mujoco"),
+        ({"engine": "bullet"}, "engine: expected one of robodyn, mujoco, received 'bullet'"),
+    ):
+        with pytest.raises(InputError, match=words):
+            set_up(**options)
+    pytest.importorskip("mujoco")
+    found = set_up(engine="mujoco", mujoco_scene=str(scene)).values
+    assert found["engine"] == "mujoco" and found["mujoco_scene"] == str(scene)
+    with pytest.raises(InputError, match="mujoco_scene: there is no file 'nowhere.xml'"):
+        set_up(engine="mujoco", mujoco_scene="nowhere.xml")
+
+
+def test_mujoco_that_is_not_installed_is_told_before_the_nodes_start(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(InputError, match="engine mujoco: MuJoCo cannot be imported"):
+        set_up(engine="mujoco")
 
 
 @pytest.mark.parametrize(("time_mode", "node", "namespace", "simulated"), [

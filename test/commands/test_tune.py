@@ -8,6 +8,7 @@
 
 """The search for gains: searched fields, better gains as a result, and the files of `robodyn tune`."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -189,6 +190,19 @@ def test_a_controller_with_state_of_its_own_is_tuned_as_well(tmp_path, monkeypat
     loop = ClosedLoop(make_controller("tuned_plugin:Integrating", robot))
     found = tune(loop, loop.scenario([excursion(robot)], 0.5), generations=3, population=6, smoothness=0.0)
     assert found.cost_after < found.cost_before
+
+
+def test_gains_are_searched_beside_a_surface_and_on_mujoco(tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    (tmp_path / "world.yaml").write_text("surfaces: {floor: {shape: plane, position: [0, 0, 0.9]}}")
+    costs = {}
+    for options in ((), ("--world", str(tmp_path / "world.yaml")), ("--engine", "mujoco")):
+        assert main(["tune", "--robot", "planar_2r", "--controllers", "pd", "--generations", "1", "--population", "5",
+                     "--output", str(tmp_path), *options]) == 0
+        out = capsys.readouterr().out
+        assert ("stepped by MujocoPlant" in out) == ("mujoco" in options)
+        [costs[options[:1]]] = re.findall(r"cost ([\d.]+) before", out)
+    assert costs["--engine",] == costs[()] != costs["--world",]
 
 
 def test_what_the_command_cannot_use(tmp_path, capsys):

@@ -23,6 +23,7 @@ pytest.importorskip("launch_yaml")
 
 from launch_process import Launch, alive  # noqa: E402
 from nodes.ros_process import DEADLINE, RosTest  # noqa: E402
+from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
@@ -37,7 +38,9 @@ FORMATS = ("py", "xml", "yaml")
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_two_robots_have_names_and_frames_of_their_own_and_share_a_clock(ending):
-    arguments = ("left:=planar_2r", "right:=scara", "time_mode:=scaled", "controller:=computed_torque")
+    pytest.importorskip("mujoco")
+    arguments = ("left:=planar_2r", "right:=scara", "time_mode:=scaled", "controller:=computed_torque",
+                 "engine:=mujoco")
     with Launch(launch_file(f"two_robots.launch.{ending}"), *arguments) as launched, RosTest() as ros:
         states = {side: ros.record(JointState, f"/{side}/joint_states") for side in ("left", "right")}
         control = {side: ros.record(ControllerState, f"/{side}/controller/controller_state") for side in states}
@@ -53,6 +56,10 @@ def test_two_robots_have_names_and_frames_of_their_own_and_share_a_clock(ending)
         assert {side: len(messages[-1].name) for side, messages in states.items()} == {"left": 2, "right": 4}
         assert {messages[-1].controller for messages in control.values()} == {"computed_torque"}
         assert [each.node_namespace for each in ros.node.get_publishers_info_by_topic("/clock")] == ["/left"]
+
+        for side in states:
+            engine = ros.call(GetParameters, f"/{side}/hardware/get_parameters", names=["engine"]).values[0]
+            assert engine.string_value == "mujoco"
 
         pids = re.findall(r"process started with pid \[(\d+)\]", launched.output())
         os.killpg(launched.process.pid, signal.SIGINT)
