@@ -85,6 +85,11 @@ TESTED_BY = {
     # Commands, which are tested through the command line.
     "commands/cache_command.py": "commands/test_command_line.py",
     "commands/node_commands.py": "commands/test_simulate.py",
+    "commands/rollout_recording.py": "commands/test_study.py",
+    "plots/study_figure.py": "commands/test_study.py",
+    "study/metrics.py": "study/test_run.py",
+    "study/results.py": "study/test_run.py",
+    "study/study.py": "commands/test_study_file.py",
     "commands/plot.py": "plots/test_motion.py",
     "commands/options.py": "commands/test_command_line.py",
     "commands/robot_commands.py": "commands/test_command_line.py",

@@ -38,6 +38,7 @@ from robodyn_ros.commands import (
     replay,
     robot_commands,
     rollout_commands,
+    study,
     swap,
     view,
 )
@@ -45,7 +46,7 @@ from robodyn_ros.description.model import suggest
 from robodyn_ros.errors import InputError, RobodynError
 
 GROUPS = (node_commands, view, record, replay, swap, graph_commands, guard, new_controller, demo_command, plot,
-          robot_commands, rollout_commands, excite, identify, keystore, cache_command)
+          robot_commands, rollout_commands, study, excite, identify, keystore, cache_command)
 """Modules of commands, in the order of ``robodyn --help``."""
 
 USAGE_ERROR, INTERRUPTED = 2, 130

@@ -19,6 +19,7 @@ from robodyn_ros.errors import RobodynError
 PURPOSES = {
     "matplotlib": ("the plots need Matplotlib", "'robodyn_ros[plot]'"),
     "mcap_ros2": ("recordings need mcap-ros2-support", "mcap-ros2-support"),
+    "pyarrow": ("results of studies need Apache Arrow", "'robodyn_ros[study]'"),
     "viser": ("the browser view needs viser", "viser"),
 }
 """What needs a module, and what pip installs, by the name of the module."""

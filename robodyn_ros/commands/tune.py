@@ -34,11 +34,8 @@ from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
-from robodyn_ros.simulation.test_motion import excursion, offset_start, tip_references
+from robodyn_ros.simulation.test_motion import beside_motion, excursion, offset_start
 from robodyn_ros.simulation.tracking import TrackingRecord
-
-_REST = 0.3
-"""How long the end of the motion is held [s]."""
 
 
 def tune_robot(robot: Robot, options: Namespace) -> int:
@@ -83,12 +80,9 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
         folder: For the results.
         options: As for `tune_robot`; the errors, too.
     """
-    robot, follows = loop.robot, loop.controller.follows
-    scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + _REST,
-                             q=offset_start(robot, motion.sample(0.0).q), position_noise=options.position_noise,
+    robot = loop.robot
+    scenario = beside_motion(loop, motion, position_noise=options.position_noise,
                              velocity_noise=options.velocity_noise, seed=options.seed)
-    if follows is TipReference:
-        scenario = replace(scenario, references=tip_references(robot, motion, scenario.clocks[:, 0]))
     begin = perf_counter()
     before = loop.run(scenario)
     if before.note:

@@ -10,6 +10,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from robodyn_ros.control.controller import JointReference
@@ -17,9 +20,15 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, P
 from robodyn_ros.control.trajectories.quintic import PEAK_SPEED
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.scenario import Scenario
+
+REST = 0.3
+"""How long the end of a motion is held [s]."""
 
 _TURN, _SLIDE = 0.5, 0.1  # [rad, m]
 _TURN_BESIDE, _SLIDE_BESIDE = 0.05, 0.01  # [rad, m]
@@ -70,6 +79,28 @@ def offset_start(robot: Robot, q: Array) -> Array:
     distance = np.minimum(_by_kind(robot, _TURN_BESIDE, _SLIDE_BESIDE), _SHARE * np.maximum(below, above))
     alternating = np.arange(robot.n) % 2 == 0
     return q + np.where((above > below) | ((above == below) & alternating), distance, -distance)
+
+
+def beside_motion(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST, **noise: Any) -> Scenario:
+    """The task to follow a motion from a start beside it, for a law that follows joints or the tip link's poses in it.
+
+    Args:
+        loop: The law and the robot.
+        motion: Of the joints.
+        rest: How long the end of the motion is held [s].
+        **noise: As for `Scenario.sample`: standard deviations and seed.
+
+    Raises:
+        InputError: The law follows neither joints nor poses.
+    """
+    robot, follows = loop.robot, loop.controller.follows
+    if follows not in (JointReference, TipReference):
+        raise InputError(f"expected a law that follows joints or poses, received {type(loop.controller).__name__}")
+    scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + rest,
+                             q=offset_start(robot, motion.sample(0.0).q), **noise)
+    if follows is JointReference:
+        return scenario
+    return replace(scenario, references=tip_references(robot, motion, scenario.clocks[:, 0]))
 
 
 def tip_references(robot: Robot, motion: JointTrajectory, times: Array) -> TipReference:

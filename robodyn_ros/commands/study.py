@@ -1,0 +1,165 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""``robodyn study``: laws on thousands of robots that differ, as a table, plots and a file of all samples."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from robodyn_ros.commands.options import Subparsers, add_options
+from robodyn_ros.commands.required import require
+from robodyn_ros.commands.rollout_commands import usable_processors
+from robodyn_ros.errors import InputError
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``study``."""
+    study = commands.add_parser(
+        "study", help="simulate laws on thousands of robots that differ in payload, friction, model and gains",
+        description="Simulate the laws of a study on samples of its distributions. Prints a table, draws errors and "
+        "influences, and writes all samples as Parquet. With --sample, simulates one sample again alone and records "
+        "its motion.")
+    study.add_argument("study", metavar="STUDY", type=Path, help="YAML file of a study, or a folder with its results")
+    study.add_argument("--output", type=Path, help="folder for the results (default: the study's name)")
+    study.add_argument("--resume", action="store_true", help="keep the samples of an interrupted run")
+    study.add_argument("--sample", metavar="K", type=int, help="simulate sample K alone, and write its motion for "
+                       "robodyn plot")
+    study.add_argument("--law", help="law of --sample (default: the first)")
+    study.add_argument("--trajectory", help="trajectory of --sample (default: the first)")
+    study.add_argument("--sobol", metavar="POINTS", type=int, help="compute Sobol indices too, by POINTS * (varied "
+                       "numbers + 2) more rollouts of each law; a power of two")
+    add_options(study, ("threads", usable_processors(), "number of threads"))
+    study.set_defaults(run=run_study_command)
+
+
+def run_study_command(options: Namespace) -> int:
+    """Run a study, or one of its samples.
+
+    Returns:
+        The exit code: 0, or 1 if a law failed in all samples.
+
+    Raises:
+        RobodynError: The study cannot be read, there are results of another one, or a package is missing.
+        OSError: A file cannot be written.
+    """
+    require("pyarrow")
+    require("matplotlib")
+    from robodyn_ros.commands.study_file import read_study
+    from robodyn_ros.study.results import Results
+
+    for name in ("law", "trajectory"):
+        if options.sample is None and getattr(options, name) is not None:
+            raise InputError(f"study: --{name} has no effect without --sample; leave it out")
+    if options.threads < 1:
+        raise InputError(f"study: threads: expected 1 or more, received {options.threads}")
+    is_folder = options.study.is_dir()
+    path = Path(Results.read(options.study).about.path) if is_folder else options.study
+    if is_folder and not path.is_file():
+        raise InputError(f"study: '{options.study}' holds results of '{path}', which is not there any more: give the "
+                         f"file of the study, and --output {options.study}")
+    study = read_study(path)
+    folder = options.output or (options.study if is_folder else Path(f"{path.stem}_study"))
+    if options.sample is not None:
+        return _run_sample(study, folder, options)
+    if options.sobol is not None and (options.sobol < 2 or options.sobol & (options.sobol - 1)):
+        raise InputError(f"study: sobol: expected a power of two of 2 or more, received {options.sobol}")
+    return _run_all(study, folder, options)
+
+
+def _run_all(study: Any, folder: Path, options: Namespace) -> int:
+    from robodyn_ros.commands.progress import Progress
+    from robodyn_ros.plots.study_figure import Cumulated, save_cumulative, save_influences
+    from robodyn_ros.study.analysis import (
+        rank_correlations,
+        sensitivity_table,
+        sobol_indices,
+        succeeded,
+        summaries,
+        table,
+    )
+    from robodyn_ros.study.results import TABLE
+    from robodyn_ros.study.run import check_folder, run_study
+
+    check_folder(study, folder, options.resume)
+    progress = Progress(study.rows, "rollouts")
+    results = run_study(study, folder, resume=options.resume, threads=options.threads,
+                        on_rows=lambda rows: progress.show(rows, ""))
+    progress.end()
+    title = f"{study.name} on {study.robot.name}"
+    written = [folder / TABLE]
+    for joints, name, unit in ((True, "joints", "mrad or mm"), (False, "tip", "mm or mrad")):
+        laws = [law for law in study.laws if study.follows_joints(law) is joints]
+        if not laws:
+            continue
+        chosen = results.of_laws(laws)
+        print(f"\nRMS tracking error of laws that follow {'joints' if joints else 'poses of the tip link'} [{unit}], "
+              f"{study.count} samples each:\n\n{table(chosen)}")
+        curves = [Cumulated(f"{law}, {motion}" if len(study.motions) > 1 else law,
+                            succeeded(chosen.rows(law, motion), "rms_error"))
+                  for law in laws for motion in study.motions]
+        influences = {law: rank_correlations(chosen, law) for law in laws}
+        pictures = [folder / f"errors_{name}.png", folder / f"influences_{name}.png"]
+        save_cumulative(curves, pictures[0], title, f"RMS tracking error [{unit}]")
+        if any(influences.values()):
+            columns = list(dict.fromkeys(column for each in influences.values() for column in each))
+            print("\nRank correlation of varied numbers with the RMS error:\n\n" + sensitivity_table(
+                columns, {law: [each.get(column, float("nan")) for column in columns]
+                          for law, each in influences.items()}))
+            save_influences(influences, pictures[1], title, "rank correlation with the RMS error")
+        written += [picture for picture in pictures if picture.is_file()]
+    if options.sobol:
+        found = {}
+        for pair in study.pairs:
+            indices = sobol_indices(study, pair, options.sobol, threads=options.threads)
+            label = f"{pair.law}, {pair.motion}" if len(study.motions) > 1 else pair.law
+            found[label] = dict(zip(indices.columns, indices.total.tolist(), strict=True))
+            print(f"\nSobol indices of the RMS error, {label}:\n\n" + sensitivity_table(
+                indices.columns, {"alone": indices.first.tolist(), "in total": indices.total.tolist()}))
+        save_influences(found, folder / "sobol.png", title, "total Sobol index of the RMS error", signed=False)
+        written.append(folder / "sobol.png")
+    print("\nwritten: " + ", ".join(map(str, written)))
+    failed = [row.law for row in summaries(results) if sum(row.failures.values()) == row.count]
+    if failed:
+        print(f"failed in all samples: {', '.join(dict.fromkeys(failed))}")
+    return 1 if failed else 0
+
+
+def _run_sample(study: Any, folder: Path, options: Namespace) -> int:
+    require("mcap_ros2")
+    from robodyn_ros.commands.required import ros_required
+    from robodyn_ros.commands.rollout_recording import save_rollout
+    from robodyn_ros.study.results import STREAM, TABLE, Results
+    from robodyn_ros.study.run import about, check_origin, run_sample
+    from robodyn_ros.study.study import Pair
+
+    pair = Pair(_chosen("law", options.law, study.laws), _chosen("trajectory", options.trajectory, study.motions))
+    if any((folder / name).is_file() for name in (TABLE, STREAM)):
+        check_origin(Results.read(folder).about, about(study), folder)
+    rollout = run_sample(study, pair, options.sample)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{pair.law.replace(':', '.')}_{options.sample}.mcap"
+    with ros_required():
+        save_rollout(rollout, study.robot, pair.law, file)
+    own = [axis.column for axis in study.law_axes(pair.law)]
+    width = max(map(len, own), default=0)
+    print(f"sample {options.sample} of {study.name} under {pair.law}, {pair.motion}:\n" + "\n".join(
+        f"  {column:<{width}}  {study.values[column][options.sample]:.6g}" for column in own))
+    print(f"\nTracking error (desired minus true position):\n\n{rollout.tracking().table()}")
+    print(f"\nwritten: {file}; robodyn plot {file}")
+    return 0
+
+
+def _chosen(what: str, name: str | None, known: Any) -> str:
+    from robodyn_ros.description.model import suggest
+
+    if name is not None and name not in known:
+        raise InputError(f"study: {what}: the study has no '{name}': {suggest(name, known)}")
+    return name or next(iter(known))

@@ -1,0 +1,268 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Study files: robot, laws, motions, and distributions of plant quantities and gains in YAML; see docs/study.md."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robodyn_ros.actuation.yaml_fields import number, section
+from robodyn_ros.bounded_files import LARGEST_YAML, expand, read_file, read_yaml
+from robodyn_ros.checks import Range
+from robodyn_ros.commands.compare import simulated_plant
+from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
+from robodyn_ros.commands.trajectory_files import read_motion
+from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.registry import make_controller, prefix
+from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
+from robodyn_ros.control.trajectories.tip_reference import TipReference
+from robodyn_ros.description.model import suggest
+from robodyn_ros.errors import InputError, shown
+from robodyn_ros.resources import robot_file
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.quantities import JOINT, LINK, QUANTITIES
+from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.study.design import Design
+from robodyn_ros.study.distributions import Distribution, read_distribution
+from robodyn_ros.study.metrics import METRICS
+from robodyn_ros.study.study import Axis, StudiedLaw, Study
+from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
+
+TEST_MOTION = "test_motion"
+"""Name of the motion that any robot can follow, see `test_motion.excursion`."""
+
+SHARED = "shared"
+"""Key of a distribution of one number for all elements of a quantity."""
+
+MOST_SAMPLES = 10_000_000
+"""Samples of a study, each a row for each law and motion."""
+
+
+@dataclass(frozen=True)
+class _StudySection:
+    laws: Any
+    robot: Any = DEFAULT_ROBOT
+    trajectories: Any = (TEST_MOTION,)
+    quantities: Any = None
+    fail: Any = None
+    design: Any = Design.SOBOL.value
+    actuators: Any = None
+    world: Any = None
+    samples: float = number(256.0, minimum=1.0, maximum=MOST_SAMPLES)
+    seed: float = number(0.0, maximum=2.0**32)
+    period: float = number(DEFAULT_PERIOD, above=True, maximum=1.0)
+    step: float = number(DEFAULT_STEP, above=True, maximum=1.0)
+    position_noise: float = number(1e-4, maximum=1.0)
+    velocity_noise: float = number(0.01, maximum=100.0)
+
+
+@dataclass(frozen=True)
+class _LawSection:
+    controller: Any = None
+    parameters: Any = None
+    gains: Any = None
+
+
+def read_study(path: str | Path) -> Study:
+    """Read a study file. Paths in it are relative to its folder.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: The file cannot be read, a field is unknown, or a value does not fit; before anything is computed.
+        PluginError: No law has that name.
+        OSError: There is no such file.
+    """
+    path = expand(path)
+    text = read_file(path, LARGEST_YAML).decode("utf-8", "replace")
+    return study_from_mapping(read_yaml(path), text, path)
+
+
+def study_from_mapping(content: Any, text: str, path: Path) -> Study:
+    """Make a study from the content of its file; errors as for `read_study`.
+
+    Args:
+        content: A mapping by field.
+        text: The file.
+        path: Its path, for messages and for the files that it names.
+    """
+    where = str(path)
+    found = section(_StudySection, where, content)
+    robot = Robot.from_urdf(robot_file(_file(found.robot, path.parent)))
+    for name in ("samples", "seed"):
+        if getattr(found, name) != int(getattr(found, name)):
+            raise InputError(f"{where}: {name}: expected a whole number, received {getattr(found, name):g}")
+    if found.design not in list(Design):
+        raise InputError(f"{where}: design: expected {', '.join(Design)}, received {shown(found.design)}")
+    actuators, world = (None if name is None else _file(name, path.parent) for name in (found.actuators, found.world))
+    plant = simulated_plant(robot.model, found.step, actuators, world)
+    study = Study(
+        path=path.resolve(), text=text, robot=robot, plant=plant,
+        laws=dict(_laws(where, found.laws, robot, path.parent)),
+        motions=dict(_motions(where, found.trajectories, robot, path.parent)),
+        quantities=dict(_quantities(f"{where}: quantities", found.quantities, plant)), count=int(found.samples),
+        design=Design(found.design), seed=int(found.seed), period=found.period, position_noise=found.position_noise,
+        velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail))
+    _ = study.description(study.pairs[0]).loop  # raises where period, step or quantities do not fit each other
+    return study
+
+
+def law_parameters(file: Path, controller: str, robot: Robot, own: Parameters) -> Parameters:
+    """Return the parameters of a law as a file of ROS parameters has them, such as `robodyn tune` writes.
+
+    Args:
+        file: The file.
+        controller: Name of the law.
+        robot: The robot.
+        own: Its parameters where the file has none.
+
+    Raises:
+        InputError: The file has none of the law, or they do not fit.
+    """
+    content = read_yaml(file)
+    try:
+        table = content["/**"]["ros__parameters"][prefix(controller)]
+        values = dict(_flat(table))
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{file}: expected parameters of '{controller}' under /**: ros__parameters, as robodyn tune "
+                         "writes them") from None
+    try:
+        return own.with_flat_values(robot, values)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _laws(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[str, StudiedLaw]]:
+    if isinstance(given, list):
+        if len(set(map(str, given))) < len(given):
+            raise InputError(f"{where}: laws: expected different names, received {shown(given)}")
+        given = dict.fromkeys(map(str, given))
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(f"{where}: laws: expected names of laws, received {shown(given)}")
+    for label, values in given.items():
+        place = f"{where}: laws: {label}"
+        found = section(_LawSection, place, values)
+        name = str(found.controller or label)
+        controller = make_controller(name, robot)
+        if controller.follows not in (JointReference, TipReference):
+            raise InputError(f"{place}: expected a law that follows joints or poses, received '{name}'")
+        if found.parameters is not None:
+            file = Path(_file(found.parameters, folder))
+            controller = make_controller(name, robot, law_parameters(file, name, robot, controller.parameters))
+        yield str(label), StudiedLaw(controller, name, dict(_gains(f"{place}: gains", found.gains, controller, robot)))
+
+
+def _gains(where: str, given: Any, controller: Any, robot: Robot) -> Iterator[tuple[str, Distribution]]:
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: expected distributions by the name of the gain, received {shown(given)}")
+    rows = [row for row in controller.parameters.flat(robot)
+            if isinstance(row.value, float) and not row.structural]
+    for name, value in given.items():
+        chosen = [row for row in rows if name in (row.name, row.field)]
+        if not chosen:
+            known = [*dict.fromkeys(row.field for row in rows), *(row.name for row in rows)]
+            raise InputError(f"{where}: unknown gain '{name}', {suggest(str(name), known)}")
+        for row in chosen:
+            allowed = Range(row.minimum, row.maximum, row.unit)
+            yield row.name, read_distribution(value, allowed, f"{where}: {name}")
+
+
+def _motions(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tuple[str, JointTrajectory]]:
+    if not isinstance(given, list | tuple) or not given or len(set(map(str, given))) < len(given):
+        raise InputError(f"{where}: trajectories: expected a list of different files, or {TEST_MOTION}, received "
+                         f"{shown(given)}")
+    for name in map(str, given):
+        if name == TEST_MOTION:
+            yield name, excursion(robot)
+        else:
+            try:
+                yield name, read_motion(folder / expand(name), robot)[1]
+            except InputError as error:
+                raise InputError(f"{where}: trajectories: {str(error).removeprefix('--trajectory ')}") from None
+
+
+def _quantities(where: str, given: Any, plant: PlantModel) -> Iterator[tuple[str, tuple[Axis, ...]]]:
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: expected distributions by the name of the quantity, received {shown(given)}")
+    for name, value in given.items():
+        if name not in QUANTITIES:
+            raise InputError(f"{where}: unknown quantity '{name}', {suggest(str(name), QUANTITIES)}")
+        yield str(name), tuple(_quantity_axes(f"{where}: {name}", str(name), value, plant))
+
+
+def _quantity_axes(where: str, name: str, value: Any, plant: PlantModel) -> Iterator[Axis]:
+    allowed, elements = QUANTITIES[name].allowed, element_names(name, plant)
+    everything = tuple(range(len(elements)))
+    if isinstance(value, Mapping) and SHARED in value:
+        if len(value) > 1:
+            raise InputError(f"{where}: expected '{SHARED}' alone, received {shown(dict(value))}")
+        yield Axis(name, read_distribution(value[SHARED], allowed, f"{where}: {SHARED}"), everything)
+    elif isinstance(value, Mapping) and value and set(map(str, value)) & set(elements) - {""}:
+        for element, one in value.items():
+            if str(element) not in elements:
+                raise InputError(f"{where}: unknown element '{element}', {suggest(str(element), elements)}")
+            place = elements.index(str(element))
+            yield Axis(f"{name}[{element}]", read_distribution(one, allowed, f"{where}: {element}"), (place,))
+    elif isinstance(value, list):
+        if len(value) != len(elements):
+            raise InputError(f"{where}: expected {len(elements)} numbers ({', '.join(elements)}), received "
+                             f"{shown(value)}")
+        for place, (element, one) in enumerate(zip(elements, value, strict=True)):
+            yield Axis(f"{name}[{element}]", read_distribution(one, allowed, f"{where}: {element}"), (place,))
+    elif not isinstance(value, Mapping) or elements == [""]:
+        yield Axis(name, read_distribution(value, allowed, where), everything)
+    else:
+        distribution = read_distribution(value, allowed, where)
+        yield from (Axis(f"{name}[{element}]", distribution, (place,)) for place, element in enumerate(elements))
+
+
+def element_names(quantity: str, plant: PlantModel) -> list[str]:
+    """Names of the elements of a plant quantity: joints, links, or axes x, y and z; one empty name for a number."""
+    names = {JOINT: plant.model.joint_names, LINK: [joint.link for joint in plant.model.joints], 3: "xyz"}
+    axes = [list(names[axis]) for axis in QUANTITIES[quantity].axes]
+    return [".".join(each) for each in itertools.product(*axes)]
+
+
+def _limits(where: str, given: Any) -> dict[str, float]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: expected limits by the name of the metric, received {shown(given)}")
+    for name, value in given.items():
+        if name not in METRICS:
+            raise InputError(f"{where}: unknown metric '{name}', {suggest(str(name), METRICS)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0.0:
+            raise InputError(f"{where}: {name}: expected {Range(0.0, unit=METRICS[name].unit)}, received "
+                             f"{shown(value)}")
+    return {str(name): float(value) for name, value in given.items()}
+
+
+def _file(name: Any, folder: Path) -> str:
+    """Path of a file in the study's folder, or else the name as it is."""
+    there = folder / expand(str(name))
+    return str(there) if there.is_file() else str(name)

@@ -1,0 +1,95 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""What a study knows of each sample: errors and efforts as single numbers, and whether and why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.simulation.score import Score
+
+
+class Metric(NamedTuple):
+    """A number that is computed of each sample.
+
+    Attributes:
+        name: Its column in results.
+        unit: Its unit.
+        description: Its meaning, without a full stop.
+    """
+
+    name: str
+    unit: str
+    description: str
+
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (
+    Metric("rms_error", "rad or m", "Root of the mean square of the tracking error over time and its elements"),
+    Metric("worst_error", "rad or m", "Largest magnitude of the tracking error"),
+    Metric("overshoot", "rad or m", "Largest tracking error against its sign at the start"),
+    Metric("rms_effort", "1", "Root of the mean square of the efforts over time and joints, as shares of the limits"),
+    Metric("worst_effort", "1", "Largest effort, as a share of its limit"),
+    Metric("effort_change", "1", "Root of the mean square change of the efforts per tick, as shares of the limits"),
+    Metric("saturated", "1", "Share of the time that a joint is at its effort limit, of the joint with the largest"),
+)}
+"""The metrics by name. Of a law that follows poses, errors are of the tip link's translation [m] and rotation [rad]."""
+
+DIVERGED = "diverged"
+"""Reason of a sample whose motion did not stay finite; its metrics are NaN."""
+
+
+def effort_scale(limit: Array) -> Array:
+    """Efforts that count as 1, shape (n,): the limits, or 1 where there is none [N m or N]."""
+    return np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
+
+
+def metrics(score: Score, scale: Array) -> dict[str, Array]:
+    """Return `METRICS` of N samples by name, each of shape (N,); NaN where the motion diverged.
+
+    Args:
+        score: Of the samples.
+        scale: See `effort_scale`.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = {
+            "rms_error": _rms(score.rms_error),
+            "worst_error": score.worst_error.max(axis=1, initial=0.0),
+            "overshoot": score.overshoot.max(axis=1, initial=0.0),
+            "rms_effort": _rms(score.rms_effort / scale),
+            "worst_effort": (score.worst_effort / scale).max(axis=1),
+            "effort_change": _rms(score.rms_effort_change / scale),
+            "saturated": score.saturated.max(axis=1),
+        }
+        finite = np.isfinite(score.q).all(axis=1) & np.isfinite(score.v).all(axis=1)
+        finite &= np.all([np.isfinite(values) for values in found.values()], axis=0)
+    return {name: np.where(finite, values, np.nan) for name, values in found.items()}
+
+
+def reasons(found: Mapping[str, Array], limits: Mapping[str, float]) -> NDArray[np.object_]:
+    """Return why each sample failed, shape (N,); empty text where it did not.
+
+    Args:
+        found: The samples' metrics.
+        limits: Values of metrics above which a sample has failed; the first one that is passed is the reason.
+    """
+    result = np.full(len(found["rms_error"]), "", dtype=object)
+    for name, limit in reversed(list(limits.items())):
+        with np.errstate(invalid="ignore"):
+            result[found[name] > limit] = f"{name} above {limit:g}"
+    result[np.isnan(found["rms_error"])] = DIVERGED
+    return result
+
+
+def _rms(values: Array) -> Array:
+    return np.sqrt(np.mean(values**2, axis=1)) if values.shape[1] else np.zeros(len(values))

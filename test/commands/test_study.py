@@ -1,0 +1,114 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""`robodyn study`: table, plots and samples; a sample as a recording; options that make no sense."""
+
+import numpy as np
+import pytest
+
+from robodyn_ros import Robot
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.recording.run import Run
+from robodyn_ros.resources import robot_file
+from robodyn_ros.study.results import Results
+
+STUDY = """
+robot: planar_2r
+samples: 20
+laws: [pd_gravity, task_space_pd]
+quantities:
+  payload.mass: {uniform: [0.0, 1.0]}
+  friction.viscous: {shared: {uniform: [0.0, 0.1]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "arm.yaml").write_text(STUDY)
+    return folder
+
+
+def run(folder, *options):
+    return main(["study", str(folder / "arm.yaml"), "--output", str(folder / "out"), *options])
+
+
+def test_table_plots_and_samples(folder, capsys):
+    assert run(folder, "--sobol", "4") == 0
+    output = capsys.readouterr().out
+    for text in ("RMS tracking error of laws that follow joints [mrad or mm], 20 samples each",
+                 "RMS tracking error of laws that follow poses of the tip link [mm or mrad]",
+                 "Rank correlation", "payload.mass", "Sobol indices of the RMS error, task_space_pd", "written: "):
+        assert text in output
+    for name in ("samples.parquet", "errors_joints.png", "errors_tip.png", "influences_joints.png",
+                 "influences_tip.png", "sobol.png"):
+        assert (folder / "out" / name).stat().st_size > 1000
+    assert run(folder) == 2
+    assert "holds 40 of 40 rows of this study: add --resume" in capsys.readouterr().err
+    assert run(folder, "--resume") == 0
+    assert "Rank correlation" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("law", ["pd_gravity", "task_space_pd"])
+def test_a_sample_becomes_a_recording_that_plot_draws(folder, capsys, law):
+    out = folder / "out"
+    if not out.is_dir():
+        assert run(folder) == 0
+    assert main(["study", str(out), "--sample", "7", "--law", law]) == 0
+    output = capsys.readouterr().out
+    assert "sample 7 of arm.yaml" in output and "payload.mass" in output
+    recorded = Run(out / f"{law}_7.mcap")
+    assert recorded.joint_names == ("joint1", "joint2")
+    assert [span.controller for span in recorded.controllers] == [law]
+    rows = Results.read(out).rows(law)
+    if law == "pd_gravity":
+        error = np.sqrt(np.mean(recorded.control.error**2))
+    else:
+        error = np.sqrt((np.sum(recorded.control.tip_error**2) + np.sum(recorded.control.tip_turn_error**2))
+                        / (6 * len(recorded.control.time)))
+        tip = Robot.from_urdf(robot_file("planar_2r")).dynamics().batch.forward_kinematics(recorded.states.position)
+        np.testing.assert_allclose(recorded.control.tip, tip[:, :3, 3], atol=1e-9)
+    assert error == pytest.approx(rows.numbers("rms_error")[7], rel=1e-6)
+    assert np.isfinite(recorded.energies()[0]).all()
+    picture = folder / f"{law}.png"
+    assert main(["plot", str(out / f"{law}_7.mcap"), "--output", str(picture)]) == 0
+    assert picture.stat().st_size > 1000
+
+
+def test_a_changed_study_is_refused_for_a_sample_of_old_results(folder, tmp_path, capsys):
+    path = tmp_path / "arm.yaml"
+    path.write_text(STUDY)
+    assert main(["study", str(path), "--output", str(tmp_path / "out")]) == 0
+    path.write_text(STUDY.replace("1.0]", "2.0]"))
+    assert main(["study", str(tmp_path / "out"), "--sample", "1"]) == 2
+    assert "holds results of another study" in capsys.readouterr().err
+    path.unlink()
+    assert main(["study", str(tmp_path / "out"), "--sample", "1"]) == 2
+    assert "which is not there any more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (("--law", "pd"), "--law has no effect without --sample"),
+    (("--sample", "20"), "sample: expected a number from 0 to 19, received 20"),
+    (("--sample", "1", "--law", "pid"), "law: the study has no 'pid': "),
+    (("--sobol", "3"), "sobol: expected a power of two"),
+    (("--threads", "0"), "threads: expected 1 or more"),
+])
+def test_options_that_make_no_sense(folder, tmp_path, capsys, options, message):
+    assert main(["study", str(folder / "arm.yaml"), "--output", str(tmp_path / "new"), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_a_law_that_fails_in_all_samples_is_named(tmp_path, capsys):
+    path = tmp_path / "arm.yaml"
+    path.write_text(STUDY + "fail: {worst_error: 1.0e-6}\n")
+    assert main(["study", str(path), "--output", str(tmp_path / "out")]) == 1
+    output = capsys.readouterr().out
+    assert "failed in all samples: pd_gravity, task_space_pd" in output
+    assert "worst_error above 1e-06 (20)" in output

@@ -1,0 +1,113 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Study files: everything that makes no sense is refused with its place, before anything is computed."""
+
+import numpy as np
+import pytest
+import yaml
+
+from robodyn_ros import InputError, PluginError, Robot
+from robodyn_ros.commands.study_file import element_names, law_parameters, read_study
+from robodyn_ros.commands.tune import parameter_file
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.study.distributions import Choice, Uniform
+
+WHOLE = {"robot": "planar_2r", "laws": ["pd"], "samples": 4, "quantities": {"payload.mass": {"uniform": [0, 1]}}}
+
+
+def study(tmp_path, **changes):
+    path = tmp_path / "arm.yaml"
+    path.write_text(yaml.safe_dump({name: value for name, value in (WHOLE | changes).items() if value != "left out"}))
+    return read_study(path)
+
+
+def test_quantities_by_element_shared_and_listed(tmp_path):
+    read = study(tmp_path, quantities={
+        "link.mass_scale": {"uniform": [0.8, 1.2]}, "friction.viscous": [0.1, {"choice": [0, 1]}],
+        "payload.mass": 0.5, "payload.center_of_mass": {"z": {"uniform": [0, 0.1]}},
+        "friction.scale": {"shared": {"uniform": [1, 2]}}, "start.v": {"shared": 0.1}})
+    axes = {axis.column: axis for axis in read.axes}
+    assert axes["link.mass_scale[link2]"].distribution == Uniform(0.8, 1.2)
+    assert axes["friction.viscous[joint1]"].distribution == Choice((0.1,))
+    assert axes["payload.center_of_mass[z]"].elements == (2,)
+    assert axes["start.v"].elements == (0, 1)
+    pair = read.pairs[0]
+    arrays = read.arrays(pair, read.description(pair).scenario)
+    assert arrays["payload.mass"].shape == (4,)
+    assert arrays["payload.center_of_mass"].shape == (4, 3)
+    assert (arrays["payload.center_of_mass"][:, :2] == 0.0).all()
+    assert (arrays["payload.center_of_mass"][:, 2] > 0.0).all()
+    assert np.ptp(arrays["link.mass_scale"], axis=1).min() > 0.0
+    assert set(arrays["friction.viscous"][:, 0]) == {0.1} and set(arrays["friction.viscous"][:, 1]) == {0.0, 1.0}
+    assert arrays["parameters"].shape == (4, 4)
+    plant = PlantModel.from_description(read.robot.model)
+    assert element_names("link.center_offset", plant)[3:5] == ["link2.x", "link2.y"]
+
+
+def test_laws_with_gains_of_a_file_and_of_distributions(tmp_path):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+
+    class Found:
+        fields = ("p",)
+        before = after = make_controller("pd", robot).parameters.with_flat_values(robot, {"gains.joint1.p": 7.0})
+
+    (tmp_path / "found.yaml").write_text(parameter_file(Found, robot, "pd", "found"))
+    read = study(tmp_path, laws={"tuned": {"controller": "pd", "parameters": "found.yaml"},
+                                 "spread": {"controller": "pd", "gains": {"d": {"uniform": [1, 2]}}}})
+    assert read.laws["tuned"].controller.parameters.p[0] == 7.0
+    assert list(read.laws["spread"].gains) == ["gains.joint1.d", "gains.joint2.d"]
+    packed = read.parameters("spread", read.values)
+    assert packed.shape == (4, 4)
+    assert read.sample_parameters("spread", read.values, 2).d[1] == read.values["spread.gains.joint2.d"][2]
+    with pytest.raises(InputError, match="expected parameters of 'pid' under"):
+        law_parameters(tmp_path / "found.yaml", "pid", robot, Found.after)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"sample": 3}, "arm.yaml: unknown key 'sample', did you mean 'samples'"),
+    ({"laws": "left out"}, "missing: laws"),
+    ({"laws": []}, "laws: expected names of laws"),
+    ({"laws": ["pd", "pd"]}, "laws: expected different names"),
+    ({"laws": ["damping"]}, "expected a law that follows joints or poses, received 'damping'"),
+    ({"laws": {"pd": {"gain": 1}}}, "laws: pd: unknown key 'gain', did you mean 'gains'"),
+    ({"laws": {"pd": {"gains": {"q": 1}}}}, "laws: pd: gains: unknown gain 'q'"),
+    ({"laws": {"pd": {"gains": {"p": -1}}}}, "gains: p: expected a finite number"),
+    ({"samples": 0}, "samples: expected a finite number from 1 to 1e.07, received 0"),
+    ({"samples": 2.5}, "samples: expected a whole number"),
+    ({"samples": 1e30}, "samples: expected"),
+    ({"design": "sobl"}, "design: expected sobol, latin_hypercube, random, received 'sobl'"),
+    ({"trajectories": []}, "trajectories: expected a list"),
+    ({"trajectories": ["none.csv"]}, "trajectories: .*none.csv"),
+    ({"fail": {"worst": 1}}, "fail: unknown metric 'worst', did you mean 'worst_error'"),
+    ({"fail": {"worst_error": -1}}, "fail: worst_error: expected a finite number of 0 or more"),
+    ({"period": 0.0015}, "expected a control period of a whole number of steps"),
+    ({"quantities": {"payload.masss": 1}}, "quantities: unknown quantity 'payload.masss', did you mean 'payload.mass'"),
+    ({"quantities": {"payload.mass": -1}}, r"payload.mass: expected a finite number of 0 or more \[kg\], received -1"),
+    ({"quantities": {"payload.mass": {"normal": [-1, 0.1]}}}, "payload.mass: normal: only 0 % of it"),
+    ({"quantities": {"payload.center_of_mass": 0.1}}, "expected 'payload.mass' beside 'payload.center_of_mass'"),
+    ({"quantities": {"link.mass_scale": [1]}}, r"expected 2 numbers \(link1, link2\), received"),
+    ({"quantities": {"link.mass_scale": {"link1": 1, "link3": 1}}}, "unknown element 'link3', did you mean"),
+    ({"quantities": {"link.mass_scale": {"shared": 1, "link1": 1}}}, "expected 'shared' alone"),
+    ({"quantities": [1]}, "quantities: expected distributions by the name"),
+])
+def test_what_makes_no_sense_is_refused_with_its_place(tmp_path, changes, message):
+    with pytest.raises(InputError, match=message):
+        study(tmp_path, **changes)
+
+
+def test_unknown_laws_and_files(tmp_path):
+    with pytest.raises(PluginError, match="no controller 'pdd'|unknown controller 'pdd'|'pdd'"):
+        study(tmp_path, laws=["pdd"])
+    with pytest.raises(OSError, match="No such file"):
+        read_study(tmp_path / "none.yaml")
+    (tmp_path / "list.yaml").write_text("- 1\n")
+    with pytest.raises(InputError, match="expected keys and values"):
+        read_study(tmp_path / "list.yaml")
