@@ -70,6 +70,10 @@ class Procedure:
         """The tapes of the computations; computations that follow each other have one tape."""
         return tuple(self._traced.tapes.values())
 
+    def reads(self, variable: str) -> bool:
+        """Whether a computation reads an element of a variable."""
+        return self._traced.reads(variable)
+
     def __call__(self, **given: Any) -> Arrays:
         """Run the program once; the GIL is released.
 

@@ -395,6 +395,14 @@ class TracedProgram:
         shapes = self.variables
         return [(name, position) for name in names for position in range(math.prod(shapes[name]))]
 
+    def reads(self, variable: str) -> bool:
+        """Whether a computation reads an element of a variable."""
+        for statement, tape in self.tapes.items():
+            elements = self._elements(statement.inputs)
+            if any(elements[position][0] == variable for position in tape.inputs_read):
+                return True
+        return False
+
     def _with_invariants(self, statement: Statement) -> list[Statement]:
         """A loop after the computations of its invariants; any other statement itself."""
         if not isinstance(statement, Repeat) or not statement.invariant:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.state import Reference, Shapes, State
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import CompileError, InputError
 from robodyn_ros.robot import Robot
@@ -86,7 +86,8 @@ class TraceableLaw(NamedTuple):
 
     Attributes:
         function: Takes time and period, shape (2,), the other arrays of the state, those of the reference, the numbers
-            of the parameters, shape (p,), and the memory; returns efforts, shape (n,), and memory, shape (m,).
+            of the parameters, shape (p,), and the memory; returns efforts, shape (n,), and memory, shape (m,). With
+            ``model=``, the law's dynamics are those of this model of the robot, whose inertias may be traced.
         shapes: Shapes of its arguments, by name, in their order.
     """
 
@@ -117,12 +118,13 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
     dynamics = InlineDynamics(law.robot.model)
     make_reference: Any = follows
 
-    def answer(*arrays: Array) -> tuple[Any, Any]:
+    def answer(*arrays: Array, model: RobotModel | None = None) -> tuple[Any, Any]:
         (time, period), q, v, wrench_tip, *reference, values, remembered = arrays
         state = State(time, period, q, v, wrench_tip)  # type: ignore[arg-type]  # traced scalars
         desired = None if make_reference is None else make_reference(*reference)
         try:
-            result = law.law(dynamics, packed.unpack(values), state, desired, remembered)
+            own = dynamics if model is None else InlineDynamics(model)
+            result = law.law(own, packed.unpack(values), state, desired, remembered)
             return efforts_and_memory(name, result, n, len(memory))
         except Exception as error:
             raise CompileError(_reason(name, error)) from error

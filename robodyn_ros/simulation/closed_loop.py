@@ -14,7 +14,7 @@ efforts, as in the loop of the nodes in lockstep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,10 +41,22 @@ from robodyn_ros.control.controller import UNMEASURED, JointReference, Law
 from robodyn_ros.control.laws.task_space import pose_error
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
+from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
+from robodyn_ros.simulation.quantities import (
+    DELAY,
+    MODEL,
+    NOISES,
+    QUANTITIES,
+    RESOLUTION,
+    SENSING,
+    of_plant,
+    varied_model,
+)
+from robodyn_ros.simulation.sensing import MOST_DELAY, delayed, encoded
 
 SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square", "overshoot", "saturated")
 """Sums of squares, or largest magnitudes, over the ticks: of tracking error, effort, and change of effort; the largest
@@ -61,7 +73,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     Its inputs are ``state``, shape (len(StateRow), n), ``parameters``, shape (p,), ``memory``, shape (m,), of the law,
     and the varied quantities. Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape
     (2,); each field of the reference, ``references.<field>``; and ``noises`` of the measured positions and velocities,
-    shape (2, n), if there are. Its outputs are ``state`` and `SUMS`.
+    shape (2, n), if there are, of deviation 1 if the deviation is varied. Its outputs are ``state`` and `SUMS`.
 
     Args:
         law: The law.
@@ -74,6 +86,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
+        InputError: A varied quantity has no effect on this loop.
     """
     n = plant.n
     answer, shapes = traceable(law, packed)
@@ -84,16 +97,24 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     tracking_error = tracking_error_function(plant.model, law.follows)
     error_shape = np.shape(tracking_error(np.zeros(n), *(np.zeros(shapes[name]) for name in fields)))
 
-    variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS, varied)
+    of_law = [name for name in varied if name.startswith(MODEL)]
+    line = ("line", "taken") if DELAY in varied else ()
+    sensed = ("state", *(["noise"] if noisy else []), *line, *(name for name in varied if name in SENSING))
+    variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS, of_plant(varied))
+    variables |= {name: QUANTITIES[name].shape(plant) for name in varied}
+    variables |= {"line": (MOST_DELAY, 2, n), "taken": ()}
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
     variables |= {"error": error_shape, "first_error": error_shape}
     variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,), error_shape, (n,)), strict=True))
 
     def respond(effort: NDArray[Any], clock: NDArray[Any], q: NDArray[Any], v: NDArray[Any],
-                *arrays: NDArray[Any]) -> tuple[Any, ...]:
-        sensed = () if world is not None else (UNMEASURED,)
+                *given: NDArray[Any]) -> tuple[Any, ...]:
+        arrays, values = given[:len(shapes) - 3], given[len(shapes) - 3:]
+        own = dict(zip((name.removeprefix(MODEL) for name in of_law), values, strict=True))
+        wrench = () if world is not None else (UNMEASURED,)
         with np.errstate(invalid="ignore"):  # the wrench can be NaN
-            asked, memory = answer(clock, q, v, *sensed, *arrays)
+            asked, memory = answer(clock, q, v, *wrench, *arrays,
+                                   model=varied_model(law.robot.model, own) if own else None)
         effort_now = within(asked, plant.model.effort_limit)
         is_first = equal(clock[1], 0.0)
         command = np.stack([effort_now if row is CommandRow.EFFORT else np.zeros(n) for row in CommandRow])
@@ -104,10 +125,11 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         Read("clock", "clocks"),
         *([Read("noise", "noises")] if noisy else []),
         *(Read(name, name.replace("reference.", "references.", 1)) for name in fields),
-        Compute(_measure, ("state", "noise") if noisy else "state", ("true_q", "true_v", "q", "v")),
+        Compute(lambda *arrays: measure(dict(zip(sensed, arrays, strict=True))), sensed,
+                ("true_q", "true_v", "q", "v", *line)),
         *([] if world is None else [Compute(partial(tip_wrench, plant.model, world), ("true_q", "contact_force"),
                                             "wrench_tip")]),
-        Compute(respond, ("effort", *shapes), ("command", "effort", "change", "memory")),
+        Compute(respond, ("effort", *shapes, *of_law), ("command", "effort", "change", "memory")),
         Compute(tracking_error, ("true_q", *fields), "error"),
         Compute(lambda clock, error, first: where(equal(clock[1], 0.0), error, first),
                 ("clock", "error", "first_error"), "first_error"),
@@ -116,8 +138,13 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         Repeat(steps, plant_step),
     ]
     inputs = ("state", "parameters", "memory", *varied)
-    return compile_procedure(variables, [Repeat("ticks", tick, varied)], inputs, ("state", *SUMS),
-                             name=f"rollout of {type(law).__name__}")
+    procedure = compile_procedure(variables, [Repeat("ticks", tick, varied)], inputs, ("state", *SUMS),
+                                  name=f"rollout of {type(law).__name__}")
+    without_effect = [name for name in varied if not procedure.reads(name)]
+    if without_effect:
+        raise InputError(f"varied: {', '.join(without_effect)}: no effect on '{law.robot.name}' under "
+                         f"{type(law).__name__}; leave it out, or vary the parameter in which the law keeps its model")
+    return procedure
 
 
 def tracking_error_function(model: RobotModel, follows: Any) -> Callable[..., Any]:
@@ -151,9 +178,31 @@ def tip_wrench(model: RobotModel, world: World, q: NDArray[Any], force: NDArray[
     return contact_wrench(world, model, q, force, model.tip_link)
 
 
-def _measure(state: NDArray[Any], noise: Any = (0.0, 0.0)) -> tuple[Any, ...]:
-    q, v = state[StateRow.POSITION], state[StateRow.VELOCITY]
-    return q, v, q + noise[0], v + noise[1]
+def measure(given: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Measure the joints at a tick.
+
+    Args:
+        given: ``state`` of the plant, shape (len(StateRow), n); values of the varied quantities of the sensors, by
+            name; with noise, ``noise`` of position and velocity, shape (2, n), of deviation 1 if the deviation is
+            varied; and with a delay, the last measurements and their number, ``line`` and ``taken``, see
+            `sensing.delayed`.
+
+    Returns:
+        True position and velocity, measured position and velocity, shape (n,) each; with a delay also the new line and
+        number.
+    """
+    q, v = given["state"][StateRow.POSITION], given["state"][StateRow.VELOCITY]
+    position, velocity = q, v
+    if "noise" in given:
+        noises = [given[name] * noise if name in given else noise
+                  for name, noise in zip(NOISES, given["noise"], strict=True)]
+        position, velocity = q + noises[0], v + noises[1]
+    if RESOLUTION in given:
+        position = encoded(position, given[RESOLUTION])
+    if DELAY not in given:
+        return q, v, position, velocity
+    measured, line = delayed(np.stack([position, velocity]), given["line"], given["taken"], given[DELAY])
+    return q, v, *measured, line, given["taken"] + 1.0
 
 
 def _add_up(limit: Array, error: NDArray[Any], first_error: NDArray[Any], effort: NDArray[Any], change: NDArray[Any],

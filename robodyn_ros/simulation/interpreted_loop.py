@@ -25,12 +25,14 @@ from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.state import UNMEASURED, JointReference, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError, SimulationError
-from robodyn_ros.simulation.closed_loop import SUMS, tip_wrench, tracking_error_function
+from robodyn_ros.simulation.closed_loop import SUMS, measure, tip_wrench, tracking_error_function
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
+from robodyn_ros.simulation.quantities import NOISES, SENSING, of_plant
 from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.sensing import MOST_DELAY
 
 
 class InterpretedLoop:
@@ -41,7 +43,7 @@ class InterpretedLoop:
         plant: The simulated robot.
         steps: Steps of the plant in a control period.
         engine: Steps the robot instead of the compiled plant; None: the compiled plant does.
-        varied: Names of `QUANTITIES` that differ from run to run; none with an engine.
+        varied: Names of `QUANTITIES` that differ from run to run: of the sensors, and without an engine of the plant.
 
     Attributes:
         ticks: Number of ticks so far.
@@ -53,13 +55,14 @@ class InterpretedLoop:
         self.ticks = 0
         self.seconds = 0.0
         self._controller, self._plant, self._steps, self._engine = controller, plant, steps, engine
+        in_plant = of_plant(varied)
         follows, n = controller.follows, plant.n
         self._fields = {} if follows is None else {f"reference.{name}": shape
                                                    for name, shape in follows.shapes(n).items()}
-        variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS, varied)
+        variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS, in_plant)
         variables |= self._fields | {"error": (6,)}
-        inputs = ["state", "command", *varied]
-        program: list[Statement] = [Repeat("steps", statements, varied)]
+        inputs = ["state", "command", *in_plant]
+        program: list[Statement] = [Repeat("steps", statements, in_plant)]
         self._follows_poses = follows not in (None, JointReference)
         if self._follows_poses:
             tracking_error = tracking_error_function(plant.model, follows)
@@ -92,11 +95,11 @@ class InterpretedLoop:
         rows = np.full((len(scenario.clocks), 3, self._plant.n), np.nan)
         errors = np.full((len(rows), 6 if self._follows_poses else 0), np.nan)
         before, begin = self._controller.parameters, perf_counter()
-        for name, value in values.items():
-            self._bound[name] = value
+        for name in of_plant(values):
+            self._bound[name] = values[name]
         self._controller.parameters = parameters
         try:
-            done = self._run_ticks(scenario, rows, errors)
+            done = self._run_ticks(scenario, rows, errors, values)
         finally:
             self._controller.parameters = before
         self.ticks += done
@@ -114,13 +117,14 @@ class InterpretedLoop:
                 (np.abs(effort) >= self._plant.model.effort_limit).sum(axis=0, dtype=float))
         return {"state": state, "q": q, "v": v, "effort": effort, "error": errors, **dict(zip(SUMS, sums, strict=True))}
 
-    def _run_ticks(self, scenario: Scenario, rows: Array, errors: Array) -> int:
+    def _run_ticks(self, scenario: Scenario, rows: Array, errors: Array, values: Mapping[str, Array]) -> int:
         """Run ticks until the end, or until the motion or the efforts become infinite.
 
         Args:
             scenario: The task of the robot.
             rows: Receives position, velocity and effort of each tick, shape (ticks, 3, n).
             errors: Receives the pose error of each tick, shape (ticks, 6), if the controller follows poses.
+            values: Values of the varied quantities.
 
         Returns:
             How many ticks were finite.
@@ -138,13 +142,18 @@ class InterpretedLoop:
         if self._plant.world is not None:
             bound["contact_force"], bound["wrench_tip"] = 0.0, 0.0
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
+        given: dict[str, Any] = {name: value for name, value in values.items() if name in SENSING}
+        given |= {"line": np.zeros((MOST_DELAY, *scenario.deviation.shape)), "taken": 0.0}
+        noises = scenario.normals if NOISES[0] in given else scenario.noises
         for k, (time, period) in enumerate(scenario.clocks.tolist()):
-            q, v = state[StateRow.POSITION].copy(), state[StateRow.VELOCITY].copy()
+            given |= {"state": state.copy(), "noise": noises[k]}
+            q, v, position, velocity, *line = measure(given)
+            given |= zip(("line", "taken"), line, strict=False)  # none without a delay
             if self._plant.world is not None:
                 sensed = bound["wrench_tip"].copy()
             elif engine is not None and engine.has_surroundings:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
-            measured = State(time, period, q + scenario.noises[k, 0], v + scenario.noises[k, 1], sensed)
+            measured = State(time, period, position, velocity, sensed)
             reference = None if make_reference is None else make_reference(*(column[k] for column in columns))
             effort = np.clip(self._call(self._efforts, measured, reference), lower, upper)
             command[CommandRow.EFFORT], rows[k] = effort, (q, v, effort)

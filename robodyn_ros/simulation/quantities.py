@@ -22,12 +22,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import ANY_FINITE, NOT_NEGATIVE, Range
 from robodyn_ros.description.model import Array, RobotModel, suggest
 from robodyn_ros.errors import InputError, shown
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
-from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel
+from robodyn_ros.simulation.sensing import MOST_DELAY
 
 JOINT, LINK = "joint", "link"
 """Axes of the joints, in the order of q, and of the moving links, in the order of ``RobotModel.joints``."""
@@ -37,6 +41,14 @@ MODEL = "model."
 
 START = ("start.q", "start.v")
 """Quantities that are inputs of every rollout, varied or not."""
+
+NOISES = ("sensing.position_noise", "sensing.velocity_noise")
+"""Standard deviations of the scenario's noise: a program takes both or none."""
+
+RESOLUTION, DELAY = "sensing.position_resolution", "sensing.delay"
+
+SENSING = (*NOISES, RESOLUTION, DELAY)
+"""Quantities of the sensors, see `sensing`."""
 
 Values = Mapping[str, NDArray[Any]]
 """Floats or traced scalars by the name of the quantity."""
@@ -53,6 +65,9 @@ class Quantity:
         description: Its meaning.
         nominal: Its value in a plant; None: that of the scenario.
         needs: Quantity without which it has no effect; empty for none.
+        of_motors: Whether it has an effect only on joints with motors.
+        whole: Whether its numbers are whole.
+        not_zero: Whether 0 is out of its range.
     """
 
     name: str
@@ -61,11 +76,26 @@ class Quantity:
     description: str
     nominal: Callable[[PlantModel], ArrayLike] | None
     needs: str = ""
+    of_motors: bool = False
+    whole: bool = False
+    not_zero: bool = False
 
     @property
     def unit(self) -> str:
         """Unit of its numbers; empty without one."""
         return self.allowed.unit
+
+    @property
+    def expected(self) -> str:
+        """Its range in words."""
+        return f"{self.allowed}{', whole' * self.whole}{', other than 0' * self.not_zero}"
+
+    def holds(self, values: Array) -> NDArray[np.bool_]:
+        """Return whether each number is in its range, shape as of ``values``."""
+        fits = self.allowed.holds(values)
+        if self.whole:
+            fits &= values == np.rint(values)
+        return fits & (values != 0.0) if self.not_zero else fits
 
     def shape(self, plant: PlantModel) -> tuple[int, ...]:
         """Return the shape of a value for a plant."""
@@ -83,7 +113,14 @@ def _unit(unit: str, base: Range = NOT_NEGATIVE) -> Range:
     return replace(base, unit=unit)
 
 
+def _motor(name: str, allowed: Range, description: str, nominal: Callable[[JointActuators], ArrayLike],
+           not_zero: bool = False) -> Quantity:
+    return Quantity(name, allowed, (JOINT,), description, lambda plant: nominal(plant.actuators), of_motors=True,
+                    not_zero=not_zero)
+
+
 _ABOVE_0 = Range(0.0, above=True)
+_LIMIT = Range(0.0, above=True, or_infinite=True)
 
 _INERTIAL = (
     Quantity("payload.mass", _unit("kg"), (), "Point mass welded to the tip link.", lambda plant: 0.0),
@@ -107,10 +144,37 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     Quantity("friction.static", _unit("N m or N"), (JOINT,), "Breakaway friction, not below the Coulomb friction.",
              lambda plant: plant.friction.static),
     Quantity("friction.scale", NOT_NEGATIVE, (), "Factor on all friction.", lambda plant: 1.0),
+    _motor("motor.torque_constant", _unit("N m/A", _ABOVE_0),
+           "Torque constant of the motor; the back-EMF constant changes in proportion.",
+           lambda actuators: actuators.motors.motor.torque_constant),
+    _motor("motor.resistance", _unit("ohm", _ABOVE_0), "Resistance of the armature.",
+           lambda actuators: actuators.motors.motor.resistance),
+    _motor("motor.voltage_limit", _unit("V", _LIMIT), "Voltage limit of the amplifier.",
+           lambda actuators: actuators.voltage_limit),
+    _motor("motor.current_limit", _unit("A", _LIMIT), "Current limit of the amplifier.",
+           lambda actuators: actuators.current_limit),
+    _motor("gear.efficiency", Range(0.0, 1.0, above=True), "Efficiency of the gear.",
+           lambda actuators: actuators.efficiency),
+    _motor("gear.ratio", _unit("- or rad/m", ANY_FINITE), "Motor turns per joint turn.",
+           lambda actuators: actuators.motors.gear.ratio, not_zero=True),
+    Quantity("gravity", _unit("m/s^2", ANY_FINITE), (3,), "Gravitational acceleration in base axes.",
+             lambda plant: plant.model.gravity),
+    Quantity(NOISES[0], _unit("rad or m"), (JOINT,), "Standard deviation of the noise in positions.", None),
+    Quantity(NOISES[1], _unit("rad/s or m/s"), (JOINT,), "Standard deviation of the noise in velocities.", None),
+    Quantity(RESOLUTION, _unit("rad or m"), (JOINT,), "Step of the encoders; 0: none.", lambda plant: 0.0),
+    Quantity(DELAY, Range(0.0, MOST_DELAY, "control periods"), (), "Delay of all measurements.", lambda plant: 0.0,
+             whole=True),
     Quantity("start.q", _unit("rad or m", ANY_FINITE), (JOINT,), "Joint positions at the start.", None),
     Quantity("start.v", _unit("rad/s or m/s", ANY_FINITE), (JOINT,), "Joint velocities at the start.", None),
+    *(replace(quantity, name=MODEL + quantity.name, needs=MODEL + quantity.needs if quantity.needs else "",
+              description=f"In the law's own model: {quantity.description}") for quantity in _INERTIAL),
 )}
 """The quantities by name."""
+
+
+def of_plant(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the quantities among some that belong to the plant: not to sensors, start, or the law's model."""
+    return tuple(name for name in names if name not in (*SENSING, *START) and not name.startswith(MODEL))
 
 
 def varied_model(model: RobotModel, values: Values) -> RobotModel:
@@ -133,12 +197,15 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
 
     Args:
         plant: The plant.
-        values: Quantities of `QUANTITIES`, floats or traced scalars; those of the start are no part of the plant.
+        values: Quantities of `of_plant`, floats or traced scalars.
     """
     model, friction = varied_model(plant.model, values), _varied_friction(plant.friction, values)
-    if model is plant.model and friction is plant.friction:
+    if "gravity" in values:
+        model = replace(model, gravity=values["gravity"])
+    actuators = _varied_actuators(plant.actuators, values)
+    if model is plant.model and friction is plant.friction and actuators is plant.actuators:
         return plant
-    return replace(plant, model=model, friction=friction)
+    return replace(plant, model=model, friction=friction, actuators=actuators)
 
 
 def _varied_friction(friction: Friction, values: Values) -> Friction:
@@ -150,6 +217,26 @@ def _varied_friction(friction: Friction, values: Values) -> Friction:
         own["static"] = own["coulomb"] + friction.rise
     friction = replace(friction, **own)
     return friction if scale is None else friction.scaled(scale)
+
+
+def _varied_actuators(actuators: JointActuators, values: Values) -> JointActuators:
+    """The actuators with other motors and gears; ideal sources keep their numbers."""
+    if not any(name in values for name, quantity in QUANTITIES.items() if quantity.of_motors):
+        return actuators
+    motor, gear = actuators.motors.motor, actuators.motors.gear
+
+    def value(name: str, nominal: Array) -> NDArray[Any]:
+        return np.where(actuators.is_motor, values[name], nominal) if name in values else nominal
+
+    constant = value("motor.torque_constant", motor.torque_constant)
+    share = motor.back_emf_constant / motor.torque_constant
+    motor = replace(motor, torque_constant=constant, resistance=value("motor.resistance", motor.resistance),
+                    back_emf_constant=share * constant if constant is not motor.torque_constant
+                    else motor.back_emf_constant)
+    return replace(actuators, motors=Actuators(motor, GearTrain(value("gear.ratio", gear.ratio))),
+                   efficiency=value("gear.efficiency", actuators.efficiency),
+                   voltage_limit=value("motor.voltage_limit", actuators.voltage_limit),
+                   current_limit=value("motor.current_limit", actuators.current_limit))
 
 
 def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
@@ -173,6 +260,12 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         if needs and needs not in varied:
             raise InputError(f"varied: expected '{needs}' beside '{name}', which has no effect without it; received "
                              f"{', '.join(varied)}")
+        if QUANTITIES[name].of_motors and not plant.actuators.is_motor.any():
+            raise InputError(f"varied: '{name}' has no effect, because '{plant.model.name}' has no motors; give "
+                             "the plant actuators")
+        if name == "motor.resistance" and plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
+            raise InputError(f"varied: '{name}': expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, which is "
+                             f"stable with any resistance, received {plant.integrator}")
     return varied
 
 
@@ -223,10 +316,10 @@ def _checked(quantity: Quantity, given: ArrayLike, plant: PlantModel) -> Array:
     if array.ndim != 1 + len(shape) or array.shape[1:] != shape:
         expected = ", ".join(map(str, ("N", *shape))) + ("" if shape else ",")
         raise InputError(f"samples of {quantity.name}: expected shape ({expected}), received shape {array.shape}")
-    fits = quantity.allowed.holds(array)
+    fits = quantity.holds(array)
     if not fits.all():
         sample, *place = map(int, np.argwhere(~fits)[0])
-        raise _wrong(quantity, sample, place, plant, str(quantity.allowed), array[(sample, *place)])
+        raise _wrong(quantity, sample, place, plant, quantity.expected, array[(sample, *place)])
     return array
 
 

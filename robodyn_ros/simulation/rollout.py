@@ -35,7 +35,15 @@ from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
-from robodyn_ros.simulation.quantities import QUANTITIES, START, check_varied, checked_samples
+from robodyn_ros.simulation.quantities import (
+    MODEL,
+    NOISES,
+    QUANTITIES,
+    START,
+    check_varied,
+    checked_samples,
+    of_plant,
+)
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
@@ -84,17 +92,19 @@ class ClosedLoop:
         self._period_ns, self._steps = _control_period(period, self.plant.step)
         self._packed = PackedParameters(controller.parameters)
         self.varied = check_varied(varied, self.plant)
-        self._inputs = tuple(name for name in self.varied if name not in START)
+        inputs = [name for name in self.varied if name not in START]
+        if set(NOISES) & set(inputs):
+            inputs = [*(name for name in inputs if name not in NOISES), *NOISES]
+        self._inputs = tuple(inputs)
         self._procedures: dict[tuple[bool, bool], Procedure] = {}
         self._interpreted: InterpretedLoop | None = None
         self._uncompiled_reason = ""
         if engine is not None:
             self._uncompiled_reason = f"the robot is stepped by {type(engine).__name__}"
-            if self._inputs:
-                raise InputError(f"varied: expected none but {' and '.join(START)} for a robot that is stepped by "
-                                 f"{type(engine).__name__}, received {', '.join(self._inputs)}; make an engine for "
-                                 "each plant")
-            self._interpreted = InterpretedLoop(controller, self.plant, self._steps, engine)
+            if built_in := of_plant(self._inputs):
+                raise InputError(f"varied: {', '.join(built_in)}: expected no quantities of a robot that "
+                                 f"{type(engine).__name__} steps; make an engine for each")
+            self._interpreted = self._interpreted_loop(engine)
 
     @property
     def note(self) -> str:
@@ -141,13 +151,14 @@ class ClosedLoop:
         scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
         reference, ticks, name = scenario.references, len(scenario.clocks), type(self.controller).__name__
-        procedure = self._procedure(True, scenario.noisy) if compiled else self.procedure(
-            recorded=True, noisy=scenario.noisy)
+        noisy = self._noisy(scenario)
+        procedure = self._procedure(True, noisy) if compiled else self.procedure(recorded=True, noisy=noisy)
         if isinstance(procedure, InterpretedLoop):
             complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
-            results = procedure.run(scenario, complete, self._own(values))
+            results = procedure.run(scenario, complete, self._own(scenario, values))
         else:
-            given = self._arguments(scenario) | {"parameters": self.packed(parameters)} | self._own(values)
+            given = self._arguments(scenario) | {"parameters": self.packed(parameters)} | self._own(
+                scenario, values)
             results = procedure(**given) if compiled else procedure.interpret(**given)
         score = _score(results, ticks)
         if not (np.isfinite(score.q).all() and np.isfinite(score.v).all()):
@@ -189,7 +200,7 @@ class ClosedLoop:
             if "start.q" in values:
                 raise InputError("rollout: expected positions at the start in q or in samples, received both")
             values |= self._samples({"start.q": q})
-        given = self._arguments(scenario) | self._own(values)
+        given = self._arguments(scenario) | self._own(scenario, values)
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
@@ -212,11 +223,11 @@ class ClosedLoop:
             given["state"] = np.array([self.plant.state(start.q, start.v) for start in starts])
             given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
             counts |= dict.fromkeys(("state", "memory"), count)
-        procedure = self._procedure(False, scenario.noisy)
+        procedure = self._procedure(False, self._noisy(scenario))
         if isinstance(procedure, InterpretedLoop):
             laws = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-            rows = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]), self._own(values, i))
-                    for i in range(count)]
+            rows = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]),
+                                  self._own(scenario, values, i)) for i in range(count)]
             return _score({name: np.stack([row[name] for row in rows]) for name in ("state", *SUMS)}, ticks)
         if count == 1:  # faster than a batch of one
             results = procedure(**given | {name: given[name][0] for name in counts if name in given})
@@ -265,8 +276,15 @@ class ClosedLoop:
                 return self.procedure(recorded=recorded, noisy=noisy)
             except CompileError as error:
                 self._uncompiled_reason = str(error)
-                self._interpreted = InterpretedLoop(self.controller, self.plant, self._steps, varied=self._inputs)
+                self._interpreted = self._interpreted_loop()
         return self._interpreted
+
+    def _interpreted_loop(self, engine: SimulatedRobot | None = None) -> InterpretedLoop:
+        own = [name for name in self._inputs if name.startswith(MODEL)]
+        if own:
+            raise InputError(f"varied: {', '.join(own)}: expected a law that can be compiled, whose model the rollout "
+                             f"can replace, received {type(self.controller).__name__}: {self._uncompiled_reason}")
+        return InterpretedLoop(self.controller, self.plant, self._steps, engine, self._inputs)
 
     def _samples(self, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
         """Checked values of quantities, and positions at the start within the limits."""
@@ -275,21 +293,27 @@ class ClosedLoop:
             start_position(self.robot, start)
         return checked
 
-    def _own(self, values: Mapping[str, Array], sample: int | None = None) -> dict[str, Array]:
-        """The inputs of the program that are varied: values given, or one sample of them, or those of the plant."""
+    def _own(self, scenario: Scenario, values: Mapping[str, Array], sample: int | None = None) -> dict[str, Array]:
+        """The inputs of the program that are varied: values given, or one sample of them, or the nominal ones."""
         own = {}
         for name in self._inputs:
             if name in values:
                 own[name] = values[name] if sample is None else values[name][sample]
+            elif name in NOISES:
+                own[name] = scenario.deviation[NOISES.index(name)]
             else:
                 own[name] = QUANTITIES[name].nominal_value(self.plant)
         return own
 
+    def _noisy(self, scenario: Scenario) -> bool:
+        """Whether the program reads noise."""
+        return scenario.noisy or NOISES[0] in self._inputs
+
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
         given = {"state": self.plant.state(scenario.q, scenario.v), "memory": self._memory(scenario.q, scenario.v),
                  "clocks": scenario.clocks, "ticks": len(scenario.clocks)}
-        if scenario.noisy:
-            given["noises"] = scenario.noises
+        if self._noisy(scenario):
+            given["noises"] = scenario.normals if NOISES[0] in self._inputs else scenario.noises
         if scenario.references is not None:
             given |= {f"references.{name}": array for name, array in scenario.references._asdict().items()}
         return given

@@ -35,21 +35,28 @@ class Scenario:
         clocks: Time and period of each tick, shape (K, 2) [s].
         references: The reference at each tick, of the class that the law follows, each array with an axis of K ticks
             before its own; None if it follows none.
-        noises: Added to the measured positions and velocities, shape (K, 2, n).
+        normals: Standard normal numbers of the noise in measured positions and velocities, shape (K, 2, n).
+        deviation: Standard deviation of this noise, shape (2, n) [rad or m; rad/s or m/s].
         q: Joint positions at the start, shape (n,) [rad or m].
         v: Joint velocities at the start, shape (n,) [rad/s or m/s].
     """
 
     clocks: Array
     references: Any
-    noises: Array
+    normals: Array
+    deviation: Array
     q: Array
     v: Array
 
     @property
     def noisy(self) -> bool:
         """Whether there is any noise."""
-        return bool(self.noises.any())
+        return bool(self.deviation.any())
+
+    @property
+    def noises(self) -> Array:
+        """The noise, added to the measured positions and velocities, shape (K, 2, n)."""
+        return self.normals * self.deviation
 
     @classmethod
     def sample(cls, robot: Robot, follows: type | None, period_ns: int, trajectories: Sequence[Trajectory] = (),
@@ -105,9 +112,9 @@ class Scenario:
             as_joint_array(noise, robot.n, NOT_NEGATIVE, f"rollout: {name}", robot.joint_names)
             for name, noise in (("position_noise", position_noise), ("velocity_noise", velocity_noise))])
         as_number(seed, NOT_NEGATIVE, "rollout: seed")
-        noises = np.random.default_rng(seed).normal(size=(ticks, 2, robot.n)) * deviation
+        normals = np.random.default_rng(seed).normal(size=(ticks, 2, robot.n))
         references = _references(robot, follows, ordered, clocks[:, 0], start)
-        return cls(clocks, references, noises, start, velocity)
+        return cls(clocks, references, normals, deviation, start, velocity)
 
 
 def _references(robot: Robot, follows: type | None, trajectories: Sequence[Trajectory], times: Array, q: Array) -> Any:

@@ -17,12 +17,17 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, as_number
+from robodyn_ros.compile import equal, minimum, where
 from robodyn_ros.description.model import Array
+
+MOST_DELAY = 10
+"""Greatest delay of `delayed` [control periods]."""
 
 
 class VelocitySource(StrEnum):
@@ -134,10 +139,35 @@ class Sensors:
         position = self._disturb(q, self._position_noise)
         if not self._rounds.any():
             return position
-        steps = np.divide(position, self._resolution, out=np.zeros_like(position), where=self._rounds)
-        return np.where(self._rounds, np.rint(steps) * self._resolution, position)
+        return encoded(position, self._resolution)
 
     def _disturb(self, values: Array, deviation: Array) -> Array:
         if not deviation.any():
             return values
         return values + deviation * self._random.standard_normal(len(values))
+
+
+def encoded(position: NDArray[Any], resolution: NDArray[Any]) -> NDArray[Any]:
+    """Return positions rounded to the steps of the encoders; both may be traced.
+
+    Args:
+        position: Shape (n,) [rad or m].
+        resolution: Step, 0 for none, shape (n,) [rad or m].
+    """
+    steps = np.rint(position / where(resolution, resolution, 1.0))
+    return where(resolution, steps * resolution, position)
+
+
+def delayed(measured: NDArray[Any], line: NDArray[Any], taken: Any, delay: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return an earlier measurement, the first one as long as there are too few, and the measurements to come back to.
+
+    Args:
+        measured: The present measurement; may be traced, as all arguments.
+        line: Measurements before it, the last first, shape (MOST_DELAY, *shape of the measurement).
+        taken: How many of them there are.
+        delay: A whole number from 0 to MOST_DELAY [control periods].
+    """
+    lag, result = minimum(delay, taken), measured
+    for periods, earlier in enumerate(line, 1):
+        result = where(equal(lag, float(periods)), earlier, result)
+    return result, np.concatenate([measured[None], line[:-1]])

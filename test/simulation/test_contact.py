@@ -169,7 +169,7 @@ def test_force_presses_ten_newtons_while_the_tip_draws_a_circle(stiffness):
 def test_rollouts_with_a_world_are_the_motion_of_the_plant_to_the_bit():
     """Compiled alone, in a batch, with the law as Python code, and tick by tick."""
     loop, scenario = circle_on_wall(1e4)
-    scenario = replace(scenario, clocks=scenario.clocks[:400], noises=scenario.noises[:400],
+    scenario = replace(scenario, clocks=scenario.clocks[:400], normals=scenario.normals[:400],
                        references=ForceReference(*(array[:400] for array in scenario.references)))
     result = loop.run(scenario)
     many = loop.scores(scenario, [loop.controller.parameters] * 5)
@@ -230,7 +230,7 @@ def test_the_efforts_of_a_contact_are_those_of_its_wrench():
     """In a steady contact, the efforts that hold the arm are gravity minus J^T of the wrench at the tip."""
     loop, scenario = circle_on_wall(1e4)
     world = loop.plant.world
-    result = loop.run(replace(scenario, clocks=scenario.clocks[:450], noises=scenario.noises[:450],
+    result = loop.run(replace(scenario, clocks=scenario.clocks[:450], normals=scenario.normals[:450],
                               references=ForceReference(*(array[:450] for array in scenario.references))))
     plant = Plant(ARM, position=BENT, world=world)
     plant.set_state(result.q[-1], result.v[-1])

@@ -14,16 +14,26 @@ import numpy as np
 import pytest
 
 from robodyn_ros import InputError, Robot
+from robodyn_ros.actuation.actuators import Actuators
+from robodyn_ros.actuation.dc_motor import DCMotor
 from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.control import Controller, JointReference
+from robodyn_ros.actuation.gear_train import GearTrain
+from robodyn_ros.actuation.joint_actuators import JointActuators
+from robodyn_ros.control import Controller, JointReference, Law, State
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.model_perturbations import with_link_changes, with_mass_error, with_payload
+from robodyn_ros.simulation.model_perturbations import (
+    with_gravity,
+    with_link_changes,
+    with_mass_error,
+    with_payload,
+)
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.sensing import Sensing, Sensors
 
 DURATION = 0.2
 ROBOT = Robot.from_urdf(robot_file("scara"))
@@ -52,6 +62,12 @@ def numbers(name, plant, count, seed=0):
     """Values within the range of a quantity, different from the plant's."""
     random, quantity = np.random.default_rng(seed), QUANTITIES[name]
     shape = (count, *quantity.shape(plant))
+    if name == "gear.efficiency":
+        return random.uniform(0.6, 1.0, shape)
+    if quantity.of_motors:
+        return quantity.nominal_value(plant) * random.uniform(0.7, 1.4, shape)
+    if name == "gravity":
+        return np.array([0.0, 0.0, -9.81]) + random.uniform(-2.0, 2.0, shape)
     if name == "start.q":
         return default_position(ROBOT) + random.uniform(0.0, 0.1, shape)
     return random.uniform(0.5, 2.0, shape) * (0.05 if name.endswith(("offset", "center_of_mass")) else 1.0)
@@ -74,13 +90,44 @@ def rebuilt(plant, values):
     coulomb = values.get("friction.coulomb", friction.coulomb)
     static = values.get("friction.static", coulomb + friction.static - friction.coulomb)
     friction = Friction(values.get("friction.viscous", friction.viscous), coulomb, static, friction.stribeck_velocity)
-    return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)))
-
+    model = with_gravity(model, values.get("gravity", model.gravity))
+    own = plant.actuators
+    motor, gear = own.motors.motor, own.motors.gear
+    constant = values.get("motor.torque_constant", motor.torque_constant)
+    motor = DCMotor(values.get("motor.resistance", motor.resistance), constant, motor.rotor_inertia, motor.inductance,
+                    constant * (motor.back_emf_constant / motor.torque_constant))
+    actuators = JointActuators(
+        Actuators(motor, GearTrain(values.get("gear.ratio", gear.ratio))), own.is_motor,
+        values.get("gear.efficiency", own.efficiency), own.motor_damping,
+        values.get("motor.voltage_limit", own.voltage_limit), values.get("motor.current_limit", own.current_limit),
+        own.torque_limit)
+    return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)),
+                   actuators=actuators)
 
 RUBBING = plant_of(ROBOT, friction=Friction(np.full(N, 0.5), np.full(N, 0.3), np.full(N, 0.4)))
 
 
+def driven(**options):
+    """A plant with motors at all joints but the last one, which has an ideal source."""
+    motor = DCMotor(np.full(N, 0.8), np.full(N, 0.1), np.full(N, 2e-5), np.array([1e-3, 0.0, 1e-3, 0.0]))
+    return plant_of(ROBOT, actuators=JointActuators(
+        Actuators(motor, GearTrain(np.array([80.0, -60.0, 200.0, 50.0]))), is_motor=np.array([1, 1, 1, 0]) > 0,
+        motor_damping=1e-6, **options))
+
+
+MOTORS = tuple(name for name, quantity in QUANTITIES.items() if quantity.of_motors)
+LIMITED = driven(voltage_limit=24.0, current_limit=8.0, torque_limit=np.array([2.0, 2.0, np.inf, np.inf]))
+
+
 @pytest.mark.parametrize(("varied", "plant"), [
+    (("gravity",), plant_of(ROBOT)),
+    (MOTORS, LIMITED),
+    (MOTORS, driven(voltage_limit=24.0, current_limit=8.0)),
+    (("motor.torque_constant", "motor.resistance", "gear.ratio"), driven()),
+    (("gear.efficiency",), driven()),
+    ((*MOTORS, "gravity", "payload.mass", "friction.scale"), replace(LIMITED, friction=RUBBING.friction)),
+    (("motor.torque_constant", "gear.ratio", "payload.mass", "gravity", "friction.scale"),
+     replace(LIMITED, integrator="runge_kutta", friction=RUBBING.friction, step=5e-4)),
     (("payload.mass",), plant_of(ROBOT)),
     (("payload.mass", "payload.center_of_mass", "link.mass_scale", "link.inertia_scale", "link.center_offset"),
      plant_of(ROBOT)),
@@ -137,6 +184,51 @@ def test_masses_scale_like_the_mass_error_of_the_hardware():
         np.testing.assert_array_equal(mine.inertia.spatial(), theirs.inertia.spatial())
 
 
+def test_a_sample_of_sensors_is_what_the_sensors_of_the_hardware_measure():
+    """Encoders and delay, tick by tick: the same bits as `Sensors`, which the hardware node has."""
+    loop = loop_of(RUBBING, ("sensing.position_resolution", "sensing.delay", "friction.scale"))
+    scenario = loop.scenario([motion(ROBOT)])
+    resolution = np.array([1e-3, 0.0, 1e-4, 2e-3])
+    for delay in (0, 3, 10):
+        sample = {"sensing.position_resolution": resolution, "sensing.delay": delay}
+        ours = loop.run(scenario, sample=sample)
+        sensors, law = Sensors(Sensing(position_resolution=resolution, delay=delay), N, 0.002), loop.controller
+        law.activate(State(0.0, 0.0, scenario.q, scenario.v))
+        measured = sensors.restart(ours.q[0], ours.v[0])
+        for k, (time, period) in enumerate(scenario.clocks):
+            if k:
+                measured = sensors.measure(ours.q[k], ours.v[k])
+            reference = JointReference(*(field[k] for field in scenario.references))
+            effort = law.update(State(time, period, *measured), reference)
+            limit = ROBOT.model.effort_limit
+            np.testing.assert_array_equal(ours.effort[k], np.clip(effort, -limit, limit))
+
+
+def test_noise_has_the_deviation_of_the_sample():
+    """The standard normal numbers are those of the scenario, so that samples differ in nothing but the deviation."""
+    noise = np.array([1e-4, 0.0, 1e-5, 1e-4])
+    loop, folded = loop_of(RUBBING, ("sensing.position_noise", "payload.mass")), loop_of(RUBBING)
+    given = loop.scenario([motion(ROBOT)], velocity_noise=0.02, seed=4)
+    expected = folded.run(folded.scenario([motion(ROBOT)], position_noise=noise, velocity_noise=0.02, seed=4))
+    ours = loop.run(given, sample={"sensing.position_noise": noise})
+    np.testing.assert_allclose(ours.q, expected.q, rtol=1e-10, atol=1e-12)
+    quiet = loop.run(given, sample={"sensing.position_noise": np.zeros(N)})
+    np.testing.assert_allclose(quiet.q, loop.run(given).q, rtol=0.0, atol=0.0)
+    assert np.abs(quiet.effort - ours.effort).max() > 1e-3
+
+
+def test_a_wrong_model_is_that_of_the_law_alone():
+    varied = ("model.payload.mass", "model.link.mass_scale", "model.link.center_offset")
+    values = {name: numbers(name, RUBBING, 2) for name in varied}
+    ours = scores(loop_of(RUBBING, varied, law="computed_torque"), samples=values)
+    own = {name.removeprefix("model."): value[1] for name, value in values.items()}
+    wrong = Robot(rebuilt(RUBBING, own).model)
+    parameters = make_controller("computed_torque", ROBOT).parameters
+    other = ClosedLoop(make_controller("computed_torque", wrong, parameters), RUBBING)
+    assert_scores_agree(ours, other.run(other.scenario([motion(ROBOT)])).score, 1)
+    assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-6
+
+
 def test_samples_and_parameters_differ_together():
     loop = loop_of(RUBBING, ("friction.scale",))
     gains = np.array([loop.packed(), 0.5 * loop.packed()])
@@ -147,22 +239,45 @@ def test_samples_and_parameters_differ_together():
         np.testing.assert_array_equal(ours.q[i], alone.q[0])
 
 
-class Interpreted(Controller):
-    """PD that cannot be compiled."""
+class Compiled(Law):
+    """PD with given gains."""
 
-    def update(self, state, reference):
-        """As in `Controller`."""
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        """As in `Law`."""
         return 50.0 * (reference.q - state.q) - 5.0 * state.v
 
 
+class Interpreted(Controller):
+    """The same law, which cannot be compiled."""
+
+    def update(self, state, reference):
+        """As in `Controller`."""
+        return Compiled.law(None, None, state, reference, None)
+
+
 def test_a_controller_that_is_not_compiled_takes_samples_too():
-    varied = ("payload.mass", "friction.scale", "start.q")
-    samples = {name: numbers(name, RUBBING, 2) for name in varied}
+    varied = ("payload.mass", "friction.scale", "start.q", "sensing.delay", "sensing.velocity_noise")
+    samples = {name: numbers(name, RUBBING, 2) for name in varied[:3]}
+    samples |= {"sensing.delay": [0.0, 3.0], "sensing.velocity_noise": np.full((2, N), 0.01)}
     loop = ClosedLoop(Interpreted(ROBOT), RUBBING, varied=varied)
     ours = scores(loop, samples=samples)
-    other = ClosedLoop(Interpreted(ROBOT), rebuilt(RUBBING, {name: samples[name][1] for name in varied[:2]}))
-    scenario = other.scenario([motion(ROBOT)], q=samples["start.q"][1])
-    assert_scores_agree(ours, other.run(scenario).score, 1)
+    compiled = ClosedLoop(Compiled(ROBOT), RUBBING, varied=varied)
+    for mine, theirs in zip(ours, scores(compiled, samples=samples), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_the_model_of_a_controller_that_is_not_compiled_cannot_be_replaced():
+    loop = ClosedLoop(Interpreted(ROBOT), RUBBING, varied=("model.payload.mass",))
+    with pytest.raises(InputError, match=r"varied: model.payload.mass: expected a law that can be .*Interpreted"):
+        scores(loop, samples={"model.payload.mass": [1.0]})
+
+
+@pytest.mark.parametrize(("varied", "law"), [(("model.payload.mass",), "pd"), (("friction.scale",), "pd")])
+def test_a_quantity_without_effect_is_told(varied, law):
+    smooth = plant_of(ROBOT, friction=Friction(np.zeros(N), np.zeros(N)))
+    with pytest.raises(InputError, match=f"varied: {varied[0]}: no effect on 'scara' under PD"):
+        scores(loop_of(smooth, varied, law), samples={varied[0]: [1.0]})
 
 
 @pytest.mark.parametrize(("samples", "message"), [
@@ -178,10 +293,15 @@ def test_a_controller_that_is_not_compiled_takes_samples_too():
     ({"friction.static": np.full((1, N), 0.1)},
      "samples of friction.static, sample 0, joint .*: expected 0.3 or more, the Coulomb friction, received 0.1"),
     ({"start.q": np.full((3, N), 99.0)}, "position of joint"),
+    ({"sensing.delay": [1.0, 2.5]},
+     r"sample 1: expected a finite number from 0 to 10 \[control periods\], whole, received 2.5"),
+    ({"gear.ratio": [[1.0, 2.0, 0.0, 1.0]]}, "sample 0, joint joint3: expected .*, other than 0, received 0"),
+    ({"gear.efficiency": np.full((1, N), 1.1)}, "expected a finite number above 0 and up to 1, received 1.1"),
     ({}, "expected an axis of samples, of equal length, in parameters, positions or samples, received none"),
 ])
 def test_bad_samples_are_told(samples, message):
-    loop = loop_of(RUBBING, ("payload.mass", "friction.scale", "friction.static"))
+    loop = loop_of(replace(LIMITED, friction=RUBBING.friction), ("payload.mass", "friction.scale", "friction.static",
+                                                                 "sensing.delay", "gear.ratio", "gear.efficiency"))
     with pytest.raises(InputError, match=message):
         scores(loop, samples=samples)
 
@@ -191,6 +311,7 @@ def test_bad_samples_are_told(samples, message):
     (("payload.mass", "payload.mass"), "expected each quantity once, received 'payload.mass' twice"),
     (("payload.center_of_mass",), "expected 'payload.mass' beside 'payload.center_of_mass'"),
     ("payload.mass", "expected a list of quantities, received 'payload.mass'"),
+    (("gear.ratio",), "'gear.ratio' has no effect, because 'scara' has no motors"),
 ])
 def test_quantities_that_cannot_be_varied_are_told(varied, message):
     with pytest.raises(InputError, match=message):
