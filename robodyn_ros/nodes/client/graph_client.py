@@ -41,8 +41,9 @@ T = TypeVar("T")
 DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.3, 3.0
 """Time without a new node until the graph counts as known, and longest wait for that [s].
 
-On a busy machine nodes are found late, so the client also waits as long again as it took to find the last one. No time is long enough for a second node of one name on a machine that is busy enough. Hence names are compared again
-after each answer.
+On a busy machine nodes are found late, so the client also waits as long again as it took to find the last one. No time
+is long enough for a second node of one name on a machine that is busy enough. Hence names are compared again after each
+answer.
 """
 MATCHING_SECONDS = 1.0
 """Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
