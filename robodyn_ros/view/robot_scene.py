@@ -39,7 +39,7 @@ class RobotScene:
         server: The page's server.
         model: The robot.
         folder: Folder of its URDF file; None if unknown.
-        q: Joint positions that determine camera and grid, shape (n,) [rad or m].
+        q: Joint positions that determine grid and first camera, shape (n,) [rad or m].
 
     Attributes:
         warnings: One sentence for each shape that differs from the URDF.
@@ -49,16 +49,16 @@ class RobotScene:
 
     def __init__(self, server: viser.ViserServer, model: RobotModel, folder: Path | None, q: Array) -> None:
         self.server, self._model = server, model
-        shapes, self.warnings = link_meshes(model, folder)
+        self._shapes, self.warnings = link_meshes(model, folder)
         self.size = reach(model)
         weight = 9.81 * max(sum(joint.inertia.mass for joint in model.joints), 1e-6)
         self.force_scale = 0.5 * self.size / weight
         self._torque_scale = 2.0 * self.force_scale / self.size
-        self._framing = Framing.from_shapes(shapes, frame_poses(model, q))
+        self._framing = Framing.from_shapes(self._shapes, frame_poses(model, q))
         scene = server.scene
         scene.set_up_direction("+z")
-        self.robot = RobotFigure(scene, model, shapes, "/robot", 0.12 * self.size)
-        self._ghost = RobotFigure(scene, model, shapes, "/desired", 0.12 * self.size, ghost=GHOST)
+        self.robot = RobotFigure(scene, model, self._shapes, "/robot", 0.12 * self.size)
+        self._ghost = RobotFigure(scene, model, self._shapes, "/desired", 0.12 * self.size, ghost=GHOST)
         self._ghost.set_visible(False)
         self._desired_tip = scene.add_frame("/desired tip", axes_length=0.1 * self.size,
                                             axes_radius=0.004 * self.size, visible=False)
@@ -74,8 +74,8 @@ class RobotScene:
         }
         self.grid = self._add_grid()
         self.ghost_wanted = True
-        self._place_camera()
         self.show(q)
+        self._place_camera()
 
     def show(self, q: Array) -> None:
         """Draw the robot at joint positions, and extend the path of its tip.
@@ -153,11 +153,11 @@ class RobotScene:
         self.server.scene.configure_default_lights(cast_shadow=shown)
 
     def frame_robot(self, client: viser.ClientHandle) -> None:
-        """Move the camera of one browser so that it shows the whole robot."""
-        camera = client.camera
+        """Move the camera of one browser so that it shows the whole robot in its present pose."""
+        camera, framing = client.camera, Framing.from_shapes(self._shapes, self.robot.poses)
         with client.atomic():
-            camera.position = self._framing.camera_position(camera.aspect)
-            camera.look_at = self._framing.center
+            camera.position = framing.camera_position(camera.aspect)
+            camera.look_at = framing.center
             camera.fov = FIELD_OF_VIEW
 
     def _deviation(self, pose: Array, other: Array) -> float:

@@ -8,6 +8,9 @@
 
 """Content of the scene, without a browser; tests of pages look at its pixels."""
 
+import contextlib
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -111,6 +114,16 @@ def test_axes_of_frames_come_on_demand(server, scene):
     assert not node(server, "/robot/tool0").show_axes
     scene.robot.set_axes(True)
     assert node(server, "/robot/tool0").show_axes
+
+
+def test_the_camera_frames_the_robot_where_it_is(scene):
+    client = SimpleNamespace(camera=SimpleNamespace(aspect=1.0), atomic=contextlib.nullcontext)
+    scene.frame_robot(client)
+    before = client.camera.look_at
+    turned = Q + np.pi * np.eye(6)[0]
+    scene.show(turned)
+    scene.frame_robot(client)
+    np.testing.assert_allclose(client.camera.look_at[:2], -before[:2], atol=0.02)
 
 
 def test_slashes_in_names_of_links_begin_no_node():
