@@ -11,7 +11,6 @@
 import contextlib
 import io
 import shutil
-import tempfile
 
 import numpy as np
 import pytest
@@ -21,46 +20,33 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
              "--enable-unsafe-swiftshader")
-
-
-_drivers = []
-"""The one that runs, while there are pages: there cannot be two in a thread."""
-
-
-@contextlib.contextmanager
-def running_driver(playwright):
-    """Playwright's driver, shared by all pages that are open."""
-    if _drivers:
-        yield _drivers[0]
-        return
-    with playwright.sync_playwright() as driver:
-        _drivers.append(driver)
-        try:
-            yield driver
-        finally:
-            _drivers.clear()
+PATIENCE = 120.0
+"""Longest wait for an action of the browser [s]: it draws by software, on a shared processor."""
 
 
 @contextlib.contextmanager
-def open_page(url, width=960, height=600):
-    """The page, once its canvas is there; skips the test where there is no Chromium."""
+def open_browser():
+    """A browser; skips the test where there is no Chromium."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup")
-    with tempfile.TemporaryDirectory(prefix="robodyn_chromium_") as profile, running_driver(playwright) as driver:
-        browser = driver.chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, headless=True, args=list(ARGUMENTS),
-            viewport={"width": width, "height": height})
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), timeout=1000.0 * PATIENCE)
         try:
-            page = browser.new_page()
-            page.set_default_timeout(120_000)
-            page.goto(url)
-            page.wait_for_selector("canvas")
-            yield page
+            yield browser
         finally:
             browser.close()
 
 
+def open_page(browser, url, width, height):
+    """The page, once its canvas is there."""
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(1000.0 * PATIENCE)
+    page.goto(url)
+    page.wait_for_selector("canvas")
+    return page
+
+
 def pixels(page, clip=None):
     """Picture of the page, or of a part of it, shape (height, width, 3)."""
-    return np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip, timeout=120_000))).convert("RGB")).astype(int)
+    return np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")).astype(int)
