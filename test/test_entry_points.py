@@ -30,20 +30,30 @@ def catches_interrupts(pid):
     return bool(caught & 1 << (signal.SIGINT - 1))
 
 
-def start(*arguments, folder=None):
-    """A program that has begun to run code of this package: Python's own handler of SIGINT came, and went."""
-    process = subprocess.Popen([sys.executable, "-m", "robodyn_ros", *arguments], stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=folder)
-    end = time.monotonic() + DEADLINE
-    for there in (True, False):
-        while catches_interrupts(process.pid) != there:
-            assert time.monotonic() < end and process.poll() is None
-    return process
+@pytest.fixture
+def start():
+    """Starts programs, and returns each once it has begun to run code of this package; kills what is left."""
+    processes = []
+
+    def start(*arguments, folder=None):
+        process = subprocess.Popen([sys.executable, "-m", "robodyn_ros", *arguments], stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=folder)
+        processes.append(process)
+        end = time.monotonic() + DEADLINE
+        for there in (True, False):  # Python's own handler of SIGINT came, and went
+            while catches_interrupts(process.pid) != there:
+                assert time.monotonic() < end and process.poll() is None
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_at_any_moment_of_the_start_ends_a_node_cleanly(number):
+def test_a_signal_at_any_moment_of_the_start_ends_a_node_cleanly(start, number):
     pytest.importorskip("rclpy", reason="a node needs ROS 2")
     processes = []
     for delay in DELAYS:
@@ -59,7 +69,7 @@ def test_a_signal_at_any_moment_of_the_start_ends_a_node_cleanly(number):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_an_interrupted_command_without_a_node_ends_with_130(tmp_path):
+def test_an_interrupted_command_without_a_node_ends_with_130(start, tmp_path):
     process = start("compare", folder=tmp_path)
     end = time.monotonic() + DEADLINE
     while not catches_interrupts(process.pid):
