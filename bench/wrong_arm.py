@@ -51,6 +51,7 @@ class WrongArm:
         described: The robot of the description.
         share: By how much.
         seed: Of the signs.
+        static: Breakaway friction over Coulomb friction.
 
     Attributes:
         described: The robot of the description.
@@ -58,7 +59,7 @@ class WrongArm:
         friction: Its friction, with Stribeck's effect.
     """
 
-    def __init__(self, described: Robot, share: float = 0.2, seed: int = 5) -> None:
+    def __init__(self, described: Robot, share: float = 0.2, seed: int = 5, static: float = STATIC) -> None:
         random = np.random.default_rng(seed)
         joints = []
         for joint in described.model.joints:
@@ -70,7 +71,7 @@ class WrongArm:
         self.described = described
         self.robot = Robot(replace(described.model, joints=tuple(joints), description=""))
         model = self.robot.model
-        self.friction = Friction(model.damping, model.friction, STATIC * model.friction, np.full(model.n,
+        self.friction = Friction(model.damping, model.friction, static * model.friction, np.full(model.n,
                                                                                                  STRIBECK_VELOCITY))
         self._plant = PlantModel.from_description(model, friction=self.friction)
 

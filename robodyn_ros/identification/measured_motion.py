@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_dilation, maximum_filter1d, minimum_filter1d
 from scipy.signal import butter, sosfiltfilt
 
 from robodyn_ros.description.model import Array, RobotModel
@@ -36,12 +36,19 @@ MOST_SAMPLES, MOST_NUMBERS = 20_000, 20_000_000
 DEFAULT_CUTOFF = 20.0
 """Of the low-pass filter on positions [Hz]."""
 
+TINY = 1e-9
+"""Speed of a joint that breaks away, of which only the direction counts [rad/s or m/s]."""
+
 _GAP = 1.5  # [sampling periods]
 _ORDER = 4
 _SETTLING = 3.0  # left out at both ends of a part [periods of the cutoff frequency]
 _NOISE_FACTOR = 4.0  # of the deviation of velocities, below which the direction of friction is not known
 _SLOWEST = 2e-3  # likewise, as a share of the greatest velocity
 _BESIDE = 0.25  # left out before and after slow samples, and bridged in gaps [periods of the cutoff frequency]
+_REST = 0.05  # in which a joint at rest stays within `_REST_WIDTH` [s]
+_REST_WIDTH, _DEPARTURE = 8.0, 3.0  # [standard deviations of the positions' noise]
+_BREAKAWAY = 0.004, 0.008  # before a departure is seen in the noise, the joint breaks away [s]
+_START = 0.1  # until a joint that broke away is faster than the slowest sample that counts [s]
 _AT_STOP = 1e-3  # [rad or m]
 _JUMP = 3.0  # [times the velocity limit]
 _FASTEST = 100.0  # [rad/s or m/s], where there is no limit
@@ -54,10 +61,11 @@ class MeasuredMotion:
     Attributes:
         time: Shape (K,) [s].
         q: Filtered positions, shape (K, n) [rad or m].
-        v: Velocities, shape (K, n) [rad/s or m/s].
+        v: Velocities, shape (K, n) [rad/s or m/s]; at a breakaway, a tiny one in the direction of the motion.
         a: Accelerations, shape (K, n) [rad/s^2 or m/s^2].
         effort: Measured efforts of the drives, shape (K, n) [N m or N].
-        usable: Where the effort of a joint tells its friction: it moves, and is not at a stop, shape (K, n).
+        usable: Where the effort of a joint tells its friction: it moves or breaks away, and is not at a stop, shape
+            (K, n).
         slowest: Velocities below which the direction of friction is not known, shape (n,) [rad/s or m/s].
         notes: Sentences on what was left out.
     """
@@ -97,7 +105,10 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     most = min(MOST_SAMPLES, MOST_NUMBERS // (model.n * (10 * len(model.joints) + 4 * model.n)))
     keep = max(1, -(-sum(len(one[0]) for one in filtered) // most))
     stamps, q, v, a, efforts = (np.concatenate([one[index][::keep] for one in filtered]) for index in range(5))
-    noise = np.sqrt(np.mean(np.concatenate([one[5] for one in filtered]) ** 2, axis=0))
+    residual = np.concatenate([one[5] for one in filtered])
+    noise = np.sqrt(np.mean(residual ** 2, axis=0))
+    typical = 1.4826 * np.median(np.abs(residual), axis=0)  # without the jumps that the filter rounds off
+    leaving = np.concatenate([breakaways(one[1] + one[5], period, typical)[::keep] for one in filtered])
     # White noise on positions, of which the filter lets pass up to the cutoff, differentiated.
     share = np.sqrt(2.0 * cutoff * period / 3.0) * 2.0 * np.pi * cutoff
     slowest = np.maximum(_NOISE_FACTOR * share * noise, _SLOWEST * np.abs(v).max(axis=0))
@@ -105,7 +116,38 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     # Near a reversal, the filter mixes friction of both directions.
     beside = round(_BESIDE / cutoff / (period * keep))
     usable = ~binary_dilation((np.abs(v) <= slowest) | at_stop, np.ones((2 * beside + 1, 1)))
+    soon = 2 * round(_START / (period * keep)) + 1
+    starts = maximum_filter1d(usable.astype(np.int8), soon, axis=0, origin=-(soon // 2)) > 0
+    leaving = np.where(starts & ~at_stop, leaving, 0)
+    usable |= leaving != 0
+    v = np.where(leaving != 0, TINY * leaving, v)
     return MeasuredMotion(stamps, q, v, a, efforts, usable, slowest, tuple(notes))
+
+
+def breakaways(position: Array, period: float, noise: Array) -> NDArray[np.int8]:
+    """Return where joints break away from rest: 1 or -1, the direction of the motion that begins, shape (K, n); or 0.
+
+    There the drive overcomes the static friction. The filter mixes such a sample with those after it, so that the
+    samples that it leaves usable hardly tell the static friction of a joint that starts quickly.
+
+    Args:
+        position: Measured, not filtered, shape (K, n) [rad or m].
+        period: Of the samples [s].
+        noise: Standard deviation of the positions, shape (n,) [rad or m].
+    """
+    found = np.zeros(position.shape, dtype=np.int8)
+    width = 2 * max(2, round(0.5 * _REST / period)) + 1
+    last, first = (round(each / period) for each in _BREAKAWAY)
+    for j, (q, deviation) in enumerate(zip(position.T, noise, strict=True)):
+        narrow = maximum_filter1d(q, width) - minimum_filter1d(q, width) <= _REST_WIDTH * deviation
+        rest = np.diff(maximum_filter1d(narrow.astype(np.int8), width), prepend=0)
+        for begin, end in zip(np.flatnonzero(rest == 1), np.flatnonzero(rest == -1), strict=False):
+            place = np.median(q[begin:end - width // 2])
+            still = np.flatnonzero(np.abs(q[begin:end] - place) <= _DEPARTURE * deviation)
+            if len(still):
+                seen = begin + int(still[-1])
+                found[max(begin, seen - first):max(begin, seen + 1 - last), j] = np.sign(q[end] - place)
+    return found
 
 
 def _check_values(names: Sequence[str], time: Array, position: Array, effort: Array, where: str) -> None:

@@ -31,6 +31,15 @@ def identified(arm):
     return identify(arm.described, arm.measure(motion))
 
 
+@pytest.fixture(scope="module")
+def stiff_arm():
+    """planar_2r with dry friction of a quarter of its effort limits; a motion, and the samples of another one."""
+    described = described_arm("planar_2r")
+    motion, unseen = (trajectory(excite(described, task).points) for task in (
+        Task(iterations=10), Task(duration=10.0, iterations=0, seed=7)))
+    return described, motion, sampled(unseen)
+
+
 def test_efforts_of_another_motion_are_predicted_within_two_percent_of_full_scale(arm, identified):
     unseen = sampled(trajectory(excite(arm.described, Task(duration=10.0, iterations=0, seed=7)).points))
     assert effort_errors(arm, identified.predict(*unseen), unseen).max() < 0.01
@@ -68,6 +77,26 @@ def test_every_link_is_a_possible_body(identified):
     count = identified.effort_model.inertial_count
     for row in identified.parameters[:count].reshape(-1, 10):
         assert np.linalg.eigvalsh(pseudo_inertia(row)).min() > 0.0
+
+
+@pytest.mark.parametrize("seed", [5, 8, 9])
+def test_static_friction_is_told_by_the_ends_of_rests(stiff_arm, seed):
+    """Without them, the efforts of another motion are predicted to 3 % of full scale with these seeds."""
+    described, motion, unseen = stiff_arm
+    arm = WrongArm(described, seed=seed)
+    model = identify(described, arm.measure(motion, seed))
+    assert effort_errors(arm, model.predict(*unseen), unseen).max() < 0.02
+    np.testing.assert_allclose(model.friction.static, arm.friction.static, rtol=0.2)
+    ratio = model.effort_model.stribeck_velocity / STRIBECK_VELOCITY
+    assert (ratio > 0.5).all() and (ratio < 2.0).all()
+
+
+def test_without_a_rise_at_rest_none_is_found(stiff_arm):
+    described, motion, unseen = stiff_arm
+    arm = WrongArm(described, static=1.0)
+    model = identify(described, arm.measure(motion))
+    np.testing.assert_allclose(model.friction.static, arm.friction.coulomb, rtol=0.01)
+    assert effort_errors(arm, model.predict(*unseen), unseen).max() < 0.002
 
 
 def test_it_says_what_a_motion_of_one_joint_cannot_tell(arm):

@@ -13,7 +13,7 @@ import pytest
 
 from bench.wrong_arm import ENCODER, described_arm
 from robodyn_ros.errors import RecordingError
-from robodyn_ros.identification.measured_motion import prepare
+from robodyn_ros.identification.measured_motion import TINY, prepare
 
 MODEL = described_arm("planar_2r").model
 TIME = 0.002 * np.arange(5001)
@@ -47,6 +47,33 @@ def test_slow_samples_and_stops_tell_no_friction():
     joints = tuple(replace(joint, limits=replace(joint.limits, upper=float(Q.max()) - 0.1)) for joint in MODEL.joints)
     stopped = prepare(replace(MODEL, joints=joints), TIME, Q, EFFORT, "run_1")
     assert not stopped.usable[stopped.q > Q.max() - 0.1].any()
+
+
+def test_a_joint_breaks_away_at_the_end_of_a_rest():
+    """Joint 1 rests for 0.2 s at each reversal, then starts with 3 rad/s^2; the other one never rests."""
+    start = 1.0 + 0.7 * np.arange(12)
+    q, sign, place = np.zeros(len(TIME)), 1.0, 0.0
+    for begin, end in zip(start, [*start[1:], 100.0], strict=True):
+        moving = (begin <= TIME) & (end > TIME)
+        t = np.minimum(TIME[moving] - begin, 0.5)
+        q[moving] = place + sign * np.where(t < 0.25, 1.5 * t**2, 0.1875 - 1.5 * (0.5 - t) ** 2)
+        sign, place = -sign, q[moving][-1]
+    noise = 3e-5 * np.random.default_rng(0).normal(size=Q.shape)
+    motion = prepared(q=np.stack([q, Q[:, 1]], axis=1) + noise)
+    breaks = np.abs(motion.v) == TINY
+    assert motion.usable[breaks].all() and not breaks[:, 1].any()
+    times, signs = motion.time[breaks[:, 0]], np.sign(motion.v[breaks[:, 0], 0])
+    nearest = np.abs(times[:, None] - start).argmin(axis=1)
+    assert set(nearest) == set(range(12)) and (np.abs(times - start[nearest]) < 0.008).all()
+    np.testing.assert_array_equal(signs, np.where(nearest % 2, -1.0, 1.0))
+
+
+def test_a_joint_that_breaks_away_at_a_stop_tells_no_friction():
+    q = np.where(TIME < 5.0, 0.2, 0.2 - 0.1 * np.minimum(TIME - 5.0, 1.0) ** 2)[:, None] * np.ones(2)
+    free, stopped = (prepare(replace(MODEL, joints=tuple(
+        replace(joint, limits=replace(joint.limits, upper=upper)) for joint in MODEL.joints)), TIME, q, EFFORT, "run_1")
+        for upper in (1.0, 0.2))
+    assert free.usable[free.time < 5.0].any() and not stopped.usable[stopped.time < 5.0].any()
 
 
 def test_gaps_and_jumps_split_the_recording():
