@@ -58,6 +58,41 @@ class PageClient:
                 if message["type"] == "GuiUpdateMessage" and message["uuid"] == handle._impl.uuid
                 and "value" in message["updates"]]
 
+    def widget(self, label):
+        """Identifier of the newest widget with a label; None if there is none."""
+        return next((message["uuid"] for message in reversed(list(self._messages))
+                     if isinstance(message.get("props"), dict) and message["props"].get("label") == label), None)
+
+    def use(self, label, value):
+        """Give a value to a widget of another process by its label; True clicks a button."""
+        self.send({"type": "GuiUpdateMessage", "uuid": wait_for(lambda: self.widget(label), f"the widget {label}"),
+                   "updates": {"value": value}})
+
+    def shows(self, text):
+        """Whether the last text that the page got for one of its elements contains a text."""
+        contents = {}
+        for message in list(self._messages):
+            if "uuid" in message:
+                for fields in (message.get("props"), message.get("updates")):
+                    if isinstance(fields, dict) and "content" in fields:
+                        contents[message["uuid"]] = fields["content"]
+        return any(text in content for content in contents.values() if isinstance(content, str))
+
+    def state(self, label, field):
+        """The last value of a widget's field that the page got: ``value``, ``disabled``."""
+        uuid, found = self.widget(label), None
+        for message in list(self._messages):
+            if message.get("uuid") == uuid:
+                for fields in (message, message.get("props"), message.get("updates")):
+                    if isinstance(fields, dict) and field in fields:
+                        found = fields[field]
+        return found
+
+    def scene_node(self, name):
+        """The message that created a node of the scene; None if there is none."""
+        return next((message for message in list(self._messages) if message.get("name") == name and "props" in message),
+                    None)
+
     def close(self):
         self._socket.close()
 
@@ -73,11 +108,17 @@ class Asked(list):
 def open_client(server):
     """A page that the server knows."""
     before = set(server.get_clients())
-    url = address(server).replace("http", "ws")
-    with websockets.sync.client.connect(url, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as socket:
-        client = PageClient(socket)
+    with open_page_of(address(server)) as client:
         wait_for(lambda: set(server.get_clients()) - before, "the client")
         yield client
+
+
+@contextlib.contextmanager
+def open_page_of(url):
+    """A page of a server in another process."""
+    with websockets.sync.client.connect(url.replace("http", "ws"), subprotocols=[f"viser-v{viser.__version__}"],
+                                        max_size=None) as socket:
+        yield PageClient(socket)
 
 
 def wait_for(condition, what, timeout=20.0):

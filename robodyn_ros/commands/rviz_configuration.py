@@ -21,11 +21,12 @@ import numpy as np
 import yaml
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.resources import config_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.view.framing import ELEVATION, Framing
-from robodyn_ros.view.link_meshes import frame_poses, link_meshes, reach
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes
 
 FIELD_OF_VIEW = 0.785
 """RViz's own, vertical [rad]."""

@@ -33,6 +33,9 @@ from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 LATEST_START = 3600.0
 """Latest accepted start of a trajectory from now [s]; a later stamp comes from another clock."""
 
+STOPPED = "stopped: "
+"""Beginning of the intervention of each tick while the robot is stopped; the reason follows."""
+
 
 _Trajectory = TypeVar("_Trajectory", bound=Trajectory)
 
@@ -382,7 +385,7 @@ class ControlLoop:
         if limited is not None:
             effort, saturated, intervention = limited
         if self.halted:
-            intervention = f"stopped: {self.halted}"
+            intervention = f"{STOPPED}{self.halted}"
         self.last = Tick(state, reference, effort, saturated, plugin, time, intervention, self.clock.rate)
         return self.last
 

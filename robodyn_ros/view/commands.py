@@ -27,6 +27,15 @@ class Commands(Protocol):
     def set_speed(self, factor: float) -> None:
         """Set the real-time factor, in simulated seconds per second."""
 
+    def stop(self) -> None:
+        """Stop the robot until it is released."""
+
+    def release(self) -> None:
+        """End a stop: the controller begins at the current state."""
+
+    def set_motion_speed(self, share: float) -> None:
+        """Set the speed of all motions, relative to the one that is asked for, 0 to 1."""
+
     def move_joints(self, q: Array) -> None:
         """Move the joints to positions, shape (n,) [rad or m]."""
 

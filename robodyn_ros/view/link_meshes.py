@@ -27,6 +27,7 @@ from lxml import etree
 from robodyn_ros.description.document import read_document
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.forward import link_poses
+from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.view.mesh_files import find_mesh, load_mesh
 
 DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
@@ -82,22 +83,6 @@ def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:
     poses = link_poses(model, q)
     return {name: frame.pose_link_frame if frame.joint < 0 else poses[frame.joint] @ frame.pose_link_frame
             for name, frame in model.frames.items()}
-
-
-def reach(model: RobotModel) -> float:
-    """Longest chain of joints from the base to the end of a link [m]: a measure of the robot's size.
-
-    Prismatic joints add the travel of their limits, where these are finite.
-    """
-    lengths: list[float] = []
-    for joint in model.joints:
-        before = lengths[joint.parent] if joint.parent >= 0 else 0.0
-        travel = max(abs(joint.limits.lower), abs(joint.limits.upper)) if joint.kind == "prismatic" else 0.0
-        lengths.append(before + float(np.linalg.norm(joint.pose_parent_link[:3, 3]))
-                       + (travel if np.isfinite(travel) else 0.0))
-    ends = [float(np.linalg.norm(frame.pose_link_frame[:3, 3])) + (lengths[frame.joint] if frame.joint >= 0 else 0.0)
-            for frame in model.frames.values()]
-    return max(*ends, 1e-3)
 
 
 def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:

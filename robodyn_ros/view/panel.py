@@ -26,6 +26,7 @@ from robodyn_ros.view.tip_handle import MODES, TipHandle
 
 RECORD, END_RECORDING = "record", "end recording"
 PAUSE, RESUME, STEP, RESET = "pause", "resume", "step", "reset"
+STOP, RELEASE = "Stop", "Release"
 GOOD, BAD = "#2a7d3f", "#c03030"
 
 
@@ -45,9 +46,14 @@ class Panel:
         self._message = gui.add_html("", visible=False)
         self._controller: SharedValue | None = None
         self.handle = TipHandle(server.scene, commands, scene.size, scene.force_scale, turns=model.n >= 6)
+        self._add_stop(gui)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Control"):
             self._controllers = gui.add_folder("Controller")
+            with gui.add_folder("Motion"):
+                self._motion_speed = SharedValue(
+                    gui.add_slider("Speed [%]", 0, 100, 1, 100, hint="Of all motions, relative to the one asked for."),
+                    lambda percent: commands.set_motion_speed(percent / 100.0), _is_percent)
             with gui.add_folder("Simulation"):
                 self._add_simulation(gui)
             with gui.add_folder("Recording"):
@@ -110,6 +116,18 @@ class Panel:
             self._speed.max = max(self._speed.max, factor)
             self._speed.value = factor
 
+    def show_supervision(self, stopped: str, speed: float | None) -> None:
+        """Show whether the robot is stopped, and the speed of all motions.
+
+        Args:
+            stopped: Why the robot is stopped until it is released; empty if it is not.
+            speed: Relative to the one that is asked for; None if unknown.
+        """
+        if self._release.disabled == bool(stopped):
+            self._release.disabled = not stopped
+        if speed is not None:
+            self._motion_speed.show(round(100.0 * speed))
+
     def show_recording(self, folder: str, running: bool) -> None:
         """Show the folder of the newest recording, and whether it is under way."""
         self._recording = running
@@ -124,6 +142,12 @@ class Panel:
         """Let the sliders follow the graph; arguments as for :meth:`JointSliders.follow`."""
         self.joints.follow(desired_q, standing)
         self.gains.follow()
+
+    def _add_stop(self, gui: viser.GuiApi) -> None:
+        self._stop = gui.add_button(STOP, color="red", hint="The safe controller takes over until Release.")
+        self._stop.on_click(lambda _: self._commands.stop())
+        self._release = gui.add_button(RELEASE, disabled=True, hint="The controller begins at the current state.")
+        self._release.on_click(lambda _: self._commands.release())
 
     def _add_simulation(self, gui: viser.GuiApi) -> None:
         buttons = gui.add_button_group("Time", (PAUSE, RESUME, STEP, RESET))
@@ -159,6 +183,10 @@ class Panel:
         gui.add_button("Forget the path").on_click(lambda _: scene.clear_path())
         gui.add_button("Frame the robot").on_click(
             lambda event: None if event.client is None else scene.frame_robot(event.client))
+
+
+def _is_percent(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 100
 
 
 def _switch(action: Callable[[bool], None]) -> Callable[[viser.GuiEvent[Any]], None]:

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The three-dimensional part of the page: robot, desired pose, tip path, wrenches, grid and camera."""
+"""The three-dimensional part of the page: robot, desired pose, tip path, wrenches, surfaces, grid and camera."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ import numpy as np
 import viser
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.view.framing import FIELD_OF_VIEW, Framing
-from robodyn_ros.view.link_meshes import frame_poses, link_meshes, reach
+from robodyn_ros.view.link_meshes import frame_poses, link_meshes
 from robodyn_ros.view.robot_figure import RobotFigure, position_and_quaternion
+from robodyn_ros.view.surface_figures import SurfaceFigures
 
 GHOST = (0.20, 0.75, 0.45, 0.30)
 PATH_COLOR, BACKGROUND = np.array([225, 120, 20]), np.array([255, 255, 255])
@@ -45,6 +47,7 @@ class RobotScene:
         warnings: One sentence for each shape that differs from the URDF.
         size: Length of the robot's longest chain of links [m].
         force_scale: Length of a force's arrow divided by the force [m/N].
+        surfaces: Surfaces that the robot can touch.
     """
 
     def __init__(self, server: viser.ViserServer, model: RobotModel, folder: Path | None, q: Array) -> None:
@@ -72,6 +75,7 @@ class RobotScene:
                                    shaft_radius=thickness, head_radius=2.5 * thickness, head_length=6.0 * thickness)
             for kind, colors in WRENCH_COLORS.items()
         }
+        self.surfaces = SurfaceFigures(scene)
         self.grid = self._add_grid()
         self.ghost_wanted = True
         self.show(q)

@@ -17,8 +17,9 @@ import yaml
 from robodyn_ros import Robot
 from robodyn_ros.commands.rviz_configuration import FIELD_OF_VIEW, rviz_configuration
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.resources import config_file, robot_file, shipped_robots
-from robodyn_ros.view.link_meshes import frame_poses, reach
+from robodyn_ros.view.link_meshes import frame_poses
 
 FILE = yaml.safe_load(config_file("robodyn.rviz").read_text())
 
@@ -92,7 +93,7 @@ def test_topics_are_in_the_namespace_and_frames_have_the_prefix():
     assert found["RobotModel"]["TF Prefix"] == found["Effort"]["TF Prefix"] == "left/arm"
     topics = [value["Value"] for display in found.values() for field, value in display.items() if "Topic" in field]
     topics = [*(topic for topic in topics if isinstance(topic, str)), found["Effort"]["Robot Description"]]
-    assert len(topics) == 7 and all(topic.startswith("/left/") for topic in topics)
+    assert len(topics) == 8 and all(topic.startswith("/left/") for topic in topics)
 
 
 def test_markers_grow_with_the_robot():

@@ -17,6 +17,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common.poses import to_vector
@@ -32,7 +33,8 @@ BASE = PREFIX + ROBOT.model.base_link
 TF, STRING = "tf2_msgs/msg/TFMessage", "std_msgs/msg/String"
 IMPLIED = {"TF": {"/tf": TF, "/tf_static": TF}, "Effort": {"/robot_description": STRING}}
 TYPES = {"RobotModel": STRING, "Path": "nav_msgs/msg/Path", "Pose": "geometry_msgs/msg/PoseStamped",
-         "Effort": "sensor_msgs/msg/JointState", "Wrench": "geometry_msgs/msg/WrenchStamped"}
+         "Effort": "sensor_msgs/msg/JointState", "Wrench": "geometry_msgs/msg/WrenchStamped",
+         "MarkerArray": "visualization_msgs/msg/MarkerArray"}
 LATCHED = {"/tf_static", "/robot_description"}
 
 
@@ -49,15 +51,18 @@ def subscriptions():
 
 
 @pytest.fixture(scope="module")
-def ros():
-    command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--controller", "computed_torque")
+def ros(tmp_path_factory):
+    world = tmp_path_factory.mktemp("world") / "world.yaml"  # out of reach
+    world.write_text("surfaces: {wall: {shape: plane, position: [-3, 0, 0], normal: [1, 0, 0]}}")
+    command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--controller", "computed_torque", "--world",
+               str(world))
     with RosProcess("simulate", {"frame_prefix": PREFIX}, command=command), RosTest() as ros:
         yield ros
 
 
 def test_the_displays_are_those_that_are_wanted_and_switched_on():
     assert set(DISPLAYS) == {"Grid", "RobotModel", "TF", "Tip path", "Desired path", "Target", "Effort",
-                             "Applied wrench"}
+                             "Applied wrench", "Surfaces"}
     assert all(display["Enabled"] and display["Value"] for display in DISPLAYS.values())
     assert DISPLAYS["RobotModel"]["Description Source"] == "Topic" and DISPLAYS["RobotModel"]["TF Prefix"] == ""
 
@@ -98,6 +103,16 @@ def test_a_motion_is_shown_before_and_while_it_happens(ros):
     ros.wait_for(lambda: np.allclose(to_vector(tips[-1].poses[-1].pose.position), end, atol=1e-3), "the tip's arrival")
     assert len(tips[-1].poses) > 5 and {message.header.frame_id for message in (path, tips[-1], targets[-1])} == {BASE}
     ros.wait_for(lambda: desired and not desired[-1].poses, "an empty path after the motion")
+
+
+def test_who_comes_late_gets_the_surfaces_of_the_world(ros):
+    arrays = ros.record(MarkerArray, "hardware/surfaces",
+                        QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    ros.wait_for(lambda: arrays, "surfaces")
+    _, wall = arrays[-1].markers
+    assert (wall.ns, wall.header.frame_id) == ("wall", BASE)
+    face = wall.pose.position.x + 0.5 * wall.scale.z  # the normal of the wall is along x
+    assert face == pytest.approx(-3.0)
 
 
 def test_a_wrench_is_shown_while_it_acts(ros):

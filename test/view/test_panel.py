@@ -86,6 +86,32 @@ def test_a_choice_is_kept_until_the_graph_has_followed_or_refused(rig):
     assert panel._controller.handle.value == "pd"
 
 
+def test_stop_and_release_are_asked_for_and_release_is_offered_while_the_robot_is_stopped(rig):
+    panel, send, asked = rig
+    assert panel._release.disabled
+    send(panel._stop, True)
+    wait_for(lambda: asked == [("stop",)], "the request, which the server makes on another thread")
+    panel.show_supervision("on request", None)
+    assert not panel._release.disabled
+    send(panel._release, True)
+    wait_for(lambda: asked == [("release",)], "the request")
+    panel.show_supervision("", None)
+    assert panel._release.disabled
+
+
+def test_the_speed_of_motions_is_a_share_and_follows_the_graph(rig):
+    panel, send, _ = rig
+    speed = panel._motion_speed
+    panel.show_supervision("", 0.3)
+    assert speed.handle.value == 30
+    assert send(speed.handle, 40) == [("set_motion_speed", 0.4)]
+    panel.show_supervision("", 0.3)  # the node has not followed yet
+    assert speed.handle.value == 40
+    for foreign in (101, -1, float("nan"), "fast", None):
+        assert send(speed.handle, foreign) == []
+    speed.show_now(30)
+
+
 def test_the_record_button_starts_and_ends_and_shows_the_folder(rig):
     panel, send, asked = rig
     send(panel._record, True)

@@ -42,7 +42,7 @@ FORCE_TORQUE = "force_torque_sensor_broadcaster/wrench"
 
 LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
                          history=HistoryPolicy.KEEP_LAST, depth=1)
-"""For robot_description and refused_commands: late subscribers get the last value."""
+"""For robot_description, refused_commands and surfaces: late subscribers get the last value."""
 
 LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
 """For subscriptions that need the newest message only and must not slow down the publisher."""

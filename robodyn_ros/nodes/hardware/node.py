@@ -20,18 +20,21 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
 
 from robodyn_interfaces.msg import VoltageCommands
 from robodyn_interfaces.srv import SetState, Step
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError, SimulationError
+from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, set_stamp
 from robodyn_ros.nodes.common.parameters import Parameter, robot_source
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.surface_markers import to_markers
 from robodyn_ros.nodes.common.throttled_log import one_line
-from robodyn_ros.nodes.common.topics import COMMAND_QOS
+from robodyn_ros.nodes.common.topics import COMMAND_QOS, LATCHED_QOS
 from robodyn_ros.nodes.hardware.applied_wrenches import AppliedWrenches
 from robodyn_ros.nodes.hardware.conflicts import Conflicts
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
@@ -52,8 +55,10 @@ from robodyn_ros.nodes.hardware.plant_values import PlantValues
 from robodyn_ros.nodes.hardware.refused_commands import RefusedCommands
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.sensing import Sensors
+from robodyn_ros.simulation.surface_shapes import surface_shape
 from robodyn_ros.timing import to_seconds
 
 
@@ -101,12 +106,20 @@ class HardwareNode(RobodynNode):
         self._conflicts = Conflicts(self, self._loop, self._path, outputs)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
+        self._publish_surfaces(plant.model.world)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Step, "~/step", self._on_step, callback_group=ReentrantCallbackGroup())
         self.create_service(SetState, "~/set_state", self._on_set_state)
         self.log.info("robot", f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
                       f"{steps} steps of {plant.step} s each")
+
+    def _publish_surfaces(self, world: World | None) -> None:
+        """Publish the surfaces of the world once, for displays; without a world, none."""
+        model = self._robot.model
+        shapes = [] if world is None else [surface_shape(surface, reach(model)) for surface in world.surfaces]
+        self._surfaces = self.create_publisher(MarkerArray, "~/surfaces", LATCHED_QOS)
+        self._surfaces.publish(to_markers(shapes, self.parameters["frame_prefix"] + model.base_link))
 
     def _initial_position(self, robot: Robot) -> Array:
         """Declare and read one initial position per joint, shape (n,) [rad or m]."""

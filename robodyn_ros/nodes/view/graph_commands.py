@@ -36,6 +36,10 @@ MOTION_INTERVAL = 0.1
 """Least time between two motions while a slider or handle is dragged [s]."""
 STEPS = 10
 """Control periods per click on the step button."""
+SERVICES = {"hardware/pause": SetBool, "hardware/step": Step, "hardware/reset": Trigger, "controller/stop": Trigger,
+            "controller/release": Trigger}
+SPEED_SCALING = "speed_scaling"
+"""Parameter of the controller node: speed of all motions, relative to the one that is asked for."""
 
 
 class GraphCommands:
@@ -60,8 +64,7 @@ class GraphCommands:
         self._trajectory = node.create_publisher(JointTrajectory, "controller/joint_trajectory", 10)
         self._pose = node.create_publisher(PoseStamped, "controller/pose", 10)
         self._wrench = node.create_publisher(WrenchStamped, "hardware/external_wrench", 10)
-        self._services = {name: node.create_client(kind, f"hardware/{name}")
-                          for name, kind in (("pause", SetBool), ("step", Step), ("reset", Trigger))}
+        self._services = {name: node.create_client(kind, name) for name, kind in SERVICES.items()}
         self._pushing = False
 
     def run_pending(self) -> None:
@@ -103,6 +106,18 @@ class GraphCommands:
         """Set the real-time factor, in simulated seconds per second."""
         self._later("speed", lambda: self._set(self.hardware, self._speed_parameter, factor, "refused"))
 
+    def stop(self) -> None:
+        """Stop the robot until it is released."""
+        self._later("stop", lambda: self._call("controller/stop", Trigger.Request()))
+
+    def release(self) -> None:
+        """End a stop: the controller begins at the current state."""
+        self._later("stop", lambda: self._call("controller/release", Trigger.Request()))
+
+    def set_motion_speed(self, share: float) -> None:
+        """Set the speed of all motions, relative to the one that is asked for, 0 to 1."""
+        self._later("motion speed", lambda: self._set(self.controller, SPEED_SCALING, share, "speed refused"))
+
     def move_joints(self, q: Array) -> None:
         """Move the joints to positions, shape (n,) [rad or m]."""
         self._later("motion", lambda: self._send_motion(q))
@@ -117,15 +132,15 @@ class GraphCommands:
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the simulation."""
-        self._later("pause", lambda: self._call("pause", SetBool.Request(data=paused)))
+        self._later("pause", lambda: self._call("hardware/pause", SetBool.Request(data=paused)))
 
     def step(self) -> None:
         """Advance a paused simulation."""
-        self._later("step", lambda: self._call("step", Step.Request(steps=STEPS)))
+        self._later("step", lambda: self._call("hardware/step", Step.Request(steps=STEPS)))
 
     def reset(self) -> None:
         """Reset the simulated robot to its initial state."""
-        self._later("reset", lambda: self._call("reset", Trigger.Request()))
+        self._later("reset", lambda: self._call("hardware/reset", Trigger.Request()))
 
     def record(self, wanted: bool) -> None:
         """Start or end a recording on the view's machine."""
@@ -158,13 +173,14 @@ class GraphCommands:
     def _call(self, name: str, request: Any) -> None:
         client = self._services[name]
         if not client.service_is_ready():
-            self._report(f"there is no service {client.srv_name}: this robot is not simulated, or its node is gone",
-                         False)
+            reason = ("its node is gone" if name.startswith("controller/") else
+                      "this robot is not simulated, or its node is gone")
+            self._report(f"there is no service {client.srv_name}: {reason}", False)
             return
 
         def answered(done: Any) -> None:
             response = done.result()
-            self._report("" if response.success else f"{name}: {response.message}", False)
+            self._report("" if response.success else f"{name.rpartition('/')[2]}: {response.message}", False)
 
         client.call_async(request).add_done_callback(answered)
 

@@ -22,6 +22,7 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ActuatorStates, ControllerState
+from robodyn_ros.control.control_loop import STOPPED
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read_stamp
@@ -54,6 +55,8 @@ class Follow:
         tip: Desired pose of the tip link in the base frame, shape (4, 4).
         error: Desired minus measured positions [rad or m].
         tip_error: Distance from the desired to the measured position of the tip link [m].
+        stopped: Why the robot is stopped until it is released; empty if it is not.
+        speed: Speed of all motions, relative to the one that is asked for; None if unknown.
     """
 
     controller: str = ""
@@ -61,6 +64,8 @@ class Follow:
     tip: Array | None = None
     error: Array | None = None
     tip_error: float | None = None
+    stopped: str = ""
+    speed: float | None = None
 
 
 class GraphState:
@@ -210,7 +215,7 @@ class GraphState:
         return moved
 
     def _read_controller(self, message: ControllerState) -> Follow:
-        follow = Follow(message.controller)
+        follow = _without_reference(message)
         try:
             if message.reference.positions:
                 follow.q = self._joints.read(message.joint_names, message.reference.positions, "reference", POSITION)
@@ -221,7 +226,7 @@ class GraphState:
                 missing = state.position_error
                 follow.tip_error = math.hypot(missing.x, missing.y, missing.z)
         except (InputError, ValueError):  # joints of another robot, or an invalid pose: keep the other values
-            return Follow(message.controller)
+            return _without_reference(message)
         return follow
 
     def _motor_values(self, message: ActuatorStates, values: object) -> Array | None:
@@ -229,3 +234,9 @@ class GraphState:
         if list(message.name) != self._joints.names or np.isnan(array).all():
             return None
         return array
+
+
+def _without_reference(message: ControllerState) -> Follow:
+    stopped, speed = message.intervention, message.speed_scaling_factor
+    return Follow(message.controller, stopped=stopped.removeprefix(STOPPED) if stopped.startswith(STOPPED) else "",
+                  speed=speed if 0.0 <= speed <= 1.0 else None)

@@ -16,13 +16,18 @@ import viser
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_parameter_events
+from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros.control.registry import prefix
+from robodyn_ros.nodes.common.messages import MessageError
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.surface_markers import from_markers
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.view.graph_commands import GraphCommands
 from robodyn_ros.nodes.view.graph_state import GraphState
 from robodyn_ros.nodes.view.recording import Recording
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.surface_shapes import SurfaceShape
 from robodyn_ros.timing import to_seconds
 from robodyn_ros.view.live_plots import LivePlots
 from robodyn_ros.view.panel import Panel
@@ -54,6 +59,8 @@ class GraphView:
         self._commands = GraphCommands(node, robot, self._graph, self._report, self._recording)
         self._events = node.listen(ParameterEvent, "/parameter_events", self._on_parameter_event,
                                    qos_profile_parameter_events)
+        self._surfaces = node.listen(MarkerArray, "hardware/surfaces", self._on_surfaces, LATCHED_QOS)
+        self._shapes: list[SurfaceShape] = []
         self._scene: RobotScene | None = None
         self._pictures, self._asked = 0, -ASK_AGAIN
         self._shown_gains = self._wanted_gains = ""
@@ -92,6 +99,7 @@ class GraphView:
         self._recording.close()
         self._graph.destroy()
         self._node.destroy_subscription(self._events)
+        self._node.destroy_subscription(self._surfaces)
         self._server.scene.reset()
         self._server.gui.reset()
 
@@ -99,6 +107,7 @@ class GraphView:
         self._server.scene.reset()
         self._server.gui.reset()
         self._scene = RobotScene(self._server, self._robot.model, self._folder, self._graph.q)
+        self._scene.surfaces.show(self._shapes)
         if self._scene.warnings:
             self._node.log.warning("meshes", "; ".join(self._scene.warnings))
         self._panel = Panel(self._server, self._scene, self._robot.model, self._commands)
@@ -110,6 +119,7 @@ class GraphView:
         self._plots.draw()
         self._panel.follow(graph.q if graph.follow.q is None else graph.follow.q, graph.standing)
         self._panel.show_status(*self._status())
+        self._panel.show_supervision(graph.follow.stopped, graph.follow.speed)
         if ended := self._recording.ended():
             self._report(*ended)
         self._panel.show_recording(str(self._recording.folder or ""), self._recording.running)
@@ -151,6 +161,8 @@ class GraphView:
             return f"{name}: no joint states for {graph.silence:.0f} s; is the hardware node still running?", False
         if graph.problem:
             return f"{name}: {graph.problem}", False
+        if graph.follow.stopped:
+            return f"{name} is stopped: {graph.follow.stopped}; Release lets it go on", False
         if graph.standing:
             return f"{name} does not move: the simulation is paused or waits for commands", True
         controller = graph.follow.controller or "no controller"
@@ -162,6 +174,15 @@ class GraphView:
             self._node.log.warning("requests", text)
             self._read_gains()  # sliders return to the actual values
             self._panel.show_controller(self._graph.follow.controller, refused=True)
+
+    def _on_surfaces(self, message: MarkerArray) -> None:
+        try:
+            self._shapes = from_markers(message)
+        except MessageError as error:
+            self._node.diagnostics.problem(f"rejected surfaces: {error.reason}", f"surfaces rejected: {error}")
+            return
+        if self._scene is not None:
+            self._scene.surfaces.show(self._shapes)
 
     def _on_parameter_event(self, event: ParameterEvent) -> None:
         namespace = self._node.get_namespace().rstrip("/")

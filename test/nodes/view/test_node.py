@@ -44,8 +44,8 @@ POSE = [0.0, -1.1, 1.5, -0.4, 0.8, 0.0]
 ARM = 0.2 * 1.312
 """Length of the handle's arrows [m]."""
 CANVAS = "canvas[data-engine]"
-JOINT_SLIDER = 1
-"""Place of the first joint's slider among all; the first one is the real-time factor's."""
+JOINT_SLIDER = 2
+"""Place of the first joint's slider among all, behind those of the motions' speed and of the real-time factor."""
 PICTURE = Path(__file__).parents[3] / "docs" / "images" / "view.png"
 
 
@@ -356,6 +356,25 @@ def test_dragging_the_arrow_pushes_the_arm_until_it_is_let_go(rig):
 
 def force(message):
     return np.array([message.wrench.force.x, message.wrench.force.y, message.wrench.force.z])
+
+
+def test_stop_is_latched_and_shown_until_release(rig):
+    rig.page.get_by_role("button", name="Stop").click()
+    rig.wait_for(lambda: rig.control[-1].intervention == "stopped: on request", "the stop")
+    rig.page.get_by_text("arm6 is stopped: on request; Release lets it go on").wait_for()
+    rig.page.get_by_role("button", name="Release").click()
+    rig.wait_for(lambda: not rig.control[-1].intervention and rig.control[-1].controller == "computed_torque",
+                 "the release")
+    rig.page.get_by_text("real time").wait_for()
+
+
+def test_the_speed_slider_slows_motions_down(rig):
+    rig.slider(0).focus()
+    for _ in range(30):
+        rig.page.keyboard.press("ArrowLeft")
+    rig.wait_for(lambda: rig.control[-1].speed_scaling_factor == pytest.approx(0.7), "the speed")
+    rig.page.keyboard.press("End")
+    rig.wait_for(lambda: rig.control[-1].speed_scaling_factor == 1.0, "full speed")
 
 
 def test_the_simulation_pauses_steps_goes_on_and_is_reset(rig):

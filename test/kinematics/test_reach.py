@@ -1,0 +1,29 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The size of a robot: no link's frame is farther from the base."""
+
+import numpy as np
+import pytest
+
+from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.kinematics.forward import forward_kinematics
+from robodyn_ros.kinematics.reach import reach
+from robodyn_ros.resources import robot_file, shipped_robots
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_no_frame_is_farther_from_the_base(name):
+    model = load_urdf(robot_file(name))
+    q = np.linspace(0.1, 0.4, model.n)
+    assert all(np.linalg.norm(forward_kinematics(model, q, link)[:3, 3]) <= reach(model) + 1e-9
+               for link in model.frames)
+
+
+def test_a_stretched_arm_is_as_long():
+    assert reach(load_urdf(robot_file("planar_2r"))) == pytest.approx(1.9)  # a stand of 1 m, links of 0.5 and 0.4 m
