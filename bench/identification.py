@@ -24,9 +24,8 @@ from robodyn_ros.identification.identified_model import IdentifiedModel, drive_e
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.test_motion import excursion
 
-ROBOTS = ("planar_2r", "arm6")
-SEEDS = (5, 6, 7)
-"""Of the signs of the errors."""
+SEEDS: dict[str, Sequence[int]] = {"planar_2r": range(10), "arm6": (5, 6, 7)}
+"""Of the signs of the errors, by robot."""
 EFFORT_AIM, TRACKING_AIM = 0.02, 1.2
 
 
@@ -51,11 +50,11 @@ def effort_errors(arm: WrongArm, efforts: Array, motion: tuple[Array, Array, Arr
 
 def rows() -> Iterator[Sequence[str]]:
     """Identify each robot with each choice of signs."""
-    for name in ROBOTS:
+    for name, seeds in SEEDS.items():
         described = described_arm(name)
         excitation = excite(described, Task())
         unseen = sampled(trajectory(excite(described, Task(duration=10.0, iterations=0, seed=7)).points))
-        for seed in SEEDS:
+        for seed in seeds:
             arm = WrongArm(described, seed=seed)
             model = identify(described, arm.measure(trajectory(excitation.points), seed))
             efforts = drive_efforts(described, Friction.from_model(described.model), *unseen)
