@@ -21,6 +21,7 @@ SECTIONS = {
     "batch": "bench.batch:BATCH",
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
+    "varied_plants": "bench.varied_plants:VARIED_PLANTS",
     "referee": "bench.referee:REFEREE",
     "cold_start": "bench.cold_start:COLD_START",
     "growth": "bench.growth:GROWTH",

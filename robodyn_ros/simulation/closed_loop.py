@@ -56,7 +56,7 @@ from robodyn_ros.simulation.quantities import (
     of_plant,
     varied_model,
 )
-from robodyn_ros.simulation.sensing import MOST_DELAY, delayed, encoded
+from robodyn_ros.simulation.sensing import delayed, encoded
 
 SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square", "overshoot", "saturated")
 """Sums of squares, or largest magnitudes, over the ticks: of tracking error, effort, and change of effort; the largest
@@ -67,7 +67,7 @@ RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort"}
 
 
 def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
-                          recorded: bool, noisy: bool, varied: Sequence[str] = ()) -> Procedure:
+                          recorded: bool, noisy: bool, varied: Sequence[str] = (), longest_delay: int = 0) -> Procedure:
     """Compile a closed loop.
 
     Its inputs are ``state``, shape (len(StateRow), n), ``parameters``, shape (p,), ``memory``, shape (m,), of the law,
@@ -83,6 +83,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         recorded: Whether the variables of `RECORDS` are recorded.
         noisy: Whether the law's measurements have noise.
         varied: Names of `QUANTITIES` whose values are inputs of the program, not built in.
+        longest_delay: Greatest delay of the measurements that the program has room for [control periods].
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
@@ -102,7 +103,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     sensed = ("state", *(["noise"] if noisy else []), *line, *(name for name in varied if name in SENSING))
     variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS, of_plant(varied))
     variables |= {name: QUANTITIES[name].shape(plant) for name in varied}
-    variables |= {"line": (MOST_DELAY, 2, n), "taken": ()}
+    variables |= {"line": (longest_delay, 2, n), "taken": ()}
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
     variables |= {"error": error_shape, "first_error": error_shape}
     variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,), error_shape, (n,)), strict=True))

@@ -30,9 +30,8 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
-from robodyn_ros.simulation.quantities import NOISES, SENSING, of_plant
+from robodyn_ros.simulation.quantities import DELAY, NOISES, SENSING, of_plant
 from robodyn_ros.simulation.scenario import Scenario
-from robodyn_ros.simulation.sensing import MOST_DELAY
 
 
 class InterpretedLoop:
@@ -143,7 +142,7 @@ class InterpretedLoop:
             bound["contact_force"], bound["wrench_tip"] = 0.0, 0.0
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
         given: dict[str, Any] = {name: value for name, value in values.items() if name in SENSING}
-        given |= {"line": np.zeros((MOST_DELAY, *scenario.deviation.shape)), "taken": 0.0}
+        given |= {"line": np.zeros((int(values.get(DELAY, 0)), *scenario.deviation.shape)), "taken": 0.0}
         noises = scenario.normals if NOISES[0] in given else scenario.noises
         for k, (time, period) in enumerate(scenario.clocks.tolist()):
             given |= {"state": state.copy(), "noise": noises[k]}

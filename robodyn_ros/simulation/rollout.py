@@ -36,6 +36,7 @@ from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
 from robodyn_ros.simulation.quantities import (
+    DELAY,
     MODEL,
     NOISES,
     QUANTITIES,
@@ -96,7 +97,7 @@ class ClosedLoop:
         if set(NOISES) & set(inputs):
             inputs = [*(name for name in inputs if name not in NOISES), *NOISES]
         self._inputs = tuple(inputs)
-        self._procedures: dict[tuple[bool, bool], Procedure] = {}
+        self._procedures: dict[tuple[bool, bool, int], Procedure] = {}
         self._interpreted: InterpretedLoop | None = None
         self._uncompiled_reason = ""
         if engine is not None:
@@ -151,8 +152,9 @@ class ClosedLoop:
         scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
         reference, ticks, name = scenario.references, len(scenario.clocks), type(self.controller).__name__
-        noisy = self._noisy(scenario)
-        procedure = self._procedure(True, noisy) if compiled else self.procedure(recorded=True, noisy=noisy)
+        program: dict[str, Any] = {"recorded": True, "noisy": self._noisy(scenario),
+                                   "longest_delay": self._longest_delay(values)}
+        procedure = self._procedure(**program) if compiled else self.procedure(**program)
         if isinstance(procedure, InterpretedLoop):
             complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
             results = procedure.run(scenario, complete, self._own(scenario, values))
@@ -223,7 +225,8 @@ class ClosedLoop:
             given["state"] = np.array([self.plant.state(start.q, start.v) for start in starts])
             given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
             counts |= dict.fromkeys(("state", "memory"), count)
-        procedure = self._procedure(False, self._noisy(scenario))
+        procedure = self._procedure(recorded=False, noisy=self._noisy(scenario),
+                                    longest_delay=self._longest_delay(values))
         if isinstance(procedure, InterpretedLoop):
             laws = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
             rows = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]),
@@ -251,29 +254,31 @@ class ClosedLoop:
                              "controller's in numbers only; make another ClosedLoop for others")
         return packed.values
 
-    def procedure(self, *, recorded: bool, noisy: bool) -> Procedure:
+    def procedure(self, *, recorded: bool, noisy: bool, longest_delay: int = 0) -> Procedure:
         """The compiled program, see `closed_loop_procedure`; the same object at every call.
 
         Args:
             recorded: Whether motions are recorded, or only scores kept.
             noisy: Whether the law's measurements have noise.
+            longest_delay: Greatest delay of the measurements that the program has room for [control periods].
 
         Raises:
             CompileError: The controller cannot be compiled.
+            InputError: A varied quantity has no effect on this loop.
         """
-        if (recorded, noisy) not in self._procedures:
+        if (recorded, noisy, longest_delay) not in self._procedures:
             if not isinstance(self.controller, Law):
                 raise CompileError(self.controller.uncompiled_reason)
-            self._procedures[recorded, noisy] = closed_loop_procedure(
+            self._procedures[recorded, noisy, longest_delay] = closed_loop_procedure(
                 self.controller, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy,
-                varied=self._inputs)
-        return self._procedures[recorded, noisy]
+                varied=self._inputs, longest_delay=longest_delay)
+        return self._procedures[recorded, noisy, longest_delay]
 
-    def _procedure(self, recorded: bool, noisy: bool) -> Procedure | InterpretedLoop:
+    def _procedure(self, **program: Any) -> Procedure | InterpretedLoop:
         """The compiled program, or else the interpreted loop."""
         if self._interpreted is None:
             try:
-                return self.procedure(recorded=recorded, noisy=noisy)
+                return self.procedure(**program)
             except CompileError as error:
                 self._uncompiled_reason = str(error)
                 self._interpreted = self._interpreted_loop()
@@ -304,6 +309,13 @@ class ClosedLoop:
             else:
                 own[name] = QUANTITIES[name].nominal_value(self.plant)
         return own
+
+    def _longest_delay(self, values: Mapping[str, Array]) -> int:
+        """A power of two that no delay exceeds, so that few programs serve all samples; 0 if none is varied."""
+        if DELAY not in self._inputs:
+            return 0
+        longest = int(np.max(values.get(DELAY, 0), initial=0))
+        return 1 << max(0, longest - 1).bit_length()
 
     def _noisy(self, scenario: Scenario) -> bool:
         """Whether the program reads noise."""

@@ -26,8 +26,8 @@ from robodyn_ros.checks import NOT_NEGATIVE, Range, as_joint_array, as_number
 from robodyn_ros.compile import equal, minimum, where
 from robodyn_ros.description.model import Array
 
-MOST_DELAY = 10
-"""Greatest delay of `delayed` [control periods]."""
+MOST_DELAY = 64
+"""Greatest delay that rollouts vary [control periods]."""
 
 
 class VelocitySource(StrEnum):
@@ -163,11 +163,11 @@ def delayed(measured: NDArray[Any], line: NDArray[Any], taken: Any, delay: Any) 
 
     Args:
         measured: The present measurement; may be traced, as all arguments.
-        line: Measurements before it, the last first, shape (MOST_DELAY, *shape of the measurement).
-        taken: How many of them there are.
-        delay: A whole number from 0 to MOST_DELAY [control periods].
+        line: D measurements before it, the last first, shape (D, *shape of the measurement).
+        taken: How many measurements there were before this one.
+        delay: A whole number from 0 to D [control periods].
     """
     lag, result = minimum(delay, taken), measured
     for periods, earlier in enumerate(line, 1):
         result = where(equal(lag, float(periods)), earlier, result)
-    return result, np.concatenate([measured[None], line[:-1]])
+    return result, np.concatenate([measured[None], line])[:len(line)]

@@ -109,6 +109,15 @@ def test_check_finds_wrong_numbers():
         check(gravity, pair, right + 1e-6, (q,))
 
 
+def test_loops_with_plants_as_inputs_agree_with_those_that_have_them_built_in():
+    from bench import varied_plants
+
+    for plant in varied_plants.plants().values():
+        varied = varied_plants.everything(plant)
+        assert varied_plants.ticks(plant, varied, robots=9, duration=0.05, repetitions=1).ratio > 0.0
+    assert varied_plants.compiling(plant, varied, robots=1, repetitions=1).ratio > 0.0
+
+
 @needs_peers
 def test_steps_and_closed_loops_agree_with_mujoco():
     from bench import closed_loop, plant
