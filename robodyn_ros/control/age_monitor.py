@@ -23,24 +23,29 @@ FOREIGN_CLOCK = 60.0
 
 
 class AgeMonitor:
-    """Measures ages by system time; `note` belongs to the thread of the control loop."""
+    """Measures ages by system time; `note` belongs to the thread of the control loop.
 
-    def __init__(self) -> None:
+    Args:
+        messages: The messages that arrive, as the names of the statistics have them.
+    """
+
+    def __init__(self, messages: str = "joint states") -> None:
+        self._messages = messages
         self._times: deque[tuple[int, int, int, int]] = deque(maxlen=_KEPT)
 
-    def note(self, stamp: int, sent: int, received: int, answered: int) -> None:
-        """Note a tick.
+    def note(self, stamp: int, sent: int, received: int, answered: int = 0) -> None:
+        """Note a message.
 
         Args:
-            stamp: Stamp of the joint state [ns].
+            stamp: Its stamp: of the joint state, or of the one that a command answers [ns].
             sent: System time at which it was published [ns]; 0: unknown.
-            received: System time at which it arrived [ns].
-            answered: System time at which the command was published [ns].
+            received: System time at which it was taken [ns].
+            answered: System time at which the command that answers it was published [ns]; 0: nothing does.
         """
         self._times.append((stamp, sent, received, answered))
 
     def statistics(self) -> dict[str, float]:
-        """Return mean and greatest ages [ms] since the last call, by name; from any one thread.
+        """Return least, mean and greatest ages [ms] since the last call, by name; from any one thread.
 
         Ages by the stamps are there only where the stamps are system times.
         """
@@ -50,8 +55,11 @@ class AgeMonitor:
         stamp, sent, received, answered = np.array(list(times), dtype=np.int64).T
         ages = {}
         if sent.all():
-            ages["transport of joint states [ms]"] = received - sent
+            ages[f"transport of {self._messages} [ms]"] = received - sent
         if (np.abs(received - stamp) < NANOSECONDS_PER_SECOND * FOREIGN_CLOCK).all():
-            ages |= {"age of joint states [ms]": received - stamp, "age of commands [ms]": answered - stamp}
+            ages[f"age of {self._messages} [ms]"] = received - stamp
+            if answered.all():
+                ages["age of commands [ms]"] = answered - stamp
         return {f"{name}: {label}": round(1e-6 * float(function(values)), 3)
-                for name, values in ages.items() for label, function in (("mean", np.mean), ("greatest", np.max))}
+                for name, values in ages.items()
+                for label, function in (("least", np.min), ("mean", np.mean), ("greatest", np.max))}

@@ -100,7 +100,7 @@ class HardwareNode(RobodynNode):
                           lambda message: self._loop.on_array(message, sender(self._path.info)), COMMAND_QOS)
         if plant.model.actuators.is_motor.any():
             self._path.listen(VoltageCommands, "voltage_commands",
-                              lambda message: self._loop.on_voltages(message, sender(self._path.info)), COMMAND_QOS)
+                              lambda message: self._loop.on_voltages(message, self._path.info), COMMAND_QOS)
         self.add_control_path(self._path)
         self._refusals = RefusedCommands(self, self._loop, self._path)
         self._conflicts = Conflicts(self, self._loop, self._path, outputs)

@@ -14,13 +14,15 @@ All of this runs on the thread of the control path, except for attributes marked
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_interfaces.msg import VoltageCommands
+from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.nodes.common.control_path import ControlPath
@@ -61,6 +63,7 @@ class PlantLoop:
         wrenches: External wrenches on the links.
         commands: Commands of the joints.
         owners: Who commands which joint.
+        ages: Ages of the commands when they are taken.
         force_torque: Measures and publishes the wrench at a link; None without such a sensor.
         held: Why the plant stands still and nothing is published; empty if it does not. See :meth:`hold`.
     """
@@ -83,6 +86,7 @@ class PlantLoop:
         self.commands = JointCommands(model.n, model.effort_limit, model.velocity_limit)
         self._inputs = CommandInputs(self._joints, self.commands, plant.model.actuators.is_motor, diagnostics)
         self.owners = self._inputs.owners
+        self.ages = AgeMonitor("commands")
         self.held = ""
         self.force_torque: WrenchOutput | None = None
         self._sensors: Sensors | None = None
@@ -221,13 +225,23 @@ class PlantLoop:
     def _take_commands(self, path: ControlPath) -> None:
         path.handle_further()
         while (message := path.take()) is not None:
-            self._inputs.serialized_efforts(message, sender(path.info))
+            self._take_efforts(message, path.info)
+
+    def _take_efforts(self, message: bytes, info: Mapping[str, Any]) -> int | None:
+        """Take a message of ``joint_commands``; return its stamp."""
+        return self._note_age(self._inputs.serialized_efforts(message, sender(info)), info)
+
+    def _note_age(self, stamp: int | None, info: Mapping[str, Any]) -> int | None:
+        """Note the age of a command, and return its stamp; None: it has none."""
+        if stamp:
+            self.ages.note(stamp, info.get("source_timestamp") or 0, time.time_ns())
+        return stamp
 
     def _lockstep_cycle(self, path: ControlPath) -> None:
         if not self._answered or self.budget == 0:  # an answered state only waits for its time
             message = path.wait(REPEAT_SECONDS)
             if message is not None:
-                self._note_answer(self._inputs.serialized_efforts(message, sender(path.info)), "joint_commands")
+                self._note_answer(self._take_efforts(message, path.info), "joint_commands")
         if not self._answered or self.budget == 0:
             self._repeat_state()
             return
@@ -245,9 +259,9 @@ class PlantLoop:
 
     # Commands on further topics; the path calls these methods.
 
-    def on_voltages(self, message: VoltageCommands, gid: bytes) -> None:
-        """Take a message of ``voltage_commands`` from a publisher."""
-        self._note_answer(self._inputs.voltages(message, gid), "voltage_commands")
+    def on_voltages(self, message: VoltageCommands, info: Mapping[str, Any]) -> None:
+        """Take a message of ``voltage_commands`` with what the middleware knows of it."""
+        self._note_answer(self._note_age(self._inputs.voltages(message, sender(info)), info), "voltage_commands")
 
     def on_array(self, message: Float64MultiArray, gid: bytes) -> None:
         """Take a message of ``~/commands`` from a publisher; it has no stamp and answers the last state."""

@@ -43,6 +43,7 @@ class PlantValues:
             "time fallen behind [s]": to_seconds(pace.dropped),
             "periods without a new command": loop.commands.missed, "pushed links": len(loop.wrenches),
             "saturated joints": ", ".join(saturated(plant.joint_names, plant.actuator_state)) or "none",
+            **loop.ages.statistics(),
             **{f"energy: {name.replace('_', ' ')} [J]": value for name, value in plant.energy._asdict().items()},
         }
 

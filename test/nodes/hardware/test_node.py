@@ -365,3 +365,16 @@ def test_bad_states_are_refused_and_the_state_kept(paused, request_, text):
     assert not answer.success
     assert text in answer.message
     assert list(paused.next_state().position) == list(before.position)
+
+
+def test_diagnostics_tell_the_ages_of_commands(real):
+    """A command that answers a state of half a second ago is as old as that, and was under way for less."""
+    old = real.next_state().header.stamp
+    real.next_state(lambda state: stamp(state) > read_stamp(old) + 500_000_000, "states of half a second")
+    real.statuses.clear()
+    real.command(NAMES, [0.0, 0.0], old)
+    values = real.wait_for(lambda: next((values for values, _ in real.reports()
+                                         if "age of commands [ms]: least" in values), None), "the age of a command")
+    least, mean, greatest = (float(values[f"age of commands [ms]: {name}"]) for name in ("least", "mean", "greatest"))
+    assert 500.0 < least <= mean <= greatest
+    assert 0.0 <= float(values["transport of commands [ms]: greatest"]) < greatest
