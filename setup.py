@@ -50,7 +50,7 @@ setup(
         "plot": ["matplotlib"],
         "record": ["mcap~=1.6", "mcap-ros2-support~=0.6"],
         "robots": ["robot_descriptions~=3.3", "xacrodoc~=2.0"],
-        "study": ["pyarrow>=20"],
+        "study": ["cmaes~=0.13", "pyarrow>=20"],
         "view": ["trimesh", "viser~=1.1"],
         "xacro": ["xacrodoc~=2.0"],
         "test": ["hypothesis", "matplotlib", "mujoco", "mypy", "pandas", "pin", "playwright", "polars", "pytest",

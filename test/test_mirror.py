@@ -87,6 +87,7 @@ TESTED_BY = {
     "commands/node_commands.py": "commands/test_simulate.py",
     "commands/rollout_recording.py": "commands/test_study.py",
     "plots/study_figure.py": "commands/test_study.py",
+    "study/gain_space.py": "commands/test_tune.py",
     "study/metrics.py": "study/test_run.py",
     "study/results.py": "study/test_run.py",
     "study/study.py": "commands/test_study_file.py",

@@ -29,7 +29,7 @@ KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "
         "pyyaml": "python3-yaml",
         **{name: f"python3-{name}-pip" for name in ("rosbags", "ruff", "trimesh", "yourdfpy")}}
 """Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
-WITHOUT_KEY = {"llvmlite", "mujoco", "playwright", "polars", "pyarrow", "viser", "xacrodoc"}
+WITHOUT_KEY = {"cmaes", "llvmlite", "mujoco", "playwright", "polars", "pyarrow", "viser", "xacrodoc"}
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
 

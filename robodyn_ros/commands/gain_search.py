@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,15 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import differential_evolution
 
-from robodyn_ros.control.parameters import EFFORT, Declaration, Parameters
+from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
-
-GAINS = ("p", "d", "i", "translation", "rotation")
-"""Fields that are searched by default, if the parameters have them."""
+from robodyn_ros.study.gain_space import GainSpace, searched_fields
 
 _NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
 
@@ -102,7 +99,7 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
             raise InputError(f"tune: {name}: expected {least:g} or more, received {value}")
     if not span > 1.0:
         raise InputError(f"tune: span: expected a factor above 1, received {span}")
-    space = _Space(loop.controller.parameters, searched_fields(loop.controller.parameters, fields), np.log(span))
+    space = GainSpace(loop.controller.parameters, searched_fields(loop.controller.parameters, fields), np.log(span))
     limit = loop.robot.model.effort_limit
     own = loop.scores(scenario, [loop.controller.parameters])
     scale = np.where(np.isfinite(limit) & (limit > 0.0), limit, np.maximum(own.worst_effort[0], 1e-9))
@@ -126,60 +123,6 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     if cost_after > cost_before:  # because of the rounding
         after, cost_after = before, cost_before
     return Tuning(space.fields, before, after, cost_before, cost_after, tuple(costs), population * len(costs))
-
-
-def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the names of the fields to search; arguments as for `tune`.
-
-    Raises:
-        InputError: The parameters have no such field, or it is not a positive number.
-    """
-    declared = parameters.declarations()
-    suited = {name for name, declaration in declared.items() if _suits(parameters, name, declaration)}
-    if fields is None:
-        known = [name for name in GAINS if name in suited]
-        fields = known or [name for name in declared if name in suited and declared[name].unit != EFFORT
-                           and declared[name].per_joint]
-    for name in fields:
-        if name not in suited:
-            raise InputError(f"tune: gains of {type(parameters).__name__}: expected some of "
-                             f"{', '.join(sorted(suited)) or 'none'}, which are positive, received '{name}'")
-    if not fields:
-        raise InputError(f"tune: {type(parameters).__name__} has no positive gain for each joint to search")
-    return tuple(fields)
-
-
-def _suits(parameters: Parameters, name: str, declaration: Declaration) -> bool:
-    value = getattr(parameters, name)
-    return isinstance(value, float | np.ndarray) and not declaration.structural and bool(np.all(value > 0.0))
-
-
-class _Space:
-    """The search space: logarithms of factors on the numbers of the searched fields, one field after the other."""
-
-    def __init__(self, own: Parameters, fields: tuple[str, ...], reach: float) -> None:
-        self.fields, self.reach = fields, reach
-        self._own = own
-        self._declared = own.declarations()
-        self.size = sum(np.size(getattr(own, name)) for name in fields)
-
-    def parameters(self, exponents: Array, digits: int | None = None) -> Parameters:
-        """Return the parameters for logarithms of factors, shape (size,)."""
-        changed, begin = {}, 0
-        for name in self.fields:
-            own, declaration = np.asarray(getattr(self._own, name)), self._declared[name]
-            end = begin + own.size
-            value = own * np.exp(exponents[begin:end].reshape(own.shape))
-            if digits is not None:
-                value = np.vectorize(lambda number: float(f"{number:.{digits}g}"))(value)
-            value = np.clip(value, declaration.minimum, declaration.maximum)
-            changed[name] = value if own.ndim else float(value)
-            begin = end
-        return dataclasses.replace(self._own, **changed)
-
-    def rounded(self, exponents: Array) -> Parameters:
-        """Return the parameters for logarithms of factors, rounded to four digits."""
-        return self.parameters(exponents, digits=4)
 
 
 def _cost(scores: Score, effort_scale: Array, smoothness: float) -> Array:

@@ -19,6 +19,7 @@ from robodyn_ros.errors import RobodynError
 PURPOSES = {
     "matplotlib": ("the plots need Matplotlib", "'robodyn_ros[plot]'"),
     "mcap_ros2": ("recordings need mcap-ros2-support", "mcap-ros2-support"),
+    "cmaes": ("searches over a study need the package cmaes", "'robodyn_ros[study]'"),
     "pyarrow": ("results of studies need Apache Arrow", "'robodyn_ros[study]'"),
     "viser": ("the browser view needs viser", "viser"),
 }

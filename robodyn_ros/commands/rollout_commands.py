@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _StoreAction
 from pathlib import Path
+from typing import Any
 
 from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
 from robodyn_ros.commands.required import require
@@ -22,6 +23,13 @@ from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 PERIOD_AND_STEP = ("period", DEFAULT_PERIOD, "control period [s]"), ("step", DEFAULT_STEP, "time step [s]")
 POSITION_NOISE = "standard deviation of measured positions [rad or m]"
+NOT_WITH_STUDY = ("robot", "trajectory", "actuators", "world", "engine", "period", "step", "position_noise",
+                  "velocity_noise")
+"""Options of ``tune`` that a study has in its file."""
+
+ROBUST_POPULATION = 24
+"""Candidates in a generation of ``tune --study`` without ``--population``: each is rolled out on every sample."""
+
 VELOCITY_NOISE = "standard deviation of measured velocities [rad/s or m/s]"
 
 
@@ -33,8 +41,9 @@ def add_commands(commands: Subparsers) -> None:
         description="Search the gains of a control law for a robot. Thousands of motions are simulated, each with "
         "other gains. Writes a YAML file for 'robodyn simulate --params-file', and pictures.",
     )
-    add_task_options(tune, "laws that follow joints or poses, tuned one after the other (default: computed_torque)",
-                     ["computed_torque"])
+    tune.register("action", None, _StoreGiven)
+    add_task_options(tune, "laws that follow joints or poses, tuned one after the other (default: computed_torque, or "
+                     "all of the study)", ["computed_torque"])
     tune.add_argument("--gains", nargs="+", help="parameters to search (default: gains such as p, d, i)")
     _add_simulator_options(tune)
     add_options(
@@ -51,7 +60,17 @@ def add_commands(commands: Subparsers) -> None:
         ("position-noise", 1e-4, POSITION_NOISE),
         ("velocity-noise", 0.01, VELOCITY_NOISE),
     )
-    tune.set_defaults(run=run_tune)
+    robust = tune.add_argument_group("gains for robots that differ")
+    robust.add_argument("--study", metavar="STUDY", type=Path, help="YAML file of a study, which has robot, laws, "
+                        "motion and samples")
+    robust.add_argument("--goal", default="95%", metavar="STATISTIC", help="of the cost over the "
+                        "samples: mean, worst or a quantile (default: 95%%)")
+    robust.add_argument("--limit", nargs="+", default=[], metavar="METRIC=VALUE", help="greatest value of the same "
+                        "statistic of a metric: saturated, overshoot, worst_effort and others")
+    robust.add_argument("--pareto", nargs=2, metavar="METRIC", help="search the front of two metrics instead of one "
+                        "cost")
+    robust.add_argument("--resume", action="store_true", help="go on with an interrupted search")
+    tune.set_defaults(run=run_tune, given=())
 
     compare = commands.add_parser(
         "compare",
@@ -74,6 +93,14 @@ def add_commands(commands: Subparsers) -> None:
     compare.set_defaults(run=run_compare)
 
 
+class _StoreGiven(_StoreAction):
+    """Stores a value, and remembers in `given` that there was one."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
+        super().__call__(parser, namespace, values, option)
+        namespace.given = (*namespace.given, self.dest)
+
+
 def _add_simulator_options(parser: ArgumentParser) -> None:
     parser.add_argument("--world", metavar="FILE", help="YAML file of surfaces that the robot can touch")
     parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0],
@@ -88,6 +115,21 @@ def usable_processors() -> int:
 def run_tune(options: Namespace) -> int:
     """Search gains, print and draw them, and write them into a file."""
     require("matplotlib")
+    if options.study is not None:
+        for name in NOT_WITH_STUDY:
+            if name in options.given:
+                raise InputError(f"tune: --{name.replace('_', '-')} has no effect with --study, which has its own; "
+                                 "leave it out")
+        if "population" not in options.given:
+            options.population = ROBUST_POPULATION
+        require("pyarrow")
+        require("cmaes")
+        from robodyn_ros.commands.robust_tune import tune_study
+
+        return tune_study(options)
+    for name in (*(name for name in ("goal", "limit", "pareto") if name in options.given),
+                 *(["resume"] if options.resume else [])):
+        raise InputError(f"tune: --{name} has no effect without --study; leave it out")
     from robodyn_ros.commands.tune import tune_robot
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot

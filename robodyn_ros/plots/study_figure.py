@@ -140,8 +140,8 @@ def _figure(title: str, size: tuple[float, float]) -> tuple[Any, Any]:
 
 def _plain_ticks(axis: Any) -> None:
     """Numbers such as 20 on a logarithmic axis, also between the powers of ten where there are few of these."""
-    from matplotlib.ticker import LogFormatter, LogLocator
+    from matplotlib.ticker import LogLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(np.inf, np.inf)))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_formatter("")

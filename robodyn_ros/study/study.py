@@ -25,7 +25,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import QUANTITIES
+from robodyn_ros.simulation.quantities import NOISES, QUANTITIES, START
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.test_motion import beside_motion
@@ -145,7 +145,9 @@ class Study:
     def values(self) -> dict[str, Array]:
         """Values of all axes by column, each of shape (N,)."""
         points = self.design.points(self.count, len(self.axes), self.seed)
-        return {axis.column: axis.distribution.ppf(points[:, number]) for number, axis in enumerate(self.axes)}
+        whole = {axis for name, axes in self.quantities.items() if QUANTITIES[name].whole for axis in axes}
+        values = {axis: axis.distribution.ppf(points[:, number]) for number, axis in enumerate(self.axes)}
+        return {axis.column: np.round(array) if axis in whole else array for axis, array in values.items()}
 
     @cached_property
     def digest(self) -> str:
@@ -171,10 +173,12 @@ class Study:
         """Return the varied quantities as arrays with a row for each sample.
 
         Args:
-            scenario: Has the start from which those quantities differ.
+            scenario: Has the start, which holds for elements that do not differ.
             values: By column, each of shape (N,).
         """
-        starts, arrays = {"start.q": scenario.q, "start.v": scenario.v}, {}
+        n, arrays = self.robot.n, {}
+        starts = dict(zip((*START, *NOISES), (scenario.q, scenario.v, np.full(n, self.position_noise),
+                                              np.full(n, self.velocity_noise)), strict=True))
         for name, axes in self.quantities.items():
             nominal = starts[name] if name in starts else QUANTITIES[name].nominal_value(self.plant)
             count = len(values[axes[0].column])

@@ -52,6 +52,19 @@ def test_quantities_by_element_shared_and_listed(tmp_path):
     assert element_names("link.center_offset", plant)[3:5] == ["link2.x", "link2.y"]
 
 
+def test_sensors_motors_and_the_laws_own_model(tmp_path):
+    """Whole numbers are whole; noise that only one joint has leaves the others the study's."""
+    read = study(tmp_path, actuators="hardware_dc_motors", laws=["pd_gravity"], quantities={
+        "sensing.delay": {"uniform": [0, 3]}, "sensing.velocity_noise": {"joint1": 0.05},
+        "sensing.position_noise": 1e-5, "model.payload.mass": {"uniform": [0, 1]},
+        "motor.torque_constant": {"shared": {"log_normal": [0.05, 1.1]}}})
+    pair = read.pairs[0]
+    arrays = read.arrays(pair, read.description(pair).scenario)
+    assert set(arrays["sensing.delay"]) <= {0.0, 1.0, 2.0, 3.0}
+    np.testing.assert_array_equal(arrays["sensing.velocity_noise"], [[0.05, 0.01]] * 4)
+    assert np.isfinite(read.description(pair).scores(arrays).rms_error).all()
+
+
 def test_laws_with_gains_of_a_file_and_of_distributions(tmp_path):
     robot = Robot.from_urdf(robot_file("planar_2r"))
 
