@@ -30,7 +30,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.robot_client import RobotClient
-from robodyn_ros.nodes.common.discovery import PEERS, PROFILES, RANGE, THIS_MACHINE
+from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE, THIS_MACHINE
 from robodyn_ros.nodes.common.discovery import SERVER as DISCOVERY_SERVER
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp
@@ -50,13 +50,14 @@ SECONDS_PER_SWING = 1.0
 BEGIN = np.array([0.0, -1.2, 1.4, -1.6, -1.2, 0.0])
 """Joint positions at the beginning and at the end of the motion [rad]."""
 
+NO_PROFILES = {PROFILES: "", OLD_PROFILES: ""}
 Environment = Mapping[str, Mapping[str, str]]
 DISCOVERY: dict[str, Environment] = {
-    "multicast": {machine: {RANGE: "SUBNET", PROFILES: ""} for machine in ADDRESSES},
+    "multicast": {machine: {RANGE: "SUBNET", **NO_PROFILES} for machine in ADDRESSES},
     "static peers": {
-        "robot": {RANGE: THIS_MACHINE, PEERS: ADDRESSES["desk"], PROFILES: ""},
-        "desk": {RANGE: THIS_MACHINE, PEERS: ADDRESSES["robot"], PROFILES: ""}},
-    "discovery server": {machine: {RANGE: "SUBNET", DISCOVERY_SERVER: SERVER, PROFILES: ""} for machine in ADDRESSES},
+        "robot": {RANGE: THIS_MACHINE, PEERS: ADDRESSES["desk"], **NO_PROFILES},
+        "desk": {RANGE: THIS_MACHINE, PEERS: ADDRESSES["robot"], **NO_PROFILES}},
+    "discovery server": {machine: {RANGE: "SUBNET", DISCOVERY_SERVER: SERVER, **NO_PROFILES} for machine in ADDRESSES},
 }
 """Ways in which the nodes of the two machines find each other: environment variables of each machine.
 

@@ -25,7 +25,7 @@ from bench.two_machines.graph import DEADLINE, DISCOVERY, TwoMachines
 from bench.two_machines.link import Quality
 from bench.two_machines.network import ADDRESSES, Network
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.discovery import PEERS, PROFILES, RANGE
+from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE
 
 pytestmark = pytest.mark.long  # graphs that find each other anew for each way of discovery
 
@@ -54,10 +54,10 @@ def test_hardware_is_safe_within_the_time_out_of_each_cut_and_soon_follows_again
 
 def test_simulate_is_found_by_its_own_machine_and_by_strangers_who_name_it_alone(network):
     def ask(environment):
-        return {**os.environ, RANGE: "SUBNET", PROFILES: "", **environment}
+        return {**os.environ, RANGE: "SUBNET", PROFILES: "", OLD_PROFILES: "", **environment}
 
     question = ("-m", "robodyn_ros", "get", "controller", "controller")
-    bare = {name: value for name, value in os.environ.items() if name not in (RANGE, PROFILES)}
+    bare = {name: value for name, value in os.environ.items() if name not in (RANGE, PROFILES, OLD_PROFILES)}
     with network.here("robot"):
         with patch.dict(os.environ, bare, clear=True):
             started = RosProcess("simulate", command=("-m", "robodyn_ros", "simulate", "--robot", "planar_2r"))

@@ -25,8 +25,10 @@ ANSWER_SECONDS = 2.0
 A server that is held up while it discovers a new client cannot send it the first answer.
 """
 
-PROFILES, LOCAL_PROFILE = "FASTDDS_DEFAULT_PROFILES_FILE", "fastdds_localhost"
-"""Variable, and the begin of the name of the profile that stands for `THIS_MACHINE`; see transport.py."""
+PROFILES, OLD_PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"
+"""Variables of Fast DDS 3, and of Fast DDS 2, which is that of ROS 2 Jazzy."""
+LOCAL_PROFILE = "fastdds_localhost"
+"""Begin of the name of the profile that stands for `THIS_MACHINE`; see transport.py."""
 
 
 def stay_on_this_machine() -> None:

@@ -26,7 +26,7 @@ from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, PEERS, PROFILES, RANGE, THIS_MACHINE
+from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, OLD_PROFILES, PEERS, PROFILES, RANGE, THIS_MACHINE
 from robodyn_ros.resources import config_file
 
 TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
@@ -35,7 +35,6 @@ UDP = "UDPv4"
 UDP_WITHOUT_WAITING = f"{UDP}?non_blocking=true"
 """UDP alone; a send waits neither for room in a buffer nor for an address on the network."""
 
-_OLD_PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE"
 _PROFILES_HERE = "DEFAULT_FASTDDS_PROFILES.xml"  # Fast DDS reads it in the working directory
 _PEERS_END = "</initialPeersList>"
 
@@ -50,7 +49,7 @@ def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
     Raises:
         RobodynError: A static peer has no address.
     """
-    if (not middleware.startswith("rmw_fastrtps") or environment.get(PROFILES) or environment.get(_OLD_PROFILES)
+    if (not middleware.startswith("rmw_fastrtps") or environment.get(PROFILES) or environment.get(OLD_PROFILES)
             or not environment.get(TRANSPORTS, UDP).startswith(UDP) or Path(_PROFILES_HERE).exists()):
         return
     if environment.get(RANGE) != THIS_MACHINE:
@@ -58,7 +57,7 @@ def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
         return
     peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
     profile = config_file(f"{LOCAL_PROFILE}.xml")
-    environment[PROFILES] = str(_with_peers(profile, peers) if peers else profile)
+    environment[PROFILES] = environment[OLD_PROFILES] = str(_with_peers(profile, peers) if peers else profile)
     environment[RANGE] = "SYSTEM_DEFAULT"
 
 

@@ -17,7 +17,7 @@ from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
-from robodyn_ros.nodes.common.discovery import PEERS, PROFILES, RANGE, described
+from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE, described
 from robodyn_ros.nodes.common.transport import TRANSPORTS, UDP_WITHOUT_WAITING, use_sockets
 from robodyn_ros.resources import config_file
 
@@ -39,7 +39,8 @@ def transports(pid):
 
 def test_a_node_has_no_shared_memory_unless_the_user_wants_it(ros, monkeypatch):
     monkeypatch.setenv(RANGE, "LOCALHOST")  # where rmw_fastrtps adds shared memory by itself
-    monkeypatch.delenv(PROFILES, raising=False)
+    for name in (PROFILES, OLD_PROFILES):
+        monkeypatch.delenv(name, raising=False)
     with NodeProcess("hardware", {"robot": "planar_2r"}) as hardware:
         monkeypatch.setenv(TRANSPORTS, "DEFAULT")
         with NodeProcess("state_publisher", {"robot": "planar_2r"}) as other:
@@ -63,13 +64,13 @@ def test_beyond_localhost_only_the_transport_changes(given):
 
 def test_localhost_is_replaced_by_a_profile_of_the_same_discovery():
     local = {RANGE: "LOCALHOST"}
-    assert after(local) == {RANGE: "SYSTEM_DEFAULT", PROFILES: LOCALHOST}
+    assert after(local) == {RANGE: "SYSTEM_DEFAULT", PROFILES: LOCALHOST, OLD_PROFILES: LOCALHOST}
     assert after(after(local)) == after(local)  # in a process that this one starts
     assert after({**local, TRANSPORTS: "UDPv4"})[PROFILES] == LOCALHOST  # rmw_fastrtps would ignore the user's wish
 
 
 @pytest.mark.parametrize("given", [{TRANSPORTS: "SHM"}, {TRANSPORTS: "LARGE_DATA"}, {PROFILES: "mine.xml"},
-                                   {"FASTRTPS_DEFAULT_PROFILES_FILE": "mine.xml"}])
+                                   {OLD_PROFILES: "mine.xml"}])
 @pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
 def test_the_choice_of_the_user_stays(given, discovery):
     assert after({**given, RANGE: discovery}) == {**given, RANGE: discovery}
@@ -85,7 +86,7 @@ def test_a_profile_in_the_working_directory_and_another_middleware_stay(tmp_path
 @pytest.mark.parametrize("given", [{}, {RANGE: "SUBNET"}, {RANGE: "LOCALHOST"},
                                    {RANGE: "LOCALHOST", PEERS: "127.0.0.1"}])
 def test_the_log_tells_the_range_of_the_user(given, monkeypatch):
-    for name in (RANGE, PEERS, PROFILES, TRANSPORTS):
+    for name in (RANGE, PEERS, PROFILES, OLD_PROFILES, TRANSPORTS):
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
