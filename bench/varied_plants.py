@@ -65,7 +65,7 @@ def everything(plant: PlantModel) -> tuple[str, ...]:
 
 
 def samples(plant: PlantModel, varied: tuple[str, ...], count: int, longest_delay: int = 0) -> dict[str, np.ndarray]:
-    """Return the plant's own values for each robot, with which both loops compute the same motion; the first's delay."""
+    """Return the plant's own values for each robot: both loops then compute the same motion; the first one's delay."""
     own = {name: np.full(N, NOISE) if name in NOISES else QUANTITIES[name].nominal_value(plant) for name in varied}
     given = {name: np.array([value] * count) for name, value in own.items()}
     if DELAY in given:
