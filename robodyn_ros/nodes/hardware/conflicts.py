@@ -31,8 +31,8 @@ STATES_SILENT_AFTER = 1.0
 CLOCK_SILENT_AFTER = 3.0
 """Time without a message on /clock after which its publisher has left [s]."""
 
-LISTENING = 0.5
-"""Time at the start in which a node listens first, if it could not tell its own messages from those of others [s]."""
+CLOCK_LISTENING = 0.5
+"""Time without /clock at the start, if a node could not tell its own messages there from those of others [s]."""
 
 _TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
 
@@ -62,15 +62,12 @@ class Conflicts:
         if self._states.are_shown():
             self._loop.hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
             self._states_until = now + STATES_SILENT_AFTER
-        elif not SENDERS_ARE_TOLD:
-            self._loop.hold(f"this node listens first whether another one publishes {self._states.topic}")
-            self._states_until = now + LISTENING
         if self._clocks is not None and self._clocks.are_shown():
             self._outputs.clock_held = True
             self._clock_until = now + CLOCK_SILENT_AFTER
         elif not SENDERS_ARE_TOLD:
             self._outputs.clock_held = True
-            self._clock_until = now + LISTENING
+            self._clock_until = now + CLOCK_LISTENING
 
     def _look(self) -> None:
         now = time.monotonic()
