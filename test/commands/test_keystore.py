@@ -18,7 +18,7 @@ from robodyn_ros.commands.command_line import USAGE_ERROR, main
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no command openssl")
 
-ENCLAVES = ("controller", "dynamics", "hardware", "operator", "simulate", "state_publisher", "viewer")
+ENCLAVES = ("controller", "dynamics", "guard", "hardware", "operator", "simulate", "state_publisher", "viewer")
 FILES = ("cert.pem", "governance.p7s", "identity_ca.cert.pem", "key.pem", "permissions.p7s", "permissions_ca.cert.pem")
 """What rmw_fastrtps and rmw_cyclonedds look for in the folder of an enclave."""
 

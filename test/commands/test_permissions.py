@@ -85,4 +85,4 @@ def test_other_files_are_refused(old, new, message, policy):
 def test_the_shipped_policy_has_an_enclave_for_each_role():
     assert {enclave.path for enclave in read_policy(config_file("security/policy.xml"))} == {
         f"/robodyn/{name}" for name in ("hardware", "controller", "dynamics", "state_publisher", "simulate", "viewer",
-                                        "operator")}
+                                        "guard", "operator")}

@@ -25,10 +25,13 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.commands.keystore import make_keystore
 from robodyn_ros.commands.permissions import read_policy
 from robodyn_ros.commands.simulation_setup import NODES
+from robodyn_ros.nodes.controller.command_output import PARAMETERS as OUTPUT_PARAMETERS
 from robodyn_ros.resources import config_file
 
-VOLTAGES, EFFORTS = "volts", "efforts"
-"""Namespaces of four nodes with motors that command voltages and publish /clock, and of a controller of efforts."""
+VOLTAGES = "volts"
+"""Namespace of four nodes with motors that command voltages and publish /clock."""
+OUTPUTS = ("effort", "joint_commands", "effort_group")
+"""Other outputs of the controller, and namespaces of a controller with each."""
 AT_TIMES = {"ros_discovery_info", "rt/clock", *(f"rt/{node}/_own_*" for node in NODES)}
 """DDS topics of every process, of nodes with use_sim_time, and of the start of a node."""
 NOT_FOR_OPERATORS = {"rt/joint_commands", "rt/voltage_commands", "rt/hardware/commands", "rt/joint_states",
@@ -62,13 +65,16 @@ def seen():
              "--time-mode", "scaled", "--namespace", VOLTAGES, "--ros-args", "-p", "output:=voltage", "-p",
              "force_torque_sensor.frame:=tip")
     with RosProcess("simulate", command=nodes) as all_nodes, \
-            RosProcess("controller", {"robot": "planar_2r"}, EFFORTS) as controller, RosTest() as ros:
+            contextlib.ExitStack() as controllers, RosTest() as ros:
+        started = [controllers.enter_context(RosProcess("controller", {"robot": "planar_2r", "output": output}, output))
+                   for output in OUTPUTS]
         all_nodes.wait_for_output("[volts.state_publisher]: parameters that differ", START_DEADLINE)
-        controller.wait_for_output("parameters that differ", START_DEADLINE)
+        for controller in started:
+            controller.wait_for_output("parameters that differ", START_DEADLINE)
 
         def found():
             topics = {(VOLTAGES, name): dds_topics(ros.node, name, VOLTAGES) for name in NODES}
-            topics[EFFORTS, "controller"] = dds_topics(ros.node, "controller", EFFORTS)
+            topics |= {(output, "controller"): dds_topics(ros.node, "controller", output) for output in OUTPUTS}
             return topics
 
         def is_complete():
@@ -122,6 +128,31 @@ def test_a_viewer_reads_all_topics_and_changes_nothing(seen):
                      "list_parameters"))
                 changes = "set_parameters" in topic or not harmless
                 assert allows(allowed["publish"], topic) != changes, topic
+
+
+def test_every_output_of_the_controller_is_seen(seen):
+    """Those that its parameter allows, each in a graph of its own; voltages in that of the motors."""
+    [output] = [parameter for parameter in OUTPUT_PARAMETERS if parameter.name == "output"]
+    assert {*OUTPUTS, "voltage"} == set(output.choices)
+    commands = {space: topics["publish"] for (space, name), topics in seen.items() if name == "controller"}
+    for space, topic in (("effort", "joint_commands"), ("joint_commands", "joint_commands"),
+                         ("effort_group", "effort_controller/commands"), (VOLTAGES, "voltage_commands")):
+        assert f"rt/{space}/{topic}" in commands[space]
+
+
+def test_a_viewer_reads_the_commands_of_every_output(seen):
+    for (namespace, name), topics in seen.items():
+        allowed = enclaves(namespace)["viewer"]["subscribe"]
+        assert name != "controller" or all(allows(allowed, topic) for topic in topics["publish"]
+                                           if topic.startswith("rt/") and "_own_" not in topic)
+
+
+def test_a_guard_is_a_viewer_that_may_switch_controllers_off():
+    found = enclaves()
+    guard, viewer = found["guard"], found["viewer"]
+    assert set(guard["publish"]) - set(viewer["publish"]) == {"rq/controller_manager/switch_controllerRequest"}
+    assert set(guard["subscribe"]) - set(viewer["subscribe"]) == {"rr/controller_manager/switch_controllerReply"}
+    assert "rt/effort_controller/commands" in guard["subscribe"]
 
 
 def test_an_operator_commands_all_but_the_joints(seen):
