@@ -40,17 +40,19 @@ def stribeck_velocity(columns: Array, v: Array, effort: Array, slowest: float, c
     unexplained = effort - basis @ (basis.T @ effort)
     total = float(unexplained @ unexplained)
 
-    def explained(logarithm: float) -> float:
-        """Share of the rest that a rise with this v_s explains; negative, to be minimised; 0 where friction falls."""
-        rise = np.sign(v) * np.exp(-((v / np.exp(logarithm)) ** 2))
-        rise = rise - basis @ (basis.T @ rise)
-        product, square = float(rise @ unexplained), float(rise @ rise)
-        return -product * product / (square * total) if product > 0.0 and square > 0.0 and total > 0.0 else 0.0
+    def explained(logarithms: Array) -> Array:
+        """Share of the rest that a rise with each v_s explains; 0 where friction would fall, shape of `logarithms`."""
+        rises = np.sign(v) * np.exp(-((v / np.exp(logarithms)[:, None]) ** 2))
+        # The rest has no part along the basis, so that of the rise is left out by its squares alone.
+        products, squares = rises @ unexplained, (rises**2).sum(axis=1)
+        squares = squares - ((rises @ basis) ** 2).sum(axis=1)
+        told = (products > 0.0) & (squares > 1e-9 * len(v)) & (total > 0.0)
+        return np.where(told, products**2 / np.where(told, squares * total, 1.0), 0.0)
 
     grid = np.linspace(np.log(slowest), np.log(greatest), _CANDIDATES)
-    best = int(np.argmin([explained(each) for each in grid]))
+    best = int(np.argmax(explained(grid)))
     around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = minimize_scalar(explained, bounds=around, method="bounded")
+    found = minimize_scalar(lambda each: -explained(np.array([each]))[0], bounds=around, method="bounded")
     share = -float(found.fun)
     significance = np.sqrt(len(v) / correlation * share / max(1.0 - share, 1e-12))
     return float(np.exp(found.x)) if significance > LEAST_SIGNIFICANCE else float("nan")
