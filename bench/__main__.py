@@ -31,6 +31,7 @@ SECTIONS = {
     "browser_view": "bench.browser_view:BROWSER_VIEW",
     "recorder": "bench.recorder:RECORDER",
     "identification": "bench.identification:IDENTIFICATION",
+    "identification_time": "bench.identification_time:IDENTIFICATION_TIME",
 }
 """Module and name of each section, in the order of the report; a module is imported when its section runs."""
 

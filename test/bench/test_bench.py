@@ -132,6 +132,14 @@ def test_steps_and_closed_loops_agree_with_mujoco():
 
 
 @needs_peers
+def test_identification_explains_efforts_as_plain_least_squares_do():
+    from bench import identification_time
+
+    samples, result = identification_time.comparison("scara", duration=10.0, repetitions=1)
+    assert samples > 4000 and result.ratio > 0.0
+
+
+@needs_peers
 def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
     from bench import growth
 
