@@ -178,3 +178,31 @@ def test_new_process_answers():
 
     took = cold_start.fresh(chain(2), ["gravity"], "off")
     assert took["answer"] > 0.0 and took["memory"] >= took["memory_before"] > 0.0
+
+
+@needs_peers
+def test_generated_code_agrees(tmp_path):
+    from bench import generated_code
+    from bench.robots import Pair, chain
+
+    if not generated_code.available():
+        pytest.skip(generated_code.INSTALL)
+    pair = Pair(chain(3))
+    code = generated_code.GeneratedCode(pair, tmp_path)
+    assert list(code.instructions) == ["inverse_dynamics", "forward_dynamics", "mass_matrix"]
+    for name in code.instructions:
+        for result in generated_code.run(pair, code, name, samples=40, looped=20, repetitions=1):
+            assert min(result.ours.min(), result.peer.min()) > 0.0
+    heavier = Pair(chain(3).replace("<mass value='", "<mass value='1"))
+    with pytest.raises(AssertionError, match="inverse_dynamics"):
+        generated_code.run(heavier, code, "inverse_dynamics", samples=40, looped=20, repetitions=1)
+
+
+@needs_peers
+def test_generated_code_that_is_not_installed_is_said_to_be(monkeypatch):
+    from bench import generated_code
+
+    monkeypatch.setattr(generated_code, "available", lambda: False)
+    (row,) = generated_code.rows()
+    assert len(row) == len(generated_code.GENERATED_CODE.head)
+    assert generated_code.INSTALL in row[0]
