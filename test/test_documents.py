@@ -19,12 +19,14 @@ import numpy as np
 import pytest
 
 from robodyn_ros import Robot, rollout
+from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.compile import Compute, Repeat, compile_function, compile_procedure, derivative
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
 from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.test_motion import excursion
+from robodyn_ros.study.run import run_study
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -99,6 +101,11 @@ def test_python_runs(document, source, names, monkeypatch, tmp_path):
         recorded_bags = pytest.importorskip("recorded_bags", reason="rosbags is not installed: make setup")
         recorded_bags.record_planar_2r(tmp_path / "run_1")
         monkeypatch.chdir(tmp_path)
+    if "arm.yaml" in source or "arm_study" in source:
+        monkeypatch.chdir(tmp_path)
+        (page,) = re.findall(r"```yaml\n# arm.yaml\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+        Path("arm.yaml").write_text(page.replace("samples: 256", "samples: 8"))
+        run_study(read_study("arm.yaml"), Path("arm_study"))
     known = names.setdefault(document, {"__name__": "document", **taken_for_granted(document)})
     exec(compile(source, document, "exec"), known)
 
