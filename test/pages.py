@@ -112,6 +112,11 @@ def pattern(line: str) -> re.Pattern[str]:
         for part in parts))
 
 
+def is_refusal(shown: list[str]) -> bool:
+    """Whether the page shows that a command is refused."""
+    return any(line.startswith("robodyn: error:") for line in shown)
+
+
 def missing(shown: list[str], output: str) -> str:
     """Return the first shown line that the output does not have, in order; empty if there is none."""
     lines = iter(output.splitlines())
@@ -218,7 +223,7 @@ class Reader:
             done = subprocess.run(["bash", "-c", script], cwd=self.folder, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=4 * DEADLINE)
             output = done.stdout
-            refused = any("error:" in line for line in shown)
+            refused = is_refusal(shown)
             assert bool(done.returncode) == refused, (
                 f"$ {command}\nended with {done.returncode}:\n{output}{self._logs()}")
         if self._show:
@@ -234,7 +239,7 @@ class Reader:
                                        cwd=self.folder, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, text=True,
                                        start_new_session=True)
         self._running.append((process, log))
-        if any("error:" in line for line in shown):
+        if is_refusal(shown):
             self._refused.add(process.pid)
         elif command.startswith("robodyn simulate"):
             self._wait_for([LAST_NODE])  # who reads the page sees that all nodes have started, too
