@@ -46,6 +46,7 @@ setup(
     python_requires=">=3.11",
     install_requires=["argcomplete", "llvmlite", "lxml", "numpy>=1.26", "pyyaml", "scipy", "yourdfpy"],
     extras_require={
+        "cluster": ["distributed"],
         "mujoco": ["mujoco~=4.0"],
         "plot": ["matplotlib"],
         "record": ["mcap~=1.6", "mcap-ros2-support~=0.6"],

@@ -23,6 +23,7 @@ SECTIONS = {
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
     "varied_plants": "bench.varied_plants:VARIED_PLANTS",
+    "cluster": "bench.cluster:CLUSTER",
     "referee": "bench.referee:REFEREE",
     "cold_start": "bench.cold_start:COLD_START",
     "growth": "bench.growth:GROWTH",

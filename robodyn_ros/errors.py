@@ -55,6 +55,10 @@ class RecordingError(RobodynError):
     """A recording cannot be read or written."""
 
 
+class ClusterError(RobodynError):
+    """A cluster cannot be reached, has no worker that can take part, or fails to compute."""
+
+
 class DescriptionWarning(UserWarning):
     """A robot description is physically implausible but can be computed; an error with ``strict=True``."""
 

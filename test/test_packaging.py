@@ -29,7 +29,8 @@ KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "
         "pyyaml": "python3-yaml",
         **{name: f"python3-{name}-pip" for name in ("rosbags", "ruff", "trimesh", "yourdfpy")}}
 """Keys in rosdistro's rosdep/python.yaml, and a package of ROS 2, that are not named python3-PROJECT."""
-WITHOUT_KEY = {"cmaes", "llvmlite", "mujoco", "playwright", "polars", "pyarrow", "viser", "xacrodoc"}
+RUN_EXTRAS = ("cluster", "mujoco", "plot", "record", "study", "view", "xacro")
+WITHOUT_KEY = {"cmaes", "distributed", "llvmlite", "mujoco", "playwright", "polars", "pyarrow", "viser", "xacrodoc"}
 MADE_BY_SET_UP = Path(sys.prefix).resolve() == places.VENV.resolve()
 
 
@@ -107,8 +108,7 @@ def test_environment_is_what_the_lock_says():
 def test_setup_asks_for_what_the_requirements_pin(distribution):
     extras = {extra: names_of(wanted) for extra, wanted in distribution.extras_require.items()}
     assert names_of(distribution.install_requires).union(
-        extras["mujoco"], extras["plot"], extras["record"], extras["study"], extras["view"],
-        extras["xacro"]) == pins("run").keys()
+        *(extras[name] for name in RUN_EXTRAS)) == pins("run").keys()
     assert extras["test"] == pins("test").keys() | extras["mujoco"] | extras["plot"]
     assert extras["bench"] == pins("bench").keys() | extras["plot"]
     assert extras["docs"] == pins("docs").keys() | extras["plot"]
@@ -116,8 +116,7 @@ def test_setup_asks_for_what_the_requirements_pin(distribution):
 
 def test_what_is_imported_is_declared_and_no_more(distribution):
     """package.xml declares packages of ROS 2; setup.py declares all others."""
-    extras = (names_of(distribution.extras_require[extra]) for extra in (
-        "mujoco", "plot", "record", "study", "view", "xacro"))
+    extras = (names_of(distribution.extras_require[extra]) for extra in RUN_EXTRAS)
     declared = names_of(distribution.install_requires).union(*extras)
     ros = dependencies("exec_depend")
     known = {"robodyn_ros", *ros, *sys.stdlib_module_names}

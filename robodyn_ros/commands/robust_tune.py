@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,12 @@ CHECKPOINT = "search.json"
 """Name of the file with the costs so far, which `--resume` goes on with."""
 
 
-def tune_study(options: Namespace) -> int:
+def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
     """Search the gains of each law of a study, print tables, write parameters and pictures.
 
     Args:
         options: Options of the command line, see ``robodyn tune --help``.
+        machine: Threads or cluster, for `all_scores`.
 
     Returns:
         The exit code, 0.
@@ -63,14 +65,14 @@ def tune_study(options: Namespace) -> int:
     for law in laws:
         own = study.laws[law].controller.parameters
         space = GainSpace(own, searched_fields(own, options.gains), float(np.log(options.span)))
-        tasks[law] = RobustTask(study, law, goal, space, options.threads)
+        tasks[law] = RobustTask(study, law, goal, space, **machine)
     for law, task in tasks.items():
         folder = options.output / law.replace(":", ".") if len(laws) > 1 else options.output
         folder.mkdir(parents=True, exist_ok=True)
         if options.pareto:
             _search_front(law, task, folder, options)
         else:
-            _search(law, task, folder, options)
+            _search(law, task, folder, options, machine)
     return 0
 
 
@@ -79,14 +81,14 @@ def _checkpoint(task: RobustTask, folder: Path, options: Namespace) -> Checkpoin
     return Checkpoint(folder / CHECKPOINT, content, options.resume)
 
 
-def _search(law: str, task: RobustTask, folder: Path, options: Namespace) -> None:
+def _search(law: str, task: RobustTask, folder: Path, options: Namespace, machine: Mapping[str, Any]) -> None:
     progress = Progress(options.generations, "generations")
     found = robust_search(task, options.population, options.generations, options.seed,
                           _checkpoint(task, folder, options),
                           lambda number, cost: progress.show(number, f"best cost {cost:.6g}"))
     progress.end()
     study = task.study
-    new = RobustTask(fresh(study, study.seed + 1), law, task.goal, task.space, options.threads)
+    new = RobustTask(fresh(study, study.seed + 1), law, task.goal, task.space, **machine)
     before, after = (_errors(each) for each in new.evaluated([found.before, found.after]))
     how = (f"{law} on '{study.robot.name}' for {study.name}: {_named(task.goal)} of the cost {found.cost_before:.4g} "
            f"before, {found.cost_after:.4g} after {found.rollouts} rollouts")

@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace, _StoreAction
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
 from robodyn_ros.commands.required import require
 from robodyn_ros.commands.simulation_setup import ENGINES
@@ -52,7 +52,6 @@ def add_commands(commands: Subparsers) -> None:
         ("generations", 60, "generations of the search"),
         ("population", 128, "simulated robots in a generation"),
         ("seed", 0, "seed of the search and of the noise"),
-        ("threads", usable_processors(), "number of threads"),
         ("span", 10.0, "factor by which each gain may grow or shrink"),
         ("smoothness", 0.01, "tracking error [rad or m] that costs as much as efforts that change by their limits at "
          "each tick"),
@@ -60,6 +59,7 @@ def add_commands(commands: Subparsers) -> None:
         ("position-noise", 1e-4, POSITION_NOISE),
         ("velocity-noise", 0.01, VELOCITY_NOISE),
     )
+    add_machine_options(tune)
     robust = tune.add_argument_group("gains for robots that differ")
     robust.add_argument("--study", metavar="STUDY", type=Path, help="YAML file of a study, which has robot, laws, "
                         "motion and samples")
@@ -107,11 +107,6 @@ def _add_simulator_options(parser: ArgumentParser) -> None:
                         help="simulator of the bodies; mujoco needs 'robodyn_ros[mujoco]' (default: %(default)s)")
 
 
-def usable_processors() -> int:
-    """Number of processors that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def run_tune(options: Namespace) -> int:
     """Search gains, print and draw them, and write them into a file."""
     require("matplotlib")
@@ -126,7 +121,8 @@ def run_tune(options: Namespace) -> int:
         require("cmaes")
         from robodyn_ros.commands.robust_tune import tune_study
 
-        return tune_study(options)
+        with machine_options("tune", options) as machine:
+            return tune_study(options, machine)
     for name in (*(name for name in ("goal", "limit", "pareto") if name in options.given),
                  *(["resume"] if options.resume else [])):
         raise InputError(f"tune: --{name} has no effect without --study; leave it out")
@@ -134,7 +130,9 @@ def run_tune(options: Namespace) -> int:
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot
 
-    return tune_robot(Robot.from_urdf(robot_file(options.robot)), options)
+    robot = Robot.from_urdf(robot_file(options.robot))
+    with machine_options("tune", options) as machine:
+        return tune_robot(robot, options, machine)
 
 
 def run_compare(options: Namespace) -> int:

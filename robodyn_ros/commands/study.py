@@ -14,9 +14,9 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.commands.options import Subparsers, add_options
+from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
+from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.required import require
-from robodyn_ros.commands.rollout_commands import usable_processors
 from robodyn_ros.errors import InputError
 
 
@@ -36,7 +36,7 @@ def add_commands(commands: Subparsers) -> None:
     study.add_argument("--trajectory", help="trajectory of --sample (default: the first)")
     study.add_argument("--sobol", metavar="POINTS", type=int, help="compute Sobol indices too, by POINTS * (varied "
                        "numbers + 2) more rollouts of each law; a power of two")
-    add_options(study, ("threads", usable_processors(), "number of threads"))
+    add_machine_options(study)
     study.set_defaults(run=run_study_command)
 
 
@@ -54,12 +54,14 @@ def run_study_command(options: Namespace) -> int:
     require("matplotlib")
     from robodyn_ros.commands.study_file import read_study
     from robodyn_ros.study.results import Results
+    from robodyn_ros.study.run import check_folder
 
     for name in ("law", "trajectory"):
         if options.sample is None and getattr(options, name) is not None:
             raise InputError(f"study: --{name} has no effect without --sample; leave it out")
-    if options.threads < 1:
-        raise InputError(f"study: threads: expected 1 or more, received {options.threads}")
+    for name in ("threads", "scheduler"):
+        if options.sample is not None and getattr(options, name) is not None:
+            raise InputError(f"study: --{name} has no effect with --sample, which is one rollout; leave it out")
     is_folder = options.study.is_dir()
     path = Path(Results.read(options.study).about.path) if is_folder else options.study
     if is_folder and not path.is_file():
@@ -71,10 +73,12 @@ def run_study_command(options: Namespace) -> int:
         return _run_sample(study, folder, options)
     if options.sobol is not None and (options.sobol < 2 or options.sobol & (options.sobol - 1)):
         raise InputError(f"study: sobol: expected a power of two of 2 or more, received {options.sobol}")
-    return _run_all(study, folder, options)
+    check_folder(study, folder, options.resume)
+    with machine_options("study", options) as machine:
+        return _run_all(study, folder, options, machine)
 
 
-def _run_all(study: Any, folder: Path, options: Namespace) -> int:
+def _run_all(study: Any, folder: Path, options: Namespace, machine: dict[str, Any]) -> int:
     from robodyn_ros.commands.progress import Progress
     from robodyn_ros.plots.study_figure import Cumulated, save_cumulative, save_influences
     from robodyn_ros.study.analysis import (
@@ -86,12 +90,10 @@ def _run_all(study: Any, folder: Path, options: Namespace) -> int:
         table,
     )
     from robodyn_ros.study.results import TABLE
-    from robodyn_ros.study.run import check_folder, run_study
+    from robodyn_ros.study.run import run_study
 
-    check_folder(study, folder, options.resume)
     progress = Progress(study.rows, "rollouts")
-    results = run_study(study, folder, resume=options.resume, threads=options.threads,
-                        on_rows=lambda rows: progress.show(rows, ""))
+    results = run_study(study, folder, resume=options.resume, on_rows=lambda rows: progress.show(rows, ""), **machine)
     progress.end()
     title = f"{study.name} on {study.robot.name}"
     written = [folder / TABLE]
@@ -118,7 +120,7 @@ def _run_all(study: Any, folder: Path, options: Namespace) -> int:
     if options.sobol:
         found = {}
         for pair in study.pairs:
-            indices = sobol_indices(study, pair, options.sobol, threads=options.threads)
+            indices = sobol_indices(study, pair, options.sobol, **machine)
             label = f"{pair.law}, {pair.motion}" if len(study.motions) > 1 else pair.law
             found[label] = dict(zip(indices.columns, indices.total.tolist(), strict=True))
             print(f"\nSobol indices of the RMS error, {label}:\n\n" + sensitivity_table(

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -39,12 +40,13 @@ from robodyn_ros.simulation.tracking import TrackingRecord
 from robodyn_ros.study.gain_space import searched_fields
 
 
-def tune_robot(robot: Robot, options: Namespace) -> int:
+def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> int:
     """Search the gains of each controller, print tables, write parameters and pictures.
 
     Args:
         robot: The robot.
         options: Options of the command line, see ``robodyn tune --help``.
+        machine: Threads or cluster, for `tune`.
 
     Returns:
         The exit code, 0.
@@ -67,11 +69,12 @@ def tune_robot(robot: Robot, options: Namespace) -> int:
     for name, loop in loops.items():
         folder = options.output / name.replace(":", ".") if len(options.controllers) > 1 else options.output
         folder.mkdir(parents=True, exist_ok=True)
-        tune_controller(name, loop, motion, folder, options)
+        tune_controller(name, loop, motion, folder, options, machine)
     return 0
 
 
-def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder: Path, options: Namespace) -> None:
+def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder: Path, options: Namespace,
+                    machine: Mapping[str, Any]) -> None:
     """Search the gains of one controller, print tables, write the parameters and two pictures into a folder.
 
     Args:
@@ -80,6 +83,7 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
         motion: To follow.
         folder: For the results.
         options: As for `tune_robot`; the errors, too.
+        machine: As there.
     """
     robot = loop.robot
     scenario = beside_motion(loop, motion, position_noise=options.position_noise,
@@ -96,7 +100,7 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
 
     found = tune(loop, scenario, options.gains, span=options.span, smoothness=options.smoothness,
                  population=options.population, generations=options.generations, seed=options.seed,
-                 threads=options.threads, on_generation=show)
+                 on_generation=show, **machine)
     progress.end()
     after = loop.run(scenario, found.after)
     tracking = tracking_before_and_after(before, after)

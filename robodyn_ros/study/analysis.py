@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from robodyn_ros.description.model import Array
+from robodyn_ros.study.blocks import all_scores
 from robodyn_ros.study.loop_description import PARAMETERS
 from robodyn_ros.study.results import LAW, MOTION, REASON, Results
 from robodyn_ros.study.run import score_columns
@@ -147,7 +149,7 @@ class SobolIndices:
     total: Array
 
 
-def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error", threads: int = 1) -> SobolIndices:
+def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error", **options: Any) -> SobolIndices:
     """Compute Sobol indices of one law and motion by rollouts of their own, count * (axes + 2) of them.
 
     Samples that diverged count as the largest finite value.
@@ -157,18 +159,20 @@ def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error
         pair: Law and motion.
         count: Points of the design, a power of two.
         metric: One of `METRICS`.
-        threads: Threads that share the rollouts.
+        **options: For `all_scores`.
     """
     description, axes = study.description(pair), study.law_axes(pair.law)
     axes = [axis for axis in axes if np.ptp(axis.distribution.ppf(np.array([0.01, 0.5, 0.99]))) > 0.0]
     fixed = [axis for axis in study.axes if axis not in axes]
+    if len(axes) == 1:  # it alone makes all of the variance; SciPy fails
+        return SobolIndices((axes[0].column,), np.ones(1), np.ones(1))
 
     def evaluate(points: Array) -> Array:
         values = {axis.column: row for axis, row in zip(axes, points, strict=True)}
         values |= {axis.column: np.full(points.shape[1], axis.distribution.ppf(np.array(0.5))) for axis in fixed}
         arrays = study.arrays(pair, description.scenario, values)
         arrays[PARAMETERS] = np.broadcast_to(arrays[PARAMETERS], (points.shape[1], arrays[PARAMETERS].shape[1]))
-        found = np.asarray(score_columns(study, description.scores(arrays, threads))[metric])
+        found = np.asarray(score_columns(study, all_scores(description, arrays, **options))[metric])
         largest = np.nanmax(found, initial=0.0)
         return np.where(np.isnan(found), largest, found)[None]
 

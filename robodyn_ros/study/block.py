@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from time import perf_counter
 from typing import NamedTuple
@@ -27,6 +28,7 @@ BLOCK_TIME = 1.0
 FIRST = 16
 """Samples of the blocks that are computed before anything is measured: two of the longest vectors."""
 _GROWTH = 8.0
+_LONGEST_OVERHEAD = 1.0  # [s]; longer ones are pauses, as of a scheduler that starts again
 
 
 class Block(NamedTuple):
@@ -36,7 +38,8 @@ class Block(NamedTuple):
         begin: Number of the first sample.
         end: Number of the last one, plus 1.
         score: Their scores.
-        seconds: Time to compute them, without the way to the worker and back [s].
+        seconds: Time to compute them [s].
+        overhead: Time since the same thread had computed its block before, in which it waited and unpacked [s].
         fresh: Whether the process computed samples of this loop for the first time, and may have compiled it meanwhile.
         processor: LLVM's name of the processor.
         worker: Address of the worker; empty: this process.
@@ -46,6 +49,7 @@ class Block(NamedTuple):
     end: int
     score: Score
     seconds: float
+    overhead: float
     fresh: bool
     processor: str
     worker: str = ""
@@ -62,19 +66,20 @@ class BlockSize:
         self.workers = workers
         self._size, self._per_sample, self._overhead = float(FIRST), 0.0, 0.0
 
-    def measured(self, block: Block, overhead: float) -> None:
-        """Take account of a computed block.
-
-        Args:
-            block: The block; a fresh one says nothing, as its time includes compilation.
-            overhead: Time of the block beside the computation [s].
-        """
+    def measured(self, block: Block) -> None:
+        """Take account of a computed block; a fresh one says nothing, as its time includes compilation."""
         if block.fresh:
             return
         self._per_sample = max(block.seconds, 1e-9) / (block.end - block.begin)
+        overhead = min(block.overhead, _LONGEST_OVERHEAD)
         self._overhead = overhead if self._overhead == 0.0 else 0.8 * self._overhead + 0.2 * overhead
         wanted = max(BLOCK_TIME, self._overhead / LARGEST_OVERHEAD) / self._per_sample
         self._size = min(wanted, _GROWTH * max(self._size, FIRST))
+
+    @property
+    def usual(self) -> float:
+        """Time of a sample in the last block [s]; 0: none is measured."""
+        return self._per_sample
 
     def next(self, left: int) -> int:
         """Number of samples of the next block, of those that are left.
@@ -82,8 +87,10 @@ class BlockSize:
         Towards the end blocks become smaller, so that the workers end together, but not so small that overhead counts.
         """
         least = self._overhead / LARGEST_OVERHEAD / self._per_sample if self._per_sample else 0.0
-        size = max(1, round(max(least, min(self._size, left / (2.0 * self.workers)))))
-        return size if left - size > least else left
+        fair = left / (2.0 * self.workers) if self.workers > 1 else left
+        # Never one alone if there are more: single calls are another program, to be compiled for it.
+        size = max(2, round(max(least, min(self._size, fair))))
+        return size if left - size > max(least, 1.0) else left
 
 
 def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str, Array], threads: int = 1) -> Block:
@@ -100,7 +107,19 @@ def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str,
     """
     fresh, start = not description.used, perf_counter()
     score = description.scores(arrays, threads)
-    return Block(begin, begin + len(score.q), score, perf_counter() - start, fresh, host().cpu)
+    end = perf_counter()
+    before, _last.block = getattr(_last, "block", None), (description.digest, end)
+    overhead = start - before[1] if before is not None and before[0] == description.digest else 0.0
+    return Block(begin, begin + len(score.q), score, end - start, overhead, fresh, host().cpu)
+
+
+_last = threading.local()
+"""Digest of the loop whose block this thread computed last, and when it ended."""
+
+
+def rows(arrays: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:
+    """The samples of a block."""
+    return {name: array[begin:end] for name, array in arrays.items()}
 
 
 def sample_count(arrays: Mapping[str, Array]) -> int:

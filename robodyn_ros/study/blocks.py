@@ -16,12 +16,13 @@ import numpy as np
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.score import Score
-from robodyn_ros.study.block import Block, BlockSize, compute_block, gaps, sample_count
+from robodyn_ros.study.block import Block, BlockSize, compute_block, gaps, rows, sample_count
+from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import LoopDescription
 
 
 def map_blocks(description: LoopDescription, arrays: Mapping[str, Array], *, threads: int = 1,
-               done: Iterable[tuple[int, int]] = ()) -> Iterator[Block]:
+               done: Iterable[tuple[int, int]] = (), client: Cluster | None = None) -> Iterator[Block]:
     """Compute all samples, and yield their blocks in the order of the samples.
 
     A sample has the same score to the bit in a block of any size, with any number of threads, on equal processors.
@@ -29,32 +30,39 @@ def map_blocks(description: LoopDescription, arrays: Mapping[str, Array], *, thr
     Args:
         description: The closed loop.
         arrays: A row for each sample, see `LoopDescription.scores`.
-        threads: Threads of this machine that share the samples.
+        threads: Threads of this machine that share the samples, if there is no cluster.
         done: Begin and end of blocks that are computed already, and left out; see `Block`.
+        client: A cluster whose workers compute the blocks; None: this machine does.
 
     Raises:
         InputError: There are no samples, or the arrays do not fit each other or the loop.
         PluginError: The controller cannot be made, or fails.
+        ClusterError: As for `Cluster.blocks`; the blocks computed until then are yielded before.
     """
-    count, size = sample_count(arrays), BlockSize()
+    count = sample_count(arrays)
+    if client is not None:
+        yield from client.blocks(description, arrays, gaps(count, done))
+        return
+    size = BlockSize()
     for begin, end in gaps(count, done):
         while begin < end:
             until = begin + size.next(end - begin)
-            block = compute_block(description, begin, _rows(arrays, begin, until), threads)
-            size.measured(block, 0.0)
+            # What the caller does with a block is no overhead of blocks.
+            block = compute_block(description, begin, rows(arrays, begin, until), threads)._replace(overhead=0.0)
+            size.measured(block)
             yield block
             begin = until
 
 
-def all_scores(description: LoopDescription, arrays: Mapping[str, Array], *, threads: int = 1) -> Score:
+def all_scores(description: LoopDescription, arrays: Mapping[str, Array], *, threads: int = 1,
+               client: Cluster | None = None) -> Score:
     """Compute the scores of all samples; arguments and errors as for `map_blocks`."""
-    return joined(block.score for block in map_blocks(description, arrays, threads=threads))
+    if client is None:
+        sample_count(arrays)
+        return description.scores(arrays, threads)
+    return joined(block.score for block in map_blocks(description, arrays, client=client))
 
 
 def joined(scores: Iterable[Score]) -> Score:
     """One score of the samples of several, one after the other."""
     return Score(*(np.concatenate(parts) for parts in zip(*scores, strict=True)))
-
-
-def _rows(arrays: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:
-    return {name: array[begin:end] for name, array in arrays.items()}

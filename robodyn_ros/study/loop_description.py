@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import platform
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
@@ -23,17 +24,18 @@ import numpy as np
 
 from robodyn_ros.compile.cache import digest
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.registry import load_controller, make_controller
+from robodyn_ros.control.plugin_source import plugin_sources
+from robodyn_ros.control.registry import controller_source, load_controller, make_controller
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
 
-PARAMETERS, START = "parameters", "q"
-"""Arrays of samples that are no plant quantities: the law's packed numbers, and joint positions at the start."""
+PARAMETERS = "parameters"
+"""Name of the only array of samples that is no plant quantity: the law's packed numbers."""
 
 _KEPT = 16
 """Loops that a process keeps: the memory of each is that of its compiled programs, up to some MB."""
@@ -65,13 +67,12 @@ class LoopDescription:
     varied: tuple[str, ...] = ()
 
     @classmethod
-    def from_loop(cls, loop: ClosedLoop, scenario: Scenario, varied: tuple[str, ...] = ()) -> Self:
+    def from_loop(cls, loop: ClosedLoop, scenario: Scenario) -> Self:
         """Describe a closed loop.
 
         Args:
             loop: The loop.
             scenario: The task of all samples.
-            varied: Names of the plant quantities that differ from sample to sample.
 
         Raises:
             InputError: Another process could not make the loop: an engine steps its robot, or the class of its
@@ -85,15 +86,22 @@ class LoopDescription:
         if kind.__module__ == "__main__" or "<locals>" in name or load_controller(name) is not kind:
             raise InputError(f"study: expected a controller that any process can import, received {name}; put its "
                              "class at the top of a module on the PYTHONPATH")
-        return cls(loop.robot.model, name, loop.controller.parameters, loop.plant, loop.period, scenario, varied)
+        return cls(loop.robot.model, name, loop.controller.parameters, loop.plant, loop.period, scenario,
+                   loop.varied)
 
     @cached_property
     def digest(self) -> str:
         """A name of the content: equal in every process, and different for any other content."""
-        return digest(*_parts(self))
+        return digest(*_parts(self), self.sources)
+
+    @cached_property
+    def sources(self) -> str:
+        """A digest of the controller's source files, where it was described; empty if there are none."""
+        return _digest_of_sources(self.controller)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {"digest": self.digest}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"sources": self.sources, "digest": self.digest}
 
     @property
     def used(self) -> bool:
@@ -106,7 +114,7 @@ class LoopDescription:
         """The closed loop; the same object as long as this process keeps it.
 
         Raises:
-            PluginError: No controller has that name here, or it cannot be constructed.
+            PluginError: No controller has that name here, its source is another one, or it cannot be constructed.
             InputError: The parts do not fit each other.
         """
         return self._kept().loop
@@ -115,8 +123,7 @@ class LoopDescription:
         """Roll out samples; threads may call it at once.
 
         Args:
-            arrays: A row for each sample: `PARAMETERS`, shape (N, p), see `ClosedLoop.packed`; `START`, shape (N, n)
-                [rad or m]; and every varied plant quantity.
+            arrays: A row for each sample: `PARAMETERS`, shape (N, p), see `ClosedLoop.packed`; and plant quantities.
             threads: Threads that share the samples.
 
         Raises:
@@ -124,11 +131,10 @@ class LoopDescription:
             PluginError: The controller fails.
         """
         kept = self._kept()
-        quantities = {name: array for name, array in arrays.items() if name not in (PARAMETERS, START)}
-        options: dict[str, Any] = {"samples": quantities} if quantities else {}
+        quantities = {name: array for name, array in arrays.items() if name != PARAMETERS}
         # A law in Python has a memory of its own, so its samples wait for each other.
         with nullcontext() if kept.compiled else kept.lock:
-            result = kept.loop.scores(self.scenario, arrays.get(PARAMETERS), arrays.get(START), threads, **options)
+            result = kept.loop.scores(self.scenario, arrays.get(PARAMETERS), threads=threads, samples=quantities)
             kept.compiled, kept.used = not kept.loop.note, True
         return result
 
@@ -142,9 +148,11 @@ class LoopDescription:
             return _loops[self.digest]
 
     def _made(self) -> ClosedLoop:
+        if _digest_of_sources(self.controller) != self.sources:
+            raise PluginError(f"controller '{self.controller}': its source on {platform.node()} is not that of the "
+                              "machine that started the study; install the same one on both")
         controller = make_controller(self.controller, Robot(self.robot), self.parameters)
-        options: dict[str, Any] = {"varied": self.varied} if self.varied else {}
-        return ClosedLoop(controller, self.plant, self.period, **options)
+        return ClosedLoop(controller, self.plant, self.period, varied=self.varied)
 
 
 class _KeptLoop:
@@ -163,6 +171,14 @@ class _KeptLoop:
 
 _lock = threading.Lock()
 _loops: dict[str, _KeptLoop] = {}
+
+
+def _digest_of_sources(controller: str) -> str:
+    try:
+        files = sorted(part.file for part in plugin_sources(controller_source(controller)))
+        return digest(*(part for file in files for part in (file.name, file.read_bytes())))
+    except (OSError, PluginError):  # it has none; whether it can be made is seen when it is
+        return ""
 
 
 def _parts(value: Any) -> Iterator[str | bytes]:

@@ -13,13 +13,13 @@ from test_loop_description import described, numbers, same
 from robodyn_ros import InputError
 from robodyn_ros.study import block as block_module
 from robodyn_ros.study.blocks import all_scores, joined, map_blocks
-from robodyn_ros.study.loop_description import PARAMETERS, START, LoopDescription
+from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_a_sample_has_the_same_score_alone_and_in_any_block_with_any_threads(noise):
     description = described(velocity_noise=noise)
-    arrays = {PARAMETERS: numbers(description, 37), START: np.random.default_rng(1).uniform(-0.4, 0.4, (37, 2))}
+    arrays = {PARAMETERS: numbers(description, 37), "start.q": np.random.default_rng(1).uniform(-0.4, 0.4, (37, 2))}
     whole = description.scores(arrays)
     for size, threads in ((1, 1), (1, 2), (2, 1), (5, 2), (8, 3), (13, 1), (37, 4)):
         parts = [description.scores({name: array[begin:begin + size] for name, array in arrays.items()}, threads)
@@ -28,7 +28,7 @@ def test_a_sample_has_the_same_score_alone_and_in_any_block_with_any_threads(noi
 
 
 def test_blocks_come_in_order_once_each_and_leave_out_those_done(monkeypatch):
-    monkeypatch.setattr(block_module, "BLOCK_TIME", 0.005)
+    monkeypatch.setattr(block_module, "BLOCK_TIME", 1e-9)
     description = described()
     arrays = {PARAMETERS: numbers(description, 500)}
     whole = description.scores(arrays)
@@ -54,5 +54,5 @@ def test_bad_samples_are_refused_before_any_work(monkeypatch):
     with pytest.raises(InputError, match="0 of parameters"):
         all_scores(description, {PARAMETERS: np.zeros((0, 4))})
     monkeypatch.setattr(LoopDescription, "scores", None)
-    with pytest.raises(InputError, match="2 of q"):
-        all_scores(description, {PARAMETERS: np.ones((3, 4)), START: np.zeros((2, 2))})
+    with pytest.raises(InputError, match="2 of start.q"):
+        all_scores(description, {PARAMETERS: np.ones((3, 4)), "start.q": np.zeros((2, 2))})

@@ -16,7 +16,7 @@ from time import sleep
 import numpy as np
 import pytest
 
-from robodyn_ros import InputError, Robot
+from robodyn_ros import InputError, PluginError, Robot
 from robodyn_ros.control import Controller
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.pid import PIDParameters
@@ -26,7 +26,7 @@ from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.test_motion import excursion
-from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
+from robodyn_ros.study.loop_description import _KEPT, PARAMETERS, LoopDescription, _loops
 
 ROBOT = Robot.from_urdf(robot_file("planar_2r"))
 
@@ -73,10 +73,9 @@ def test_another_process_makes_the_same_loop_of_the_pickled_description(tmp_path
     given = numbers(description, 9)
     file = tmp_path / "description.pickle"
     file.write_bytes(pickle.dumps((description, given)))
-    script = ("import pickle, sys; description, given = pickle.load(open(sys.argv[1], 'rb')); "
+    script = ("import dataclasses, pickle, sys; description, given = pickle.load(open(sys.argv[1], 'rb')); "
               "score = description.scores({'parameters': given}); again = pickle.dumps(tuple(score)); "
-              "fields = {**vars(description)}; del fields['digest']; "
-              "print(type(description)(**fields).digest); sys.stdout.flush(); sys.stdout.buffer.write(again)")
+              "print(dataclasses.replace(description).digest); sys.stdout.flush(); sys.stdout.buffer.write(again)")
     out = subprocess.run([sys.executable, "-c", script, str(file)], capture_output=True, check=True).stdout
     digest, _, score = out.partition(b"\n")
     assert digest.decode() == description.digest
@@ -92,9 +91,20 @@ def test_equal_content_has_one_digest_and_one_loop_and_any_change_another():
     assert len({each.digest for each in (one, *others)}) == 1 + len(others)
 
 
-def test_a_process_keeps_some_loops_and_lets_go_of_the_longest_unused():
-    from robodyn_ros.study.loop_description import _KEPT, _loops
+def test_a_controller_with_another_source_than_where_it_was_described_is_refused(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "law_of_a_plugin.py"
+    file.write_text("from robodyn_ros.control.laws.pd import PD\n\n\nclass Mine(PD):\n    pass\n")
+    pickled = pickle.dumps(described("law_of_a_plugin:Mine"))
+    assert pickle.loads(pickled).loop
+    file.write_text(file.read_text() + "    gain = 2.0\n")
+    _loops.clear()
+    with pytest.raises(PluginError, match="law_of_a_plugin:Mine': its source on .* is not that"):
+        _ = pickle.loads(pickled).loop
+    assert described("law_of_a_plugin:Mine").digest != pickle.loads(pickled).digest
 
+
+def test_a_process_keeps_some_loops_and_lets_go_of_the_longest_unused():
     first = described(seed=1000)
     kept = first.loop
     for seed in range(1001, 1001 + _KEPT - 1):

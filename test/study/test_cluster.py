@@ -1,0 +1,272 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Studies on a cluster: a real scheduler, and workers in processes of their own, which are killed and stopped."""
+
+import logging
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_loop_description import described, numbers, same
+
+from bench.cluster_processes import ClusterProcesses, free_port, wait_for
+from bench.two_machines.network import ADDRESSES, Network
+from robodyn_ros import InputError
+from robodyn_ros.errors import ClusterError, RobodynError
+from robodyn_ros.study import block as block_module
+from robodyn_ros.study import cluster as cluster_module
+from robodyn_ros.study.blocks import all_scores, joined, map_blocks
+from robodyn_ros.study.cluster import Cluster
+from robodyn_ros.study.loop_description import PARAMETERS
+from robodyn_ros.study.site import site
+
+distributed = pytest.importorskip("distributed", reason="needs robodyn_ros[cluster]: Dask distributed")
+
+ROOT = Path(__file__).parents[2]
+NAMES = map("worker {}".format, count())
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    with ClusterProcesses(tmp_path_factory.mktemp("cluster")) as processes:
+        for _ in range(2):
+            processes.start_worker(next(NAMES))
+        yield processes
+
+
+@pytest.fixture
+def cluster(processes, monkeypatch):
+    """A connection to two workers at least."""
+    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 60.0)  # a busy machine needs long to start a worker
+    for _ in range(2 - sum(worker.poll() is None for worker in processes.workers.values())):
+        processes.start_worker(next(NAMES))
+    with Cluster(processes.address, patience=60.0) as cluster:
+        wait_for(lambda: len(cluster.look()) >= 2, "second worker")
+        yield cluster
+
+
+@pytest.fixture(autouse=True)
+def short_blocks(monkeypatch):
+    monkeypatch.setattr(block_module, "BLOCK_TIME", 0.05)
+
+
+@pytest.fixture(scope="module")
+def task():
+    """A loop, samples and their scores here: about 2 s of work."""
+    description = described(duration=4.0)
+    arrays = {PARAMETERS: numbers(description, 6000)}
+    return description, arrays, description.scores(arrays, threads=2)
+
+
+def check(blocks, whole):
+    """Every sample is there once, in order, with its score to the bit."""
+    covered = [number for block in blocks for number in range(block.begin, block.end)]
+    assert covered == list(range(len(whole.q)))
+    assert same(joined(block.score for block in blocks), whole)
+
+
+def test_scores_are_those_of_this_machine_in_order_and_say_who_computed_them(cluster, processes, task):
+    description, arrays, whole = task
+    first = list(map_blocks(description, arrays, client=cluster, done=[(64, 6000)]))  # until both have compiled
+    assert sum(block.fresh for block in first) == 2, "each worker compiles once"
+    blocks = list(map_blocks(description, arrays, client=cluster))
+    check(blocks, whole)
+    assert not any(block.fresh for block in blocks)
+    assert {block.worker for block in blocks} == set(cluster.sites) and len(cluster.sites) == 2
+    assert {block.processor for block in blocks} == {site().processor}
+    assert str(cluster) == f"{processes.address}: 2 threads of 2 workers on {site().processor}"
+    assert all(processes.code(name) == 1 for name in processes.workers), "each keeps its code"
+    again = list(map_blocks(description, arrays, client=cluster, done=[(100, 5900)]))
+    assert [number for block in again for number in range(block.begin, block.end)] == [*range(100), *range(5900, 6000)]
+
+
+def test_an_open_client_of_dask_can_be_used_and_stays_open(cluster, processes, task):
+    description, arrays, whole = task
+    few = {name: array[:40] for name, array in arrays.items()}
+    with distributed.Client(processes.address, set_as_default=False) as client:
+        with Cluster.from_client(client) as borrowed:
+            assert same(all_scores(description, few, client=borrowed), [array[:40] for array in whole])
+        assert client.status == "running"
+
+
+def test_a_killed_worker_loses_nothing_and_one_that_joins_takes_part(cluster, processes, task):
+    description, arrays, whole = task
+    first = next(iter(processes.workers))
+    blocks = []
+    for block in map_blocks(description, arrays, client=cluster):
+        blocks.append(block)
+        if len(blocks) == 3:
+            processes.start_worker(next(NAMES))
+            processes.kill(first)
+            del processes.workers[first]
+    check(blocks, whole)
+
+
+def test_near_the_end_a_stopped_worker_is_not_waited_for(cluster, processes, task, monkeypatch):
+    monkeypatch.setattr(cluster_module, "_COMPILE_TIME", 1.0)
+    description, arrays, whole = task
+    stopped = next(process for process in processes.workers.values())
+    blocks, begin = [], time.monotonic()
+    try:
+        for block in map_blocks(description, arrays, client=cluster):
+            if not blocks:
+                stopped.send_signal(signal.SIGSTOP)
+            blocks.append(block)
+        check(blocks, whole)
+        assert time.monotonic() - begin < 60.0, "Dask itself gives a silent worker five minutes"
+    finally:
+        stopped.send_signal(signal.SIGCONT)
+
+
+def test_samples_that_do_not_fit_and_laws_that_fail_are_told_as_on_this_machine(cluster):
+    description = described()
+    with pytest.raises(InputError, match="shape"):
+        all_scores(description, {PARAMETERS: np.ones((30, 99))}, client=cluster)
+    with pytest.raises(InputError, match="expected quantities"):
+        all_scores(description, {"payload.mass": np.ones(30)}, client=cluster)
+
+
+@pytest.fixture(scope="module")
+def other_version(tmp_path_factory):
+    """A folder with another version of the package."""
+    folder = tmp_path_factory.mktemp("other")
+    copy = folder / "robodyn_ros"
+    shutil.copytree(ROOT / "robodyn_ros", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    init = copy / "__init__.py"
+    init.write_text(init.read_text().replace('__version__ = "', '__version__ = "9.'))
+    return folder
+
+
+def test_a_worker_with_another_version_is_refused_with_both_versions(cluster, processes, other_version, task, caplog):
+    description, arrays, whole = task
+    name = next(NAMES)
+    with caplog.at_level(logging.WARNING, "robodyn_ros"):
+        blocks, started = [], False
+        for block in map_blocks(description, {n: np.concatenate([a] * 3) for n, a in arrays.items()}, client=cluster):
+            blocks.append(block)
+            if not started:
+                processes.start_worker(name, other_version)
+                started = True
+        wait_for(lambda: cluster.look() and "is left out" in caplog.text, "refusal")
+    check(blocks, joined([whole] * 3))
+    (line,) = [record.getMessage() for record in caplog.records if "is left out" in record.getMessage()]
+    assert "has robodyn_ros 9." in line and f"here is {site().version}" in line and "\n" not in line
+    assert line.split("left out: ")[1].split()[0] not in {block.worker for block in blocks}
+    processes.kill(name)
+    del processes.workers[name]
+
+
+def test_a_scheduler_that_starts_again_loses_nothing(cluster, processes, task):
+    description, arrays, whole = task
+    blocks = []
+    for block in map_blocks(description, arrays, client=cluster):
+        blocks.append(block)
+        if len(blocks) == 3:
+            processes.kill("scheduler")
+            for name in list(processes.workers):
+                processes.kill(name)
+            processes.workers.clear()
+            processes.start_scheduler()
+            processes.start_worker(next(NAMES))
+    check(blocks, whole)
+
+
+def test_without_worker_for_too_long_all_computed_blocks_come_before_the_error(cluster, processes, task, monkeypatch):
+    description, arrays, whole = task
+    cluster._patience = 0.5
+    blocks = []
+    with pytest.raises(ClusterError, match=r"no worker came back within 0\.5 s"):
+        for block in map_blocks(description, arrays, client=cluster):
+            if not blocks:
+                for name in list(processes.workers):
+                    processes.kill(name)
+                processes.workers.clear()
+            blocks.append(block)
+    done = [(block.begin, block.end) for block in blocks]
+    assert done == sorted(done)
+    for block in blocks:
+        assert same(block.score, [array[block.begin:block.end] for array in whole])
+    rest = list(map_blocks(description, arrays, done=done))
+    check(sorted([*blocks, *rest]), whole)
+    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 0.5)
+    with pytest.raises(ClusterError, match=r"no worker can take part: .*dask worker tcp://"):
+        Cluster(processes.address)
+
+
+class _Web(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+
+@pytest.mark.parametrize("address", ["", "nowhere", "tcp://127.0.0.1:{free}", "tcp://127.0.0.1:{web}", "udp://a:1",
+                                     "tcp://no-such-host.invalid:8786", "tcp://127.0.0.1:99999999"])
+def test_wrong_addresses_are_told_in_one_line(address, monkeypatch):
+    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 0.5)
+    with HTTPServer(("127.0.0.1", 0), _Web) as web:
+        thread = threading.Thread(target=web.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            given = address.format(free=free_port(), web=web.server_port)
+            with pytest.raises(ClusterError) as caught:
+                Cluster(given)
+        finally:
+            web.shutdown()
+            thread.join()
+    assert "\n" not in str(caught.value) and "expected the address of a Dask scheduler, tcp://HOST:PORT" in str(
+        caught.value) and given in str(caught.value)
+
+
+ON_TWO_MACHINES = """
+import pickle, sys, time
+from robodyn_ros.study import block
+from robodyn_ros.study.blocks import map_blocks
+from robodyn_ros.study.cluster import Cluster
+
+block.BLOCK_TIME = 0.05
+address, description, arrays = pickle.load(open(sys.argv[1], "rb"))
+with Cluster(address) as cluster:
+    while len(cluster.sites) < 2:
+        time.sleep(0.05)
+        cluster.look()
+    list(map_blocks(description, arrays, client=cluster, done=[(64, 6000)]))  # until both have compiled
+    blocks = list(map_blocks(description, arrays, client=cluster))
+sys.stdout.buffer.write(pickle.dumps(blocks))
+"""
+"""A process of its own: the threads of Dask in this one use the network of the tests."""
+
+
+def test_workers_on_another_machine(tmp_path, task):
+    description, arrays, whole = task
+    with ExitStack() as stack:
+        try:
+            network = stack.enter_context(Network())
+        except (OSError, RobodynError) as error:
+            pytest.skip(f"this machine cannot play two: {error}")
+        stack.enter_context(network.here("robot"))
+        processes = stack.enter_context(ClusterProcesses(tmp_path, ADDRESSES["robot"]))
+        processes.start_worker("here")
+        processes.start_worker("there", launch=network.command("desk"), host=ADDRESSES["desk"])
+        file = tmp_path / "task.pickle"
+        file.write_bytes(pickle.dumps((processes.address, description, arrays)))
+        done = subprocess.run([sys.executable, "-c", ON_TWO_MACHINES, str(file)], cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    blocks = pickle.loads(done.stdout)
+    check(blocks, whole)
+    assert {block.worker.split(":")[1] for block in blocks} == {f"//{address}" for address in ADDRESSES.values()}
