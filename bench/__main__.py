@@ -29,6 +29,7 @@ SECTIONS = {
     "growth": "bench.growth:GROWTH",
     "large_robots": "bench.growth:LARGE_ROBOTS",
     "round_trips": "bench.round_trips:ROUND_TRIPS",
+    "node_cost": "bench.node_cost:NODE_COST",
     "real_time": "bench.real_time:REAL_TIME",
     "browser_view": "bench.browser_view:BROWSER_VIEW",
     "recorder": "bench.recorder:RECORDER",

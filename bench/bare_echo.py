@@ -9,7 +9,9 @@
 """The fastest round trip with rclpy: a JointState out and a JointState back, between two processes.
 
 ``python -m bench.bare_echo answer`` echoes until it is interrupted; ``ask SECONDS JOINTS`` sends a state, waits for
-the command that answers it, sends the next, and prints the number of round trips per second.
+the command that answers it, sends the next, and prints the number of round trips per second. ``pace RATE JOINTS`` sends
+a state in each period, takes the commands that have come, and prints a line when the first one has come; it is to be
+interrupted too.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from bench.sleeping import periods
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 STATES, COMMANDS = "bare_states", "bare_commands"
@@ -76,9 +79,7 @@ def ask(seconds: float, joints: int) -> float:
     deadline = time.monotonic() + DISCOVERY_DEADLINE
     count, start = 0, 0.0
     while True:
-        state.header.stamp.nanosec = count
-        for field in ("position", "velocity", "effort"):
-            setattr(state, field, array("d", [0.1 * count] * joints))
+        fill(state, count, joints)
         end.publisher.publish(state)
         if end.receive(0.2) is None:
             if time.monotonic() > deadline:
@@ -91,12 +92,36 @@ def ask(seconds: float, joints: int) -> float:
             return (count - 1) / (time.monotonic() - start)
 
 
+def pace(rate: int, joints: int) -> None:
+    """Send a state in each period, at a rate [Hz], and take the command that has come since the last one."""
+    end = End("bare_pace", STATES, COMMANDS)
+    state, heard = JointState(name=[f"joint_{i}" for i in range(joints)]), False
+    for count, _ in enumerate(periods(rate)):
+        command = end.receive(0.0)
+        if command is not None and not heard:
+            heard = True
+            print("heard", flush=True)
+        fill(state, count % 1000, joints)
+        end.publisher.publish(state)
+        if not rclpy.ok():
+            return
+
+
+def fill(state: JointState, count: int, joints: int) -> None:
+    """Write values of a count into a state, as new arrays."""
+    state.header.stamp.nanosec = count
+    for field in ("position", "velocity", "effort"):
+        setattr(state, field, array("d", [0.1 * count] * joints))
+
+
 def main() -> None:
     """Run one end."""
     rclpy.init()
     try:
         if sys.argv[1] == "answer":
             answer()
+        elif sys.argv[1] == "pace":
+            pace(int(sys.argv[2]), int(sys.argv[3]))
         else:
             print(ask(float(sys.argv[2]), int(sys.argv[3])), flush=True)
     except KeyboardInterrupt:

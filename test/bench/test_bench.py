@@ -9,6 +9,7 @@
 """The benchmarks' machinery, with few repetitions: every comparison first checks that both sides agree."""
 
 import importlib.util
+import subprocess
 import sys
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_full_run_writes_the_report(monkeypatch, tmp_path):
 
 
 def test_every_row_is_a_section():
-    need_ros = {"round_trips", "real_time", "browser_view", "recorder"}
+    need_ros = {"round_trips", "node_cost", "real_time", "browser_view", "recorder"}
     for name in bench_main.SECTIONS if HAS_ROS else set(bench_main.SECTIONS) - need_ros:
         assert bench_main.section(name).title
 
@@ -206,3 +207,18 @@ def test_generated_code_that_is_not_installed_is_said_to_be(monkeypatch):
     (row,) = generated_code.rows()
     assert len(row) == len(generated_code.GENERATED_CODE.head)
     assert generated_code.INSTALL in row[0]
+
+
+@pytest.mark.skipif(not HAS_ROS, reason="ROS 2 is not installed")
+def test_costs_of_processes_are_judged():
+    from bench import node_cost
+
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy, \
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeping:
+        found = node_cost.shares({"busy": busy.pid, "sleeping": sleeping.pid}, 1.0)
+        busy.kill()
+        sleeping.kill()
+    assert 0.0 <= found["sleeping"] < found["busy"] < 1.5
+    assert node_cost._judged(np.array([0.03]), [0.02]) == ["2.0", "1.5", "1.5 to 1.5", "1.3", "**missed**"]
+    assert node_cost._judged(np.array([0.02]), [0.0]) == ["", "", "", "2 %", "met"]
+    assert len(["robot", "node", "share", *node_cost._judged(np.ones(1), [1.0])]) == len(node_cost.NODE_COST.head)

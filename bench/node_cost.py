@@ -1,0 +1,142 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Processor time of each node in real time, compared with two bare echoes of the same messages at the same rate."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import numpy as np
+import rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from bench.beside_the_nodes import CONTROLLER, processor_time
+from bench.hardware_reports import HardwareReports
+from bench.report import RATIO_HEAD, Section, ratio_cells
+from bench.timing import Comparison
+from robodyn_ros.commands.processes import NodeProcess
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.resources import robot_file
+from robodyn_ros.robot import Robot
+
+NODES = ("hardware", "controller", "state_publisher", "dynamics")
+LISTENED = {"state_publisher": (TFMessage, "/tf"), "dynamics": (JointState, "/dynamics/gravity_effort")}
+"""Type and topic of what the nodes publish at rates of their own."""
+
+REPETITIONS, SECONDS = 3, 5.0
+GREATEST_RATIO, GREATEST_SHARE = 1.3, 0.02
+"""Aims: of hardware and controller to their bare echo, and of the others, of a core."""
+
+LEAST_RATE = 0.8
+"""Part of the control periods that the hardware has to run for its cost to count."""
+
+
+def shares(pids: dict[str, int], seconds: float) -> dict[str, float]:
+    """Return the processor time of processes as part of a core, over the given time [s]."""
+    begin = time.monotonic()
+    before = {name: processor_time(pid) for name, pid in pids.items()}
+    time.sleep(seconds)
+    elapsed = time.monotonic() - begin
+    return {name: (processor_time(pid) - before[name]) / elapsed for name, pid in pids.items()}
+
+
+def our_shares(robot: str, rate: int, seconds: float) -> dict[str, float]:
+    """Return the cost of each node, and of those that publish for others once more while somebody listens.
+
+    Args:
+        robot: Name of a shipped robot.
+        rate: Control periods per second [Hz].
+        seconds: Duration of each of the two measurements [s].
+
+    Raises:
+        RobodynError: The hardware ran too few periods for its rate: the machine is too busy.
+    """
+    parameters: dict[str, dict[str, object]] = {
+        "hardware": {"robot": robot, "time_mode": "real_time", "update_rate": rate},
+        "controller": {"robot": robot, "controller": CONTROLLER}}
+    with ExitStack() as stack:
+        nodes = {name: stack.enter_context(NodeProcess(name, parameters.get(name, {"robot": robot})))
+                 for name in NODES}
+        reports = HardwareReports()
+        stack.callback(reports.close)
+        begin, before = reports.listen(3.0, list(nodes.values()))[-1]  # until all have started and compiled
+        unheard = shares({name: node.pid for name, node in nodes.items()}, seconds)
+        end, after = reports.listen(1.0, list(nodes.values()))[-1]
+        periods = (int(after["periods"]) - int(before["periods"])) / (end - begin)
+        if periods < LEAST_RATE * rate:
+            raise RobodynError(f"bench: the hardware ran {periods:.0f} periods/s instead of {rate}: the machine is "
+                               "busy; run this section when it is not")
+        listener = Node("bench_listener", start_parameter_services=False)
+        stack.callback(listener.destroy_node)
+        for kind, topic in LISTENED.values():
+            listener.create_subscription(kind, topic, lambda _: None, 1)
+        reports.listen(1.0, list(nodes.values()))
+        heard = shares({name: nodes[name].pid for name in LISTENED}, seconds)
+    return unheard | {f"{name}, with a subscriber": share for name, share in heard.items()}
+
+
+def bare_shares(joints: int, rate: int, seconds: float) -> dict[str, float]:
+    """Return the cost of the two ends of a bare echo."""
+    command = [sys.executable, "-m", "bench.bare_echo"]
+    with subprocess.Popen([*command, "answer"]) as answering, subprocess.Popen(
+            [*command, "pace", str(rate), str(joints)], stdout=subprocess.PIPE) as pacing:
+        try:
+            assert pacing.stdout is not None  # for mypy
+            if not pacing.stdout.readline():
+                raise RobodynError("bench: the bare echo did not start")
+            return shares({"hardware": pacing.pid, "controller": answering.pid}, seconds)
+        finally:
+            pacing.send_signal(2)
+            answering.send_signal(2)
+
+
+def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (500, 1000),
+         repetitions: int = REPETITIONS, seconds: float = SECONDS) -> Iterator[list[str]]:
+    """One row for each robot, rate and node."""
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    rclpy.init()
+    try:
+        for robot in robots:
+            joints = Robot.from_urdf(robot_file(robot)).n
+            for rate in rates:
+                pairs = [(our_shares(robot, rate, seconds), bare_shares(joints, rate, seconds))
+                         for _ in range(repetitions)]
+                for name in pairs[0][0]:
+                    ours = np.array([one[name] for one, _ in pairs])
+                    yield [f"{robot}, {rate} Hz", name, f"{100.0 * np.median(ours):.1f}",
+                           *_judged(ours, [bare.get(name, 0.0) for _, bare in pairs])]
+    finally:
+        rclpy.try_shutdown()
+
+
+def _judged(ours: np.ndarray, bare: list[float]) -> list[str]:
+    """Return the cells of the bare echo, of the ratio and of the aim; without a bare echo its times are 0."""
+    if any(bare):
+        return [f"{100.0 * np.median(bare):.1f}", *ratio_cells(Comparison(ours, np.array(bare)), GREATEST_RATIO)]
+    met = np.median(ours) <= GREATEST_SHARE
+    return ["", "", "", f"{100.0 * GREATEST_SHARE:g} %", "met" if met else "**missed**"]
+
+
+NODE_COST = Section(
+    "Cost of the nodes",
+    "Processor time of each node, from /proc/PID/stat, in percent of a core: four processes in real time, the "
+    f"controller with {CONTROLLER}, {SECONDS:g} s each; median of {REPETITIONS} runs. A bare echo is a process of "
+    "plain rclpy with a wait set of its own and no executor (`bench/bare_echo.py`): one sends a joint state in each "
+    "period and takes the answer, the other one answers. \"With a subscriber\": this process subscribes to what the "
+    "node publishes at a rate of its own, /tf or ~/gravity_effort.",
+    ("robot", "node", "of a core [%]", "bare echo [%]", *RATIO_HEAD),
+    rows,
+)
