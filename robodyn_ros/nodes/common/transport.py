@@ -25,6 +25,8 @@ import tempfile
 from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 
+from rclpy import subscription
+
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, OLD_PROFILES, PEERS, PROFILES, RANGE, THIS_MACHINE
 from robodyn_ros.resources import config_file
@@ -35,6 +37,8 @@ UDP = "UDPv4"
 UDP_WITHOUT_WAITING = f"{UDP}?non_blocking=true"
 """UDP alone; a send waits neither for room in a buffer nor for an address on the network."""
 
+_NAMES = (PROFILES,) if hasattr(subscription, "MessageInfo") else (PROFILES, OLD_PROFILES)
+"""ROS 2 Jazzy, which has no MessageInfo, reads the old name; later ones warn of it."""
 _PROFILES_HERE = "DEFAULT_FASTDDS_PROFILES.xml"  # Fast DDS reads it in the working directory
 _PEERS_END = "</initialPeersList>"
 
@@ -57,7 +61,7 @@ def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
         return
     peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
     profile = config_file(f"{LOCAL_PROFILE}.xml")
-    environment[PROFILES] = environment[OLD_PROFILES] = str(_with_peers(profile, peers) if peers else profile)
+    environment |= dict.fromkeys(_NAMES, str(_with_peers(profile, peers) if peers else profile))
     environment[RANGE] = "SYSTEM_DEFAULT"
 
 
