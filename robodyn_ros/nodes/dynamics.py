@@ -121,6 +121,8 @@ class DynamicsNode(RobodynNode):
         except InputError as error:
             self.diagnostics.problem("rejected joint states", str(error))
             return
+        if self._gravity_effort.get_subscription_count() == 0:
+            return
         message = JointState(name=self._joints.names, effort=to_field(self._dynamics.gravity(q)))
         message.header.stamp = state.header.stamp
         self._gravity_effort.publish(message)

@@ -80,6 +80,8 @@ class StatePublisher(RobodynNode):
         except InputError as error:
             self.diagnostics.problem("rejected joint states", str(error))
             return
+        if self._tf.get_subscription_count() == 0:
+            return  # poses and messages are most of this node's work
         known = [(link, pose) for link, pose in self._tree.moving_poses(self._q).items() if not np.isnan(pose).any()]
         self._tf.publish(self._message(known, state.header.stamp))
 

@@ -9,6 +9,7 @@
 """The state publisher over DDS, against forward kinematics."""
 
 import signal
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import Robot
+from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.state_publisher import StatePublisher
 from robodyn_ros.resources import robot_file
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -140,3 +143,19 @@ def test_a_description_that_cannot_be_used_is_one_clear_message(tmp_path):
     with RosProcess("state_publisher", {"robot": str(broken)}) as node:
         assert node.wait() == 2
         assert "broken.urdf" in node.output() and "Traceback" not in node.output()
+
+
+def test_poses_are_computed_for_subscribers_only():
+    calls = []
+
+    def publish_newest(subscribers):
+        StatePublisher._publish_newest(Mock(
+            _joints=JointOrder(["joint"]), _q=np.zeros(1), _joint_states=Mock(take=lambda: state),
+            _tf=Mock(get_subscription_count=lambda: subscribers, publish=lambda _: calls.append("publish")),
+            _tree=Mock(moving_poses=lambda _: calls.append("compute") or {})))
+
+    state = JointState(name=["joint"], position=[0.5])
+    publish_newest(0)
+    assert calls == []
+    publish_newest(1)
+    assert calls == ["compute", "publish"]
