@@ -48,7 +48,7 @@ LAST_NODE = "state_publisher]: parameters that differ from their defaults: "
 CTRL_C = "^C"
 CONTINUED = ("\\", "|")
 """The next line belongs to the command, too."""
-GRAPH = re.compile(r"robodyn (simulate|hardware)\b")
+GRAPH = re.compile(r"robodyn (simulate|hardware|demo)\b")
 ROOT = Path(__file__).parents[1]
 NOT_HERE = re.compile(r"^(\$ )?(sudo|apt|pip|ros2|rviz2|make|git|docker|colcon|source|jupyter)\b", re.MULTILINE)
 """Programs that change the machine, or that ROS 2 from PyPI does not have."""

@@ -95,10 +95,10 @@ class Recorder:
 
 
 def record_planar_2r(path):
-    """Record two states of planar_2r with a controller."""
+    """Record two states of planar_2r with a controller whose reference moves."""
     names = ["joint1", "joint2"]
     with Recorder(path) as recorder:
         recorder.string("/robot_description", robot_file("planar_2r").read_text())
-        for stamp in (0, SECOND):
+        for stamp, desired in ((0, 0.3), (SECOND, 0.4)):
             recorder.joint_state("/joint_states", stamp, names, [0.1, 0.2], [0.3, 0.4])
-            recorder.controller_state(stamp, "pd", names, [0.1, 0.3], [0.1, 0.2], [1.0, 2.0])
+            recorder.controller_state(stamp, "pd", names, [0.1, desired], [0.1, 0.2], [1.0, 2.0])
