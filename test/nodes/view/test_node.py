@@ -207,7 +207,8 @@ def next_frame(page):
 
 
 def drag_slider(page, thumb, length):
-    """Drag a slider to the right by a length [pixels]."""
+    """Drag a slider to the right by a length [pixels]; the panel is higher than the page."""
+    thumb.scroll_into_view_if_needed()
     box = thumb.bounding_box()
     start = np.array([box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]])
     page.mouse.move(*start)
