@@ -19,6 +19,7 @@ import logging
 import pickle
 import time
 import uuid
+import warnings
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -158,7 +159,10 @@ class Cluster:
 
     def submit(self, worker: str, function: Any, *arguments: Any) -> Any:
         """Hand a task to a worker; returns Dask's future."""
-        return self._client.submit(function, *arguments, key=f"robodyn-{uuid.uuid4()}", pure=False, workers=[worker])
+        with warnings.catch_warnings():  # of tasks of more than 10 MB, which blocks of many samples are
+            warnings.simplefilter("ignore", UserWarning)
+            return self._client.submit(function, *arguments, key=f"robodyn-{uuid.uuid4()}", pure=False,
+                                       workers=[worker])
 
     def free_worker(self, loads: Mapping[str, int], without: str = "") -> str | None:
         """The worker with the fewest tasks for each thread, but for one; None: each has `_QUEUED` of them."""

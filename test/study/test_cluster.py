@@ -252,6 +252,7 @@ sys.stdout.buffer.write(pickle.dumps(blocks))
 """A process of its own: the threads of Dask in this one use the network of the tests."""
 
 
+@pytest.mark.long
 def test_workers_on_another_machine(tmp_path, task):
     description, arrays, whole = task
     with ExitStack() as stack:
