@@ -423,6 +423,10 @@ def test_picture_of_the_documents(rig, request):
     page.get_by_role("button", name="Forget the path").click()
     page.get_by_role("button", name="Frame the robot").click()
     page.get_by_role("tab", name="Control").click()
+    alert = page.get_by_role("alert")  # that this browser draws by software
+    if alert.count():
+        alert.get_by_role("button").first.click()
+        alert.first.wait_for(state="detached")
     drag_slider(page, page.get_by_role("slider").nth(JOINT_SLIDER), 12.0)
     rig.wait_for(lambda: rig.q()[0] > 0.4, "the middle of the motion")
     PICTURE.write_bytes(page.screenshot())
