@@ -135,6 +135,8 @@ class ProgramText:
             self._element(name, element) for name in statement.inputs for element in range(self._sizes[name])
         ]
         outputs = [self._element(name, element) for name, element in self._traced.results[statement]]
+        if statement in self._traced.invariants:
+            return lower(tape, Memory(pointers, inputs, outputs, spill), self._runtime, prefix, contracts=False)
         if not isinstance(statement.function, Tape):  # a program rounds a formula alike whatever stands beside it
             tape = tape.contracted(shared=True)
         if isinstance(tape, ProductsTape):

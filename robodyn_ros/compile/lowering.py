@@ -60,7 +60,7 @@ class Lowered(NamedTuple):
     spill_slots: int
 
 
-def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "") -> Lowered:
+def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contracts: bool = True) -> Lowered:
     """Write a tape as LLVM assembly.
 
     Args:
@@ -68,8 +68,9 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "") -> Low
         memory: Its memory; a result may replace an input.
         runtime: The fixed functions of the module, for the module's number of samples.
         prefix: Prefix of the names of this tape's pieces.
+        contracts: Whether a product that one sum alone needs is rounded together with it.
     """
-    context = _Context(tape.contracted(shared=False), memory, runtime)
+    context = _Context(tape.contracted(shared=False) if contracts else tape, memory, runtime)
     uncomputed = [entry for entry in context.outputs if context.codes[entry] <= op.CONSTANT]
     store_count = sum(len(context.outputs[entry]) for entry in uncomputed)
     copies: list[tuple[Place, Place]] = []

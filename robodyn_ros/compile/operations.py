@@ -17,6 +17,7 @@ traced value does not have. The functions at the end of this file do the same el
 broadcasting, on floats, arrays and traced values.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -186,7 +187,7 @@ SUBTRACT_PRODUCT = _operation("subtract_product", 3, lambda a, b, c: c - a * b, 
 
 _ELEMENTWISE = {
     code: np.frompyfunc(lambda *operands, code=code: apply(code, *operands), OPERATIONS[code].operand_count, 1)
-    for code in (SIGN, EXP, EXPM1, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)
+    for code in (SIGN, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)
 }
 
 
@@ -216,13 +217,13 @@ def sign(value: Any) -> Any:
 
 
 def exp(value: Any) -> Any:
-    """The exponential; ``np.exp`` cannot be traced where some elements of an array are numbers."""
-    return _elementwise(EXP, value)
+    """The exponential, of numbers rounded as in compiled code; ``np.exp`` cannot be traced where some are numbers."""
+    return _by_the_c_library(EXP, math.exp, value)
 
 
 def expm1(value: Any) -> Any:
-    """exp(value) - 1, exact for small values; cannot be traced as ``np.expm1`` where some elements are numbers."""
-    return _elementwise(EXPM1, value)
+    """exp(value) - 1, exact for small values; as `exp`."""
+    return _by_the_c_library(EXPM1, math.expm1, value)
 
 
 def arctan2(y: Any, x: Any) -> Any:
@@ -253,6 +254,21 @@ def greater(a: Any, b: Any) -> Any:
 def greater_equal(a: Any, b: Any) -> Any:
     """1.0 where ``a >= b``, else 0.0 (so with NaN)."""
     return less_equal(b, a)
+
+
+def _by_the_c_library(code: int, function: Function, value: Any) -> Any:
+    """A function element by element, of numbers by the C library: NumPy's need not give the same last bit."""
+    def of_number(number: float) -> float:
+        try:
+            return float(function(number))
+        except OverflowError:
+            return math.inf
+
+    array = np.asarray(value, dtype=object)
+    results = [apply(code, each) if hasattr(each, "recorder") else of_number(each) for each in array.reshape(-1)]
+    if any(hasattr(result, "recorder") for result in results):
+        return np.array([*results, None], dtype=object)[:-1].reshape(array.shape)[()]
+    return np.array(results, dtype=float).reshape(array.shape)[()]
 
 
 def _elementwise(code: int, *operands: Any) -> Any:

@@ -15,7 +15,7 @@ the same angles and the same rotations.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,18 +81,18 @@ class Repeat:
     Attributes:
         count: Number of rounds, or the name of an argument that gives it.
         statements: The statements of a round.
-        invariant: Names of variables that no statement changes. Whatever depends on them alone is computed once, before
-            the first round, and rounded as it would be in each round. For loops of the outermost level.
+        invariant: Typical values of variables that no statement changes, by name. Rounds treat these variables like
+            constants of these values: formulas are simplified and rounded alike, and whatever depends on them alone is
+            computed once, before the first round. Their real values may be any. For loops of the outermost level.
     """
 
     count: int | str
     statements: Iterable["Statement"]
-    invariant: Iterable[str] = ()
+    invariant: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make tuples of the statements and names."""
+        """Make a tuple of the statements."""
         object.__setattr__(self, "statements", tuple(self.statements))
-        object.__setattr__(self, "invariant", _names(self.invariant))
 
     def __str__(self) -> str:
         return f"Repeat({self.count})"
@@ -322,13 +322,15 @@ class TracedProgram:
         tapes: The tape of each computation; its result has the elements named in `results`.
         results: Variable and position of each element that a computation changes, without elements never read.
         variables: Shapes of the program's variables, and of those that hold the invariants of its loops.
+        invariants: Computations of these, each of whose operations is rounded, as Python rounds constants.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.variables = dict(program.variables)
         self.tapes: dict[Compute, Tape] = {}
-        self.statements = self._fused(program.statements)
+        self.invariants: set[Compute] = set()
+        self.statements = self._fused(program.statements, {})
         self.results = {statement: self._elements(statement.output_names) for statement in self.tapes}
         while self._drop_unread_results():
             pass
@@ -336,33 +338,34 @@ class TracedProgram:
         used = set(walk(self.statements))
         self.tapes = {statement: tape for statement, tape in self.tapes.items() if statement in used}
 
-    def _fused(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    def _fused(self, statements: Iterable[Statement], fixed: Mapping[str, Any]) -> tuple[Statement, ...]:
         result: list[Statement] = []
         group: list[Compute] = []
         for statement in _unrolled(statements):
             if isinstance(statement, Compute):
                 group.append(statement)
                 continue
-            result += self._joined(group)
+            result += self._joined(group, fixed)
             group = []
             if isinstance(statement, Repeat | RepeatWhile):
-                result.append(replace(statement, statements=self._fused(statement.statements)))
+                within = statement.invariant if isinstance(statement, Repeat) and statement.invariant else fixed
+                result.append(replace(statement, statements=self._fused(statement.statements, within)))
             else:
                 result.append(statement)
-        return (*result, *self._joined(group))
+        return (*result, *self._joined(group, fixed))
 
-    def _joined(self, group: list[Compute]) -> list[Compute]:
+    def _joined(self, group: list[Compute], fixed: Mapping[str, Any]) -> list[Compute]:
         """One computation in place of several; the same ones if they cannot be traced together."""
         if len(group) > 1:
             one = _sequence(self.program, group)
             try:
-                self.tapes[one] = self._tape(one)
+                self.tapes[one] = self._tape(one, fixed)
                 return [one]
             except (AttributeError, CompileError, TypeError, ValueError):
                 pass  # such as np.sin of an array in which another computation left some constants
         for statement in group:
             if statement not in self.tapes:
-                self.tapes[statement] = self._tape(statement)
+                self.tapes[statement] = self._tape(statement, fixed)
         return group
 
     def _drop_unread_results(self) -> bool:
@@ -426,20 +429,20 @@ class TracedProgram:
         return [*(once for once, _ in parts.values()), loop]
 
     def _split(self, statement: Compute, invariant: Iterable[str]) -> tuple[Compute, Compute]:
-        """What depends on invariants alone, and the rest; contracted first, so that both round as the whole does."""
-        tape = self.tapes[statement].contracted(shared=True)
+        """What depends on invariants alone, and the rest."""
         name = f"invariants {len(self.variables)}"
         elements = self._elements(statement.inputs)
         fixed = [place for place, (variable, _) in enumerate(elements) if variable in invariant]
-        first, second = tape.split(fixed, name)
+        first, second = self.tapes[statement].split(fixed, name)
         self.variables[name] = first.output_shape
-        once = Compute(statement.function, statement.inputs, name)
+        once = Compute(first, statement.inputs, name)
+        self.invariants.add(once)
         again = Compute(statement.function, (*statement.inputs, name), statement.outputs)
         self.tapes |= {once: first, again: second}
         self.results |= {once: self._elements([name]), again: self.results[statement]}
         return once, again
 
-    def _tape(self, statement: Compute) -> Tape:
+    def _tape(self, statement: Compute, fixed: Mapping[str, Any]) -> Tape:
         """The tape from all inputs to the elements of all outputs."""
         if isinstance(statement.function, Tape):
             return statement.function
@@ -449,8 +452,10 @@ class TracedProgram:
             return [element for array in results for element in array.reshape(-1).tolist()]
 
         function.__name__ = str(statement)
-        variables = self.program.variables
-        return trace(function, {f"{name} ({place})": variables[name] for place, name in enumerate(statement.inputs)})
+        labels = [f"{name} ({place})" for place, name in enumerate(statement.inputs)]
+        shapes = [self.program.variables[name] for name in statement.inputs]
+        typical = {label: fixed[name] for label, name in zip(labels, statement.inputs, strict=True) if name in fixed}
+        return trace(function, dict(zip(labels, shapes, strict=True)), typical)
 
 
 def _unrolled(statements: Iterable[Statement]) -> Iterable[Statement]:

@@ -10,12 +10,18 @@
 
 Every operation is simplified and looked up before it is recorded: products with the zeros and ones of a robot's
 constants never reach the tape, and repeated operations reach it once. Constants stay Python floats.
+
+A *fixed* scalar depends on fixed inputs alone, whose values are not known yet but do not change while the tape runs
+again and again. It is simplified like a constant of its typical value, so that a tape does with it what it does with a
+constant; and it is rounded like one, which Python computes before.
 """
 
 import sys
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, NoReturn
+
+import numpy as np
 
 from robodyn_ros.compile import operations as op
 from robodyn_ros.errors import CompileError
@@ -27,9 +33,10 @@ Key = tuple[Any, ...]
 class Recorder:
     """The operations of a trace: each distinct one once, after its operands."""
 
-    __slots__ = ("scalars", "table")
+    __slots__ = ("has_fixed", "scalars", "table")
 
     def __init__(self) -> None:
+        self.has_fixed = False
         self.scalars: list[Scalar] = []
         self.table: dict[Key, Scalar] = {}
 
@@ -40,7 +47,21 @@ class Recorder:
             found = Scalar(self, len(self.scalars), key)
             self.table[key] = found
             self.scalars.append(found)
+            if self.has_fixed and key[0] > op.CONSTANT:
+                self._mark(found)
         return found
+
+    def fix(self, scalar: "Scalar", typical: float) -> None:
+        """Make an input fixed."""
+        self.has_fixed, scalar.fixed, scalar.typical = True, True, typical
+
+    def _mark(self, scalar: "Scalar") -> None:
+        """Make an operation on fixed scalars and constants fixed."""
+        operands = [self.scalars[index] for index in scalar.key[1:]]
+        if all(operand.fixed or operand.key[0] == op.CONSTANT for operand in operands):
+            values = [operand.typical if operand.fixed else operand.key[1] for operand in operands]
+            with np.errstate(all="ignore"):
+                scalar.fixed, scalar.typical = True, float(op.apply(scalar.key[0], *map(np.float64, values)))
 
     def clear(self) -> None:
         """Drop all scalars; they refer back to the recorder and would wait for the garbage collector."""
@@ -93,14 +114,20 @@ class Scalar:
 
     It has arithmetic with floats and scalars of the same trace, comparisons (whose result is a traced 1.0 or 0.0, for
     `where`), and the methods that NumPy's functions call on the elements of object arrays.
+
+    Attributes:
+        fixed: Whether it depends on fixed inputs alone.
+        typical: Its value where these have their typical values, if it is fixed.
     """
 
-    __slots__ = ("index", "key", "recorder")
+    __slots__ = ("fixed", "index", "key", "recorder", "typical")
 
     def __init__(self, recorder: Recorder, index: int, key: Key) -> None:
         self.recorder = recorder
         self.index = index
         self.key = key
+        self.fixed = False
+        self.typical = 0.0
 
     # -- sums ---------------------------------------------------------------------------------------------------------
 
@@ -111,6 +138,8 @@ class Scalar:
             return NotImplemented if value is None else _offset(self, value)
         if other.recorder is not recorder:
             _raise_foreign(other)
+        if self.fixed is not other.fixed:
+            return _offset(self, other) if other.fixed else _offset(other, self)
         if other.key[0] == op.NEGATE:
             return self - recorder.scalars[other.key[1]]
         if self.key[0] == op.NEGATE:
@@ -130,6 +159,8 @@ class Scalar:
             _raise_foreign(other)
         if other is self:
             return 0.0
+        if self.fixed is not other.fixed:
+            return _offset(self, -other) if other.fixed else _offset(-other, self)
         if other.key[0] == op.NEGATE:
             return self + recorder.scalars[other.key[1]]
         if self.key[0] == op.NEGATE:
@@ -161,6 +192,8 @@ class Scalar:
             return NotImplemented if value is None else _scale(self, value)
         if other.recorder is not recorder:
             _raise_foreign(other)
+        if self.fixed is not other.fixed:
+            return _scale(self, other) if other.fixed else _scale(other, self)
         if self.key[0] == op.NEGATE:
             return -(recorder.scalars[self.key[1]] * other)
         if other.key[0] == op.NEGATE:
@@ -176,11 +209,13 @@ class Scalar:
             value = _as_float(other)
             if value is None:
                 return NotImplemented
-            if abs(value) < sys.float_info.min:  # whose reciprocal may be infinite
+            if self.fixed or abs(value) < sys.float_info.min:  # whose reciprocal may be infinite
                 return recorder.record((op.DIVIDE, self.index, recorder.constant(value).index))
             return _scale(self, 1.0 / value)
         if other.recorder is not recorder:
             _raise_foreign(other)
+        if other.fixed and not self.fixed:
+            return _scale(self, 1.0 / other)
         if self.key[0] == op.NEGATE:
             return -(recorder.scalars[self.key[1]] / other)
         if other.key[0] == op.NEGATE:
@@ -275,37 +310,43 @@ def _raise_foreign(scalar: Scalar) -> NoReturn:
     )
 
 
-def _offset(scalar: Scalar, value: float) -> Any:
-    """``scalar + value``."""
-    if value == 0.0:
-        return scalar
+def _offset(scalar: Scalar, value: Any) -> Any:
+    """``scalar + value``, the value being a number or fixed."""
     recorder, key = scalar.recorder, scalar.key
+    if value.__class__ is not Scalar:
+        if value == 0.0:
+            return scalar
+        if scalar.fixed:  # rounded here and now
+            return recorder.record((op.ADD, recorder.constant(value).index, scalar.index))
     if key[0] == op.ADD:
-        constant = recorder.scalars[key[1]]
-        if constant.key[0] == op.CONSTANT:
-            return _offset(recorder.scalars[key[2]], constant.key[1] + value)
+        first = recorder.scalars[key[1]]
+        if first.fixed or first.key[0] == op.CONSTANT:
+            return _offset(recorder.scalars[key[2]], (first if first.fixed else first.key[1]) + value)
+    index = value.index if value.__class__ is Scalar else recorder.constant(value).index
     if key[0] == op.NEGATE:
         inner = recorder.scalars[key[1]]
-        return recorder.record((op.SUBTRACT, recorder.constant(value).index, inner.index))
-    return recorder.record((op.ADD, recorder.constant(value).index, scalar.index))
+        return recorder.record((op.SUBTRACT, index, inner.index))
+    return recorder.record((op.ADD, index, scalar.index))
 
 
-def _scale(scalar: Scalar, value: float) -> Any:
-    """``value * scalar``, kept as a positive constant times a scalar, the sign outside."""
-    if value == 0.0:
-        return 0.0
-    if value == 1.0:
-        return scalar
+def _scale(scalar: Scalar, value: Any) -> Any:
+    """``value * scalar``, the value being a number or fixed; a positive value is kept, the sign stands outside."""
     recorder, key = scalar.recorder, scalar.key
+    if value.__class__ is not Scalar:
+        if value == 0.0:
+            return 0.0
+        if value == 1.0:
+            return scalar
     if key[0] == op.NEGATE:
         return _scale(recorder.scalars[key[1]], -value)
-    if value < 0.0:
+    if (value.typical if value.__class__ is Scalar else value) < 0.0:
         return -_scale(scalar, -value)
-    if key[0] == op.MULTIPLY:
-        constant = recorder.scalars[key[1]]
-        if constant.key[0] == op.CONSTANT:
-            return _scale(recorder.scalars[key[2]], constant.key[1] * value)
-    return recorder.record((op.MULTIPLY, recorder.constant(value).index, scalar.index))
+    if key[0] == op.MULTIPLY and not scalar.fixed:
+        first = recorder.scalars[key[1]]
+        if first.fixed or first.key[0] == op.CONSTANT:
+            return _scale(recorder.scalars[key[2]], (first if first.fixed else first.key[1]) * value)
+    index = value.index if value.__class__ is Scalar else recorder.constant(value).index
+    return recorder.record((op.MULTIPLY, index, scalar.index))
 
 
 def _integer_power(base: Any, exponent: int) -> Any:

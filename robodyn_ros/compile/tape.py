@@ -100,8 +100,10 @@ class Tape:
             used += np.bincount(self.outputs, minlength=len(self))
             product &= used == 1
         sums = np.flatnonzero((self.codes == op.ADD) | (self.codes == op.SUBTRACT))
-        for place, other in ((0, 1), (1, 0)):   # the second operand's product has precedence: sums grow at the end
-            of = sums[product[self.operands[sums, place]]]
+        first, second = self.operands[sums, 0], self.operands[sums, 1]
+        later = (product[second] & ~(product[first] & (first > second))).astype(int)  # place of the product to join
+        for place, other in ((0, 1), (1, 0)):  # of two products the one that is traced later: sums grow at the end
+            of = sums[(later == place) & product[self.operands[sums, place]]]
             factors = self.operands[self.operands[of, place], :2]
             operands[of] = np.column_stack([factors, self.operands[of, other]])
             difference = op.SUBTRACT_PRODUCT if place else op.MULTIPLY_SUBTRACT
@@ -221,13 +223,14 @@ class Tape:
         return result.reshape((*leading, *self.output_shape))
 
 
-def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
+def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapping[str, Any] | None = None) -> Tape:
     """Call ``function`` once with symbolic arrays and record its operations.
 
     Args:
         function: Takes one array per input, in this order, and returns an array (or nested lists) of numbers. It must
             do the same operations for all values.
         inputs: Shape of each input, by name.
+        fixed: Typical values of inputs that are simplified like constants, by name; None for none.
 
     Returns:
         The tape of ``function``. A product with a constant 0 counts as 0, and so does x - x: a result that does not
@@ -240,6 +243,10 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
     recorder = Recorder()
     try:
         arrays = [_symbols(recorder, name, shape) for name, shape in inputs.items()]
+        for (name, shape), array in zip(inputs.items(), arrays, strict=True):
+            if fixed and name in fixed:
+                for scalar, typical in zip(array.flat, np.broadcast_to(fixed[name], shape).flat, strict=True):
+                    recorder.fix(scalar, float(typical))
         return _tape(recorder, inputs, _traced(function, arrays))
     finally:
         recorder.clear()

@@ -43,9 +43,21 @@ def skew(vector: Array) -> Array:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
+def product(*factors: Array) -> Array:
+    """The product of matrices or vectors, each sum rounded after every operation, in order.
+
+    BLAS joins and reorders operations, so that a constant would differ in the last bit from the same number computed by
+    compiled code where it is no constant.
+    """
+    result = factors[0].astype(object)
+    for factor in factors[1:]:
+        result = result @ factor.astype(object)
+    return result if any(factor.dtype == object for factor in factors) else result.astype(np.float64)
+
+
 def _steiner(offset: Array) -> Array:
     """Inertia about the origin of a unit point mass at ``offset``, shape (3, 3)."""
-    return skew(offset).T @ skew(offset)
+    return product(skew(offset).T, skew(offset))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +103,8 @@ class Inertia:
             The inertia in the other frame.
         """
         rotation, position = pose[:3, :3], pose[:3, 3]
-        rotational = rotation @ self.rotational @ rotation.T
-        return Inertia(self.mass, rotation @ self.com + position, 0.5 * (rotational + rotational.T))
+        rotational = product(rotation, self.rotational, rotation.T)
+        return Inertia(self.mass, product(rotation, self.com) + position, 0.5 * (rotational + rotational.T))
 
     def __add__(self, other: Inertia) -> Inertia:
         """The inertia of two bodies fixed to each other, both given in the same frame."""

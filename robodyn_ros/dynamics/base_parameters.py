@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.description.model import Array, Joint, RobotModel
+from robodyn_ros.description.model import Array, Joint, RobotModel, product
 from robodyn_ros.dynamics.moments import SpatialInertia
 
 
@@ -52,4 +52,4 @@ def _unmoved(joint: Joint, body: SpatialInertia) -> tuple[float, Array, Array]:
     if joint.kind == "prismatic":
         return 0.0, np.zeros(3), body.second
     along = np.outer(joint.axis, joint.axis)
-    return body.mass, along @ body.first, along @ body.second @ along
+    return body.mass, product(along, body.first), product(along, body.second, along)

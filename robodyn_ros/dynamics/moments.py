@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.description.model import Array, Inertia, skew
+from robodyn_ros.description.model import Array, Inertia, product, skew
 from robodyn_ros.kinematics.twists import cross
 
 
@@ -64,14 +64,15 @@ class SpatialInertia(NamedTuple):
             pose_parent_child: T = (R, p), shape (4, 4).
         """
         rotation, position = pose_parent_child[:3, :3], pose_parent_child[:3, 3]
-        first = rotation @ self.first
+        first = product(rotation, self.first)
         # With I = sum m_k [r_k]^T [r_k] and r_k = p + R s_k, in p and the rotated first moment.
         bracket, bracket_first = skew(position), skew(first)
-        steiner = bracket @ bracket_first + bracket_first @ bracket + self.mass * (bracket @ bracket)
+        steiner = (product(bracket, bracket_first) + product(bracket_first, bracket)
+                   + self.mass * product(bracket, bracket))
         return SpatialInertia(
             self.mass,
             first + self.mass * position,
-            mirrored(rotation @ self.rotational @ rotation.T - steiner),
+            mirrored(product(rotation, self.rotational, rotation.T) - steiner),
         )
 
     def momentum(self, twist: Array) -> Array:

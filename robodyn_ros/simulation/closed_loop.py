@@ -71,9 +71,10 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     """Compile a closed loop.
 
     Its inputs are ``state``, shape (len(StateRow), n), ``parameters``, shape (p,), ``memory``, shape (m,), of the law,
-    and the varied quantities. Its sequences have one row for each of its ``ticks``: ``clocks``, time and period, shape
-    (2,); each field of the reference, ``references.<field>``; and ``noises`` of the measured positions and velocities,
-    shape (2, n), if there are, of deviation 1 if the deviation is varied. Its outputs are ``state`` and `SUMS`.
+    the varied quantities, and with noise `NOISES`. Its sequences have one row for each of its ``ticks``: ``clocks``,
+    time and period, shape (2,); each field of the reference, ``references.<field>``; and with noise ``normals``, the
+    standard normal numbers of the measured positions and velocities, shape (2, n). Its outputs are ``state`` and
+    `SUMS`.
 
     Args:
         law: The law.
@@ -98,11 +99,12 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     tracking_error = tracking_error_function(plant.model, law.follows)
     error_shape = np.shape(tracking_error(np.zeros(n), *(np.zeros(shapes[name]) for name in fields)))
 
+    inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
     line = ("line", "taken") if DELAY in varied else ()
-    sensed = ("state", *(["noise"] if noisy else []), *line, *(name for name in varied if name in SENSING))
+    sensed = ("state", *(["noise"] if noisy else []), *line, *(name for name in inputs if name in SENSING))
     variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS, of_plant(varied))
-    variables |= {name: QUANTITIES[name].shape(plant) for name in varied}
+    variables |= {name: QUANTITIES[name].shape(plant) for name in inputs}
     variables |= {"line": (longest_delay, 2, n), "taken": ()}
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
     variables |= {"error": error_shape, "first_error": error_shape}
@@ -124,7 +126,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     records = RECORDS if law.follows is JointReference else RECORDS | {"error": "error"}
     tick: list[Statement] = [
         Read("clock", "clocks"),
-        *([Read("noise", "noises")] if noisy else []),
+        *([Read("noise", "normals")] if noisy else []),
         *(Read(name, name.replace("reference.", "references.", 1)) for name in fields),
         Compute(lambda *arrays: measure(dict(zip(sensed, arrays, strict=True))), sensed,
                 ("true_q", "true_v", "q", "v", *line)),
@@ -138,8 +140,9 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         *(Record(variable, record) for variable, record in records.items() if recorded),
         Repeat(steps, plant_step),
     ]
-    inputs = ("state", "parameters", "memory", *varied)
-    procedure = compile_procedure(variables, [Repeat("ticks", tick, varied)], inputs, ("state", *SUMS),
+    typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}
+    procedure = compile_procedure(variables, [Repeat("ticks", tick, typical)],
+                                  ("state", "parameters", "memory", *inputs), ("state", *SUMS),
                                   name=f"rollout of {type(law).__name__}")
     without_effect = [name for name in varied if not procedure.reads(name)]
     if without_effect:
@@ -183,10 +186,9 @@ def measure(given: Mapping[str, Any]) -> tuple[Any, ...]:
     """Measure the joints at a tick.
 
     Args:
-        given: ``state`` of the plant, shape (len(StateRow), n); values of the varied quantities of the sensors, by
-            name; with noise, ``noise`` of position and velocity, shape (2, n), of deviation 1 if the deviation is
-            varied; and with a delay, the last measurements and their number, ``line`` and ``taken``, see
-            `sensing.delayed`.
+        given: ``state`` of the plant, shape (len(StateRow), n); values of quantities of the sensors, by name; with
+            `NOISES`, standard normal numbers ``noise`` for position and velocity, shape (2, n); and with a delay, the
+            last measurements and their number, ``line`` and ``taken``, see `sensing.delayed`.
 
     Returns:
         True position and velocity, measured position and velocity, shape (n,) each; with a delay also the new line and
@@ -195,9 +197,8 @@ def measure(given: Mapping[str, Any]) -> tuple[Any, ...]:
     q, v = given["state"][StateRow.POSITION], given["state"][StateRow.VELOCITY]
     position, velocity = q, v
     if "noise" in given:
-        noises = [given[name] * noise if name in given else noise
-                  for name, noise in zip(NOISES, given["noise"], strict=True)]
-        position, velocity = q + noises[0], v + noises[1]
+        position, velocity = (exact + given[name] * noise
+                              for exact, name, noise in zip((q, v), NOISES, given["noise"], strict=True))
     if RESOLUTION in given:
         position = encoded(position, given[RESOLUTION])
     if DELAY not in given:

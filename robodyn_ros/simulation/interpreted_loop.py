@@ -30,7 +30,7 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
-from robodyn_ros.simulation.quantities import DELAY, NOISES, SENSING, of_plant
+from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
 from robodyn_ros.simulation.scenario import Scenario
 
 
@@ -61,7 +61,8 @@ class InterpretedLoop:
         variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS, in_plant)
         variables |= self._fields | {"error": (6,)}
         inputs = ["state", "command", *in_plant]
-        program: list[Statement] = [Repeat("steps", statements, in_plant)]
+        typical = {name: QUANTITIES[name].typical_value(plant) for name in in_plant}
+        program: list[Statement] = [Repeat("steps", statements, typical)]
         self._follows_poses = follows not in (None, JointReference)
         if self._follows_poses:
             tracking_error = tracking_error_function(plant.model, follows)
@@ -143,9 +144,10 @@ class InterpretedLoop:
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
         given: dict[str, Any] = {name: value for name, value in values.items() if name in SENSING}
         given |= {"line": np.zeros((int(values.get(DELAY, 0)), *scenario.deviation.shape)), "taken": 0.0}
-        noises = scenario.normals if NOISES[0] in given else scenario.noises
         for k, (time, period) in enumerate(scenario.clocks.tolist()):
-            given |= {"state": state.copy(), "noise": noises[k]}
+            given["state"] = state.copy()
+            if NOISES[0] in given:
+                given["noise"] = scenario.normals[k]
             q, v, position, velocity, *line = measure(given)
             given |= zip(("line", "taken"), line, strict=False)  # none without a delay
             if self._plant.world is not None:

@@ -102,6 +102,13 @@ class Quantity:
         lengths = {JOINT: plant.n, LINK: len(plant.model.joints)}
         return tuple(lengths[axis] if isinstance(axis, str) else axis for axis in self.axes)
 
+    def typical_value(self, plant: PlantModel) -> Array:
+        """Return a value near the nominal one without zeros, of `shape`: no sample is simplified as if it had zeros."""
+        shape = self.shape(plant)
+        small = 1e-3 * np.sqrt(np.arange(2.0, 2.0 + np.prod(shape, dtype=int))).reshape(shape)
+        nominal = np.zeros(shape) if self.nominal is None else self.nominal_value(plant)
+        return np.where(nominal == 0.0, small, nominal)
+
     def nominal_value(self, plant: PlantModel) -> Array:
         """Return the value of a plant, of `shape`."""
         if self.nominal is None:

@@ -93,10 +93,7 @@ class ClosedLoop:
         self._period_ns, self._steps = _control_period(period, self.plant.step)
         self._packed = PackedParameters(controller.parameters)
         self.varied = check_varied(varied, self.plant)
-        inputs = [name for name in self.varied if name not in START]
-        if set(NOISES) & set(inputs):
-            inputs = [*(name for name in inputs if name not in NOISES), *NOISES]
-        self._inputs = tuple(inputs)
+        self._inputs = tuple(name for name in self.varied if name not in START)
         self._procedures: dict[tuple[bool, bool, int], Procedure] = {}
         self._interpreted: InterpretedLoop | None = None
         self._uncompiled_reason = ""
@@ -301,7 +298,7 @@ class ClosedLoop:
     def _own(self, scenario: Scenario, values: Mapping[str, Array], sample: int | None = None) -> dict[str, Array]:
         """The inputs of the program that are varied: values given, or one sample of them, or the nominal ones."""
         own = {}
-        for name in self._inputs:
+        for name in dict.fromkeys((*self._inputs, *(NOISES if self._noisy(scenario) else ()))):
             if name in values:
                 own[name] = values[name] if sample is None else values[name][sample]
             elif name in NOISES:
@@ -319,13 +316,13 @@ class ClosedLoop:
 
     def _noisy(self, scenario: Scenario) -> bool:
         """Whether the program reads noise."""
-        return scenario.noisy or NOISES[0] in self._inputs
+        return scenario.noisy or any(name in self._inputs for name in NOISES)
 
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
         given = {"state": self.plant.state(scenario.q, scenario.v), "memory": self._memory(scenario.q, scenario.v),
                  "clocks": scenario.clocks, "ticks": len(scenario.clocks)}
         if self._noisy(scenario):
-            given["noises"] = scenario.normals if NOISES[0] in self._inputs else scenario.noises
+            given["normals"] = scenario.normals
         if scenario.references is not None:
             given |= {f"references.{name}": array for name, array in scenario.references._asdict().items()}
         return given

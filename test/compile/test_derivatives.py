@@ -46,6 +46,8 @@ FUNCTIONS = {
     op.ARCTAN: lambda x: np.arctan(x[0]),
     op.ARCTAN2: lambda x: np.arctan2(x[0] - 0.5, x[1] - 0.5),
     op.EXP: lambda x: np.exp(x[0]),
+    op.EXPM1: lambda x: np.expm1(x[0]),
+    op.RINT: lambda x: x[0] * np.rint(x[0] + 10.0 * x[1]),
     op.LOG: lambda x: np.log(x[0]),
     op.TANH: lambda x: np.tanh(x[0]),
     op.POWER: lambda x: x[0] ** x[1] + x[0] ** 2.5 + 1.7 ** x[1],

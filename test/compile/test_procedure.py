@@ -443,35 +443,54 @@ def test_counts_outlive_a_call_while_other_threads_make_arrays():
 
 
 def driven(x, gain, offset):
-    """Of its operations, two depend on the gain and the offset alone, and one of these two is a result."""
-    product = gain * offset
-    return product - np.sin(gain) * x + 0.5 * np.tanh(x * product), x - product, product
+    """Products and sums with what is fixed, in every order, and results that are fixed themselves."""
+    product = gain * offset + 0.1
+    a = x * gain * 0.3 * offset - x / gain + 2.0 / gain
+    b = (x + product) + gain - (offset - x) * (gain - x) / offset
+    return product - np.sqrt(abs(offset)) * x + 0.5 * np.tanh(a * b), x - product, product
 
 
-def driven_loop(*invariant):
-    step = Compute(driven, ("x", "gain", "offset"), ("x", "more", "product"))
-    return compile_procedure(
-        {"x": (), "gain": (), "offset": (), "more": (), "product": ()},
-        [Repeat("ticks", [step, RepeatWhile("more", 3, [step]), Repeat(2, [step]), step], invariant)],
-        ("x", "gain", "offset"), ("x", "product"), name="driven",
-    )
+def driven_loop(gain=None, offset=None):
+    """With gain and offset as invariants, or built in."""
+    names = ("x", "gain", "offset") if gain is None else ("x",)
+    step = Compute(driven if gain is None else lambda x: driven(x, gain, offset), names, ("x", "more", "product"))
+    loop = Repeat("ticks", [step, RepeatWhile("more", 3, [step]), Repeat(2, [step]), step],
+                  {"gain": 1.0, "offset": -1.0} if gain is None else {})
+    return compile_procedure(dict.fromkeys(("x", "gain", "offset", "more", "product"), ()), [loop], names,
+                             ("x", "product"), name="driven")
 
 
-def test_invariants_are_computed_once_with_the_same_bits():
-    plain, hoisted = driven_loop(), driven_loop("gain", "offset")
-    values = dict(zip(("x", "gain", "offset"), np.random.default_rng(4).normal(size=(3, 21)), strict=True))
+def test_invariants_are_simplified_and_rounded_like_constants():
+    random = np.random.default_rng(4)
+    values = {"x": random.normal(size=21), "gain": random.uniform(0.5, 2.0, 21),
+              "offset": -random.uniform(0.5, 2.0, 21)}
+    hoisted = driven_loop()
     for ticks in (0, 1, 5):
-        expected, found = (each.batch(**values, ticks=ticks) for each in (plain, hoisted))
-        alone = hoisted(**{name: array[7] for name, array in values.items()}, ticks=ticks)
-        for name, array in expected.items():
-            np.testing.assert_array_equal(found[name], array)
-            np.testing.assert_array_equal(alone[name], array[7])
-    assert hoisted.interpret(x=0.1, gain=2.0, offset=0.3, ticks=2)["product"] == pytest.approx(0.6)
+        found = hoisted.batch(**values, ticks=ticks)
+        for number in range(0, 21, 5):
+            sample = {name: array[number] for name, array in values.items()}
+            alone = hoisted(**sample, ticks=ticks)
+            constant = driven_loop(float(sample["gain"]), float(sample["offset"]))(x=sample["x"], ticks=ticks)
+            for name, result in constant.items():
+                np.testing.assert_array_equal(found[name][number], result)
+                np.testing.assert_array_equal(alone[name], result)
+
+
+def test_what_depends_on_invariants_alone_is_computed_before_the_loop():
+    hoisted = driven_loop()
+    assert hoisted.interpret(x=0.1, gain=2.0, offset=0.3, ticks=2)["product"] == pytest.approx(0.7)
     within = [tape for tape in hoisted.tapes if "tanh" in names_of(tape)]
     before = [tape for tape in hoisted.tapes if "tanh" not in names_of(tape)]
     assert within and before
-    assert all("sin" not in names_of(tape) for tape in within)
-    assert any("sin" in names_of(tape) for tape in before)
+    assert all({"sqrt", "divide"} <= names_of(tape) for tape in before)
+    assert not any({"sqrt", "divide"} & names_of(tape) for tape in within)
+
+
+def test_invariants_of_another_sign_than_typical_give_the_same_up_to_rounding():
+    values = {"x": 0.3, "gain": -1.3, "offset": 0.7}
+    for name, result in driven_loop()(**values, ticks=2).items():
+        expected = driven_loop(values["gain"], values["offset"])(x=values["x"], ticks=2)[name]
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 def names_of(tape):

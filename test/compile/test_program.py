@@ -45,11 +45,11 @@ def test_what_a_program_names():
         (Compute(identity, "z", "x"), r"Compute\(identity\): expected variables of the program \(x, y, flag\), .* 'z'"),
         (Compute(identity, "x", "z"), r"Compute\(identity\): expected variables"),
         (Compute(identity, "x", ("x", "x")), "expected each output once, received x, x"),
-        (Repeat(2, [Compute(identity, "y", "x")], ["x"]), r"Repeat\(2\): expected invariants that no statement "
+        (Repeat(2, [Compute(identity, "y", "x")], {"x": 1.0}), r"Repeat\(2\): expected invariants that no statement "
          r"changes; Compute\(identity\) changes x"),
-        (Repeat(2, [Read("x", "xs")], ["x"]), r"Read\(xs\) changes x"),
-        (Repeat(2, [], ["z"]), r"Repeat\(2\): expected variables of the program"),
-        (Repeat(2, [Repeat(3, [], ["x"])]), r"Repeat\(3\): expected no invariants in a loop within another"),
+        (Repeat(2, [Read("x", "xs")], {"x": 1.0}), r"Read\(xs\) changes x"),
+        (Repeat(2, [], {"z": 1.0}), r"Repeat\(2\): expected variables of the program"),
+        (Repeat(2, [Repeat(3, [], {"x": 1.0})]), r"Repeat\(3\): expected no invariants in a loop within another"),
         (Repeat(-1, []), r"Repeat\(-1\): expected an integer of 0 or more, or the name of one, received -1"),
         (Repeat(1.5, []), "expected an integer of 0 or more, or the name of one, received 1.5"),
         (Repeat(2, ["text"]), "program: expected statements, received 'text'"),

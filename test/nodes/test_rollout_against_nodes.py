@@ -43,9 +43,20 @@ def wall(robot, start):
                                   "normal": (tip[0] - tip[1]).tolist(), "friction": 0.3}}}
 
 
-@pytest.mark.parametrize(("law", "touches"), [("pid", False), ("adaptive", False), ("pid", True)])
-def test_joint_states_are_those_of_the_rollout(ros, law, touches, tmp_path):
-    namespace, robot = f"/rollout_{law}_{touches}", Robot.from_urdf(robot_file("arm6"))
+OTHER_PLANT = {"payload.mass": 1.7, "payload.center_of_mass": [0.02, -0.03, 0.05], "model_error.mass": 20.0,
+               "gravity": [0.3, -0.5, -9.7], "sensing.position_resolution": [1e-4],
+               "sensing.delay": 1}
+"""Parameters of the hardware."""
+SAMPLE = {"payload.mass": 1.7, "payload.center_of_mass": [0.02, -0.03, 0.05], "link.mass_scale": np.full(6, 1.2),
+          "gravity": [0.3, -0.5, -9.7], "sensing.position_resolution": np.full(6, 1e-4),
+          "sensing.delay": 1}
+"""The same plant as a sample of a rollout that varies these quantities."""
+
+
+@pytest.mark.parametrize(("law", "touches", "differs"), [
+    ("pid", False, False), ("adaptive", False, False), ("pid", True, False), ("pid", False, True)])
+def test_joint_states_are_those_of_the_rollout(ros, law, touches, differs, tmp_path):
+    namespace, robot = f"/rollout_{law}_{touches}_{differs}", Robot.from_urdf(robot_file("arm6"))
     start = default_position(robot)
     file, world = tmp_path / "wall.yaml", None
     if touches:
@@ -55,7 +66,7 @@ def test_joint_states_are_those_of_the_rollout(ros, law, touches, tmp_path):
     states = ros.record(JointState, f"{namespace}/joint_states", 2 * TICKS)
     goals = ros.node.create_publisher(JointTrajectoryMessage, f"{namespace}/controller/joint_trajectory", 1)
     settings = {"robot": "arm6", "time_mode": "lockstep", "lockstep_speed_limit": 1.0,
-                "world": str(file) if touches else ""}
+                "world": str(file) if touches else ""} | (OTHER_PLANT if differs else {})
     with (RosProcess("controller", {"robot": "arm6", "controller": law}, namespace) as controller,
           RosProcess("hardware", settings, namespace) as hardware):
         ros.wait_for(lambda: goals.get_subscription_count() and states, "the nodes", 120.0)
@@ -75,22 +86,31 @@ def test_joint_states_are_those_of_the_rollout(ros, law, touches, tmp_path):
     ticks = [stamp(state) // PERIOD - 1 for state in states]
     count = ticks[-1] + 1
     assert ticks[0] < begin // PERIOD and len(set(ticks)) > 0.9 * (count - ticks[0])  # a busy test may miss some
-    expected = rollout(robot, law, start, to_seconds(begin - PERIOD), count, world)
-    np.testing.assert_array_equal([state.position for state in states], expected.q[ticks])
-    np.testing.assert_array_equal([state.velocity for state in states], expected.v[ticks])
+    expected = rollout(robot, law, start, to_seconds(begin - PERIOD), count, world, SAMPLE if differs else {})
+    position, velocity = (measured(expected, SAMPLE) if differs else (expected.q, expected.v))
+    np.testing.assert_array_equal([state.position for state in states], position[ticks])
+    np.testing.assert_array_equal([state.velocity for state in states], velocity[ticks])
     assert np.ptp(expected.q, axis=0).min() > (0.02 if touches else 0.1)
     if touches:
         free = rollout(robot, law, start, to_seconds(begin - PERIOD), count, None)
         assert np.abs(free.q - expected.q).max() > 0.02
 
 
+def measured(motion, sample):
+    """The positions and velocities that encoders and a delay make of a motion, shape (ticks, n) each."""
+    ticks = np.maximum(np.arange(len(motion.time)) - sample["sensing.delay"], 0)
+    step = sample["sensing.position_resolution"]
+    return np.rint(motion.q[ticks] / step) * step, motion.v[ticks]
+
+
 def stamp(state):
     return read_stamp(state.header.stamp)
 
 
-def rollout(robot, law, start, begin, ticks, world):
+def rollout(robot, law, start, begin, ticks, world, sample=None):
     """The motion that the nodes are sent, [s] and ticks since their first joint state."""
     points = Points.from_arrays(TIMES, [start + turn for turn in TURNS])
     motion = JointTrajectory(JointReference(start, np.zeros(robot.n), np.zeros(robot.n)), begin, points, begin)
-    loop = ClosedLoop(make_controller(law, robot), PlantModel.from_description(robot.model, world=world))
-    return loop.run(loop.scenario([motion], to_seconds(ticks * PERIOD), q=start))
+    loop = ClosedLoop(make_controller(law, robot), PlantModel.from_description(robot.model, world=world),
+                      varied=tuple(sample or ()))
+    return loop.run(loop.scenario([motion], to_seconds(ticks * PERIOD), q=start), sample=sample)
