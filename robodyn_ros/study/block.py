@@ -71,8 +71,9 @@ class BlockSize:
         if block.fresh:
             return
         self._per_sample = max(block.seconds, 1e-9) / (block.end - block.begin)
-        overhead = min(block.overhead, _LONGEST_OVERHEAD)
-        self._overhead = overhead if self._overhead == 0.0 else 0.8 * self._overhead + 0.2 * overhead
+        if block.overhead > 0.0:  # not the first of a thread
+            overhead = min(block.overhead, _LONGEST_OVERHEAD)
+            self._overhead = overhead if self._overhead == 0.0 else 0.8 * self._overhead + 0.2 * overhead
         wanted = max(BLOCK_TIME, self._overhead / LARGEST_OVERHEAD) / self._per_sample
         self._size = min(wanted, _GROWTH * max(self._size, FIRST))
 
@@ -93,7 +94,8 @@ class BlockSize:
         return size if left - size > max(least, 1.0) else left
 
 
-def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str, Array], threads: int = 1) -> Block:
+def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str, Array], threads: int = 1,
+                  run: str = "") -> Block:
     """Compute a block of samples in this process.
 
     Args:
@@ -101,6 +103,7 @@ def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str,
         begin: Number of the first sample.
         arrays: A row for each sample of the block, see `LoopDescription.scores`.
         threads: Threads that share the samples.
+        run: Name of the run that the block is of: what a thread waits between two runs is no overhead.
 
     Raises:
         RobodynError: As for `LoopDescription.scores`.
@@ -108,13 +111,13 @@ def compute_block(description: LoopDescription, begin: int, arrays: Mapping[str,
     fresh, start = not description.used, perf_counter()
     score = description.scores(arrays, threads)
     end = perf_counter()
-    before, _last.block = getattr(_last, "block", None), (description.digest, end)
-    overhead = start - before[1] if before is not None and before[0] == description.digest else 0.0
+    before, _last.block = getattr(_last, "block", None), (run, end)
+    overhead = start - before[1] if before is not None and before[0] == run else 0.0
     return Block(begin, begin + len(score.q), score, end - start, overhead, fresh, host().cpu)
 
 
 _last = threading.local()
-"""Digest of the loop whose block this thread computed last, and when it ended."""
+"""The run whose block this thread computed last, and when it ended."""
 
 
 def rows(arrays: Mapping[str, Array], begin: int, end: int) -> dict[str, Array]:

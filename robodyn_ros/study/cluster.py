@@ -293,6 +293,7 @@ class _Run:
     def __init__(self, cluster: Cluster, description: LoopDescription, arrays: Mapping[str, Array],
                  gaps: Iterable[tuple[int, int]], size: BlockSize) -> None:
         self._cluster, self._arrays, self._size = cluster, arrays, size
+        self._name = uuid.uuid4().hex
         self._pickled = pickle.dumps(description, 5)
         self._descriptions: dict[str, Any] = {}  # by worker
         self._uncut = deque(gaps)
@@ -360,7 +361,7 @@ class _Run:
         if worker not in self._descriptions or self._descriptions[worker].status not in ("pending", "finished"):
             self._descriptions[worker] = self._cluster.submit(worker, pickle.loads, self._pickled)
         future = self._cluster.submit(worker, _compute, self._descriptions[worker], begin,
-                                      rows(self._arrays, begin, end), site().version)
+                                      rows(self._arrays, begin, end), site().version, self._name)
         self._tasks[future] = _Task(begin, end, worker, time.monotonic())
         future.add_done_callback(self._ended.put)
 
@@ -458,13 +459,14 @@ class _OtherVersionError(Exception):
     """This worker has other versions than the process that handed out the task."""
 
 
-def _compute(description: LoopDescription, begin: int, arrays: Mapping[str, Array], expected: str) -> Block:
+def _compute(description: LoopDescription, begin: int, arrays: Mapping[str, Array], expected: str,
+             run: str) -> Block:
     """Compute a block on a worker."""
     from distributed import get_worker
 
     if site().version != expected:
         raise _OtherVersionError
-    return compute_block(description, begin, arrays)._replace(worker=get_worker().address)
+    return compute_block(description, begin, arrays, run=run)._replace(worker=get_worker().address)
 
 
 def _plural(count: int, noun: str) -> str:

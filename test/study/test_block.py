@@ -10,9 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_loop_description import described, numbers
 
 from robodyn_ros import InputError
-from robodyn_ros.study.block import BLOCK_TIME, FIRST, LARGEST_OVERHEAD, Block, BlockSize, gaps, sample_count
+from robodyn_ros.study.block import (
+    BLOCK_TIME,
+    FIRST,
+    LARGEST_OVERHEAD,
+    Block,
+    BlockSize,
+    compute_block,
+    gaps,
+    sample_count,
+)
+from robodyn_ros.study.loop_description import PARAMETERS
 
 
 @given(st.integers(1, 50), st.lists(st.tuples(st.integers(0, 49), st.integers(1, 20)), max_size=6))
@@ -45,6 +56,13 @@ def test_a_fresh_block_is_not_measured_as_its_time_includes_compilation():
     size = BlockSize()
     size.measured(of_size(FIRST, 30.0, 1.0, fresh=True))
     assert size.next(10**6) == FIRST
+
+
+def test_what_a_thread_waits_between_two_runs_is_no_overhead():
+    description = described()
+    arrays = {PARAMETERS: numbers(description, 4)}
+    first, second, other = (compute_block(description, 0, arrays, run=run) for run in ("a", "a", "b"))
+    assert first.overhead == 0.0 and second.overhead > 0.0 and other.overhead == 0.0
 
 
 def test_workers_end_together_as_the_last_blocks_are_smaller():
