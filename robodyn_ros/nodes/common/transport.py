@@ -61,7 +61,7 @@ def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
         return
     peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
     profile = config_file(f"{LOCAL_PROFILE}.xml")
-    environment |= dict.fromkeys(_NAMES, str(_with_peers(profile, peers) if peers else profile))
+    environment.update(dict.fromkeys(_NAMES, str(_with_peers(profile, peers) if peers else profile)))
     environment[RANGE] = "SYSTEM_DEFAULT"
 
 
