@@ -11,13 +11,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import differential_evolution
 
-from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.rollout import ClosedLoop
@@ -25,7 +23,7 @@ from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
 from robodyn_ros.study.blocks import all_scores
 from robodyn_ros.study.cluster import Cluster
-from robodyn_ros.study.gain_space import GainSpace, searched_fields
+from robodyn_ros.study.gain_space import GainSpace, Tuning, searched_fields
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 
 _NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
@@ -41,29 +39,6 @@ class Generation(NamedTuple):
 
     number: int
     best: float
-
-
-@dataclass(frozen=True, eq=False)
-class Tuning:
-    """Result of a search.
-
-    Attributes:
-        fields: Fields of the parameters that were searched.
-        before: Parameters that the search began with.
-        after: The best parameters found, to four digits.
-        cost_before: Cost of `before`, see `tune`.
-        cost_after: Cost of `after`.
-        costs: Lowest cost so far after each generation.
-        rollouts: Number of simulated robots.
-    """
-
-    fields: tuple[str, ...]
-    before: Parameters
-    after: Parameters
-    cost_before: float
-    cost_after: float
-    costs: tuple[float, ...]
-    rollouts: int
 
 
 def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = None, *, span: float = 10.0,
@@ -128,11 +103,8 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     # Each generation is evaluated by one call.
     found = differential_evolution(evaluate, [(-space.reach, space.reach)] * space.size, init=first, seed=rng,
                                    maxiter=generations - 1, tol=0.0, polish=False, vectorized=True, updating="deferred")
-    before, after = loop.controller.parameters, space.rounded(found.x)
-    cost_before, cost_after = _cost(loop.scores(scenario, [before, after]), scale, smoothness).tolist()
-    if cost_after > cost_before:  # because of the rounding
-        after, cost_after = before, cost_before
-    return Tuning(space.fields, before, after, cost_before, cost_after, tuple(costs), population * len(costs))
+    return space.tuning(found.x, lambda both: _cost(loop.scores(scenario, both), scale, smoothness).tolist(), costs,
+                        population * len(costs))
 
 
 def _cost(scores: Score, effort_scale: Array, smoothness: float) -> Array:

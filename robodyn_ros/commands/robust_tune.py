@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.commands.gain_search import Tuning
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.commands.tune import gains_table, parameter_file
@@ -92,12 +91,10 @@ def _search(law: str, task: RobustTask, folder: Path, options: Namespace, machin
     before, after = (_errors(each) for each in new.evaluated([found.before, found.after]))
     how = (f"{law} on '{study.robot.name}' for {study.name}: {_named(task.goal)} of the cost {found.cost_before:.4g} "
            f"before, {found.cost_after:.4g} after {found.rollouts} rollouts")
-    tuning = Tuning(task.space.fields, found.before, found.after, found.cost_before, found.cost_after, found.costs,
-                    found.rollouts)
-    print(f"\n{how}\n\n{gains_table(tuning, study.robot)}\n\nRMS tracking error on {len(before)} fresh samples "
+    print(f"\n{how}\n\n{gains_table(found, study.robot)}\n\nRMS tracking error on {len(before)} fresh samples "
           f"[mrad or mm]:\n\n{_before_and_after(before, after)}\n\n{margins(new, found.after)}")
     files = [folder / name for name in ("parameters.yaml", "errors.png")]
-    files[0].write_text(parameter_file(tuning, study.robot, study.laws[law].name,
+    files[0].write_text(parameter_file(found, study.robot, study.laws[law].name,
                                        f"Found by robodyn tune --study, seed {options.seed}: {how}."))
     save_cumulative([Cumulated("before", before), Cumulated("after", after)], files[1],
                     f"{law} on {study.robot.name}: fresh samples of {study.name}", "RMS tracking error [mrad or mm]")

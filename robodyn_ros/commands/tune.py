@@ -21,7 +21,7 @@ import numpy as np
 import yaml
 
 from robodyn_ros.commands.compare import simulator
-from robodyn_ros.commands.gain_search import Generation, Tuning, tune
+from robodyn_ros.commands.gain_search import Generation, tune
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.trajectory_files import read_motion
 from robodyn_ros.control.controller import JointReference
@@ -37,7 +37,7 @@ from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.simulation.test_motion import beside_motion, excursion, offset_start
 from robodyn_ros.simulation.tracking import TrackingRecord
-from robodyn_ros.study.gain_space import searched_fields
+from robodyn_ros.study.gain_space import Tuning, searched_fields
 
 
 def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> int:

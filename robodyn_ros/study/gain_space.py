@@ -6,12 +6,13 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The gains that a search changes: which ones, and how far."""
+"""The gains that a search changes: which ones, how far, and what it found."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +22,29 @@ from robodyn_ros.errors import InputError
 
 GAINS = ("p", "d", "i", "translation", "rotation")
 """Fields that are searched by default, if the parameters have them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """Result of a search.
+
+    Attributes:
+        fields: Fields of the parameters that were searched.
+        before: Parameters that the search began with.
+        after: The best parameters found, to four digits.
+        cost_before: Cost of `before`.
+        cost_after: Cost of `after`.
+        costs: Lowest cost so far after each generation.
+        rollouts: Number of simulated robots.
+    """
+
+    fields: tuple[str, ...]
+    before: Parameters
+    after: Parameters
+    cost_before: float
+    cost_after: float
+    costs: tuple[float, ...]
+    rollouts: int
 
 
 class GainSpace:
@@ -65,6 +89,22 @@ class GainSpace:
     def rounded(self, exponents: Array) -> Parameters:
         """Return the parameters for logarithms of factors, rounded to four digits."""
         return self.parameters(exponents, digits=4)
+
+    def tuning(self, best: Array, costs_of: Callable[[list[Parameters]], Sequence[float]], costs: Sequence[float],
+               rollouts: int) -> Tuning:
+        """Return the result of a search; the own parameters, should they cost less than the rounded best ones.
+
+        Args:
+            best: Logarithms of factors with the lowest cost, shape (size,).
+            costs_of: Returns the costs of parameters.
+            costs: Lowest cost so far after each generation.
+            rollouts: Number of simulated robots.
+        """
+        before, after = self._own, self.rounded(best)
+        cost_before, cost_after = costs_of([before, after])
+        if cost_after > cost_before:  # because of the rounding
+            after, cost_after = before, cost_before
+        return Tuning(self.fields, before, after, cost_before, cost_after, tuple(costs), rollouts)
 
 
 def searched_fields(parameters: Parameters, fields: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from cmaes import CMA
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, RecordingError
+from robodyn_ros.study.gain_space import Tuning
 from robodyn_ros.study.robust_task import INFEASIBLE, RobustTask
 
 LEAST_POPULATION = 5
@@ -89,27 +90,6 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, eq=False)
-class RobustTuning:
-    """Result of a search.
-
-    Attributes:
-        before: Parameters that the search began with.
-        after: The best parameters found, to four digits.
-        cost_before: Cost of `before` on the samples of the study.
-        cost_after: Cost of `after`.
-        costs: Lowest cost so far after each generation.
-        rollouts: Number of simulated robots.
-    """
-
-    before: Parameters
-    after: Parameters
-    cost_before: float
-    cost_after: float
-    costs: tuple[float, ...]
-    rollouts: int
-
-
-@dataclass(frozen=True, eq=False)
 class Front:
     """Gains of which none has both metrics smaller than another's.
 
@@ -128,7 +108,7 @@ class Front:
 
 def robust_search(task: RobustTask, population: int, generations: int, seed: int = 0,
                   checkpoint: Checkpoint | None = None, on_generation: Callable[[int, float], None] = lambda *_: None
-                  ) -> RobustTuning:
+                  ) -> Tuning:
     """Search the gains that cost least; the own ones are among the first candidates.
 
     Args:
@@ -151,11 +131,8 @@ def robust_search(task: RobustTask, population: int, generations: int, seed: int
         return costs
 
     best = _evolve(evaluate, task.space.size, task.space.reach, population, generations, seed)
-    before, after = task.space.parameters(np.zeros(task.space.size)), task.space.rounded(best)
-    cost_before, cost_after = (task.cost(found) for found in task.evaluated([before, after]))
-    if cost_after > cost_before:  # because of the rounding
-        after, cost_after = before, cost_before
-    return RobustTuning(before, after, cost_before, cost_after, tuple(lowest), task.rollouts(population * generations))
+    return task.space.tuning(best, lambda both: [task.cost(found) for found in task.evaluated(both)], lowest,
+                             task.rollouts(population * generations))
 
 
 def pareto_front(task: RobustTask, names: tuple[str, str], population: int, generations: int, seed: int = 0,
