@@ -65,7 +65,7 @@ class Conflicts:
         if self._clocks is not None and self._clocks.are_shown():
             self._outputs.clock_held = True
             self._clock_until = now + CLOCK_SILENT_AFTER
-        elif not SENDERS_ARE_TOLD:
+        elif self._clocks is not None and not SENDERS_ARE_TOLD:
             self._outputs.clock_held = True
             self._clock_until = now + CLOCK_LISTENING
 
