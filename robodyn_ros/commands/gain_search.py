@@ -25,6 +25,7 @@ from robodyn_ros.study.blocks import all_scores
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.gain_space import GainSpace, Tuning, searched_fields
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
+from robodyn_ros.study.metrics import metrics
 
 _NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
 
@@ -109,8 +110,6 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
 
 def _cost(scores: Score, effort_scale: Array, smoothness: float) -> Array:
     """Costs of N robots, shape (N,)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.sqrt(np.mean(scores.rms_error**2, axis=1))
-        change = np.sqrt(np.mean((scores.rms_effort_change / effort_scale) ** 2, axis=1))
-        cost = error + smoothness * change
+    found = metrics(scores, effort_scale)
+    cost = found["rms_error"] + smoothness * found["effort_change"]
     return np.where(np.isfinite(cost), np.minimum(cost, _NO_COST), _NO_COST)
