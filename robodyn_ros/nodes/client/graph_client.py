@@ -27,9 +27,12 @@ from rcl_interfaces.srv import (
 )
 from rclpy.exceptions import NameValidationException
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.validate_full_topic_name import validate_full_topic_name
+from rclpy.validate_namespace import validate_namespace
 
 from robodyn_interfaces.srv import Gravity
 from robodyn_ros.errors import InputError, RobodynError
@@ -55,6 +58,18 @@ POLL_SECONDS = 0.05
 """Longest wait for one callback: a condition and Ctrl-C are looked at this often [s]."""
 
 
+def check_node_name(node: str) -> None:
+    """Check that a name can be that of a node; relative names can.
+
+    Raises:
+        InputError: It cannot.
+    """
+    try:  # ROS has no check of a node's name with its namespace
+        validate_full_topic_name(expand_topic_name(node, "node", "/"))
+    except (NameValidationException, ValueError) as error:
+        raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
+
+
 class GraphClient:
     """A context manager that connects a program to the nodes of one namespace; callbacks run while a method waits.
 
@@ -73,12 +88,13 @@ class GraphClient:
 
     def __init__(self, name: str, namespace: str = "") -> None:
         self.checks: list[Callable[[], None]] = []
+        try:
+            validate_namespace(f"/{namespace.strip('/')}")
+        except NameValidationException as error:
+            raise InputError(f"'{namespace}' cannot be a namespace; expected a name such as /left: {error}") from None
         init_ros(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C stays a KeyboardInterrupt
         try:
             self.node = Node(name, namespace=namespace, start_parameter_services=False)
-        except NameValidationException as error:
-            rclpy.try_shutdown()
-            raise InputError(f"'{namespace}' cannot be a namespace; expected a name such as /left: {error}") from None
         except RuntimeError as error:  # rclpy's RCLError: the middleware refuses, for example for want of security
             rclpy.try_shutdown()
             raise RobodynError(f"cannot join the graph: {error}") from None
@@ -239,11 +255,9 @@ class GraphClient:
             InputError: The name cannot be that of a node.
             RobodynError: Nobody answers, or two nodes have the name.
         """
+        check_node_name(node)
         name = f"{node}/{service}"
-        try:
-            client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
-        except NameValidationException as error:
-            raise InputError(f"'{node}' is no name of a node: expected such as /controller: {error}") from None
+        client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
         self.wait_for(client.service_is_ready, f"node '{node}'", seconds)
         self.check_only_one(node)
         futures: list[Any] = []

@@ -24,7 +24,7 @@ from robodyn_interfaces.srv import Gravity
 from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError, RobodynError
-from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.client.graph_client import GraphClient, check_node_name
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.simulation.tracking import TrackingSample
 from robodyn_ros.timing import to_nanoseconds, to_seconds
@@ -41,11 +41,13 @@ class RobotClient(GraphClient):
 
     Raises:
         RobodynError: ROS cannot start in this environment.
-        InputError: The namespace cannot be one.
+        InputError: The namespace, or a name of a node, cannot be one.
     """
 
     def __init__(self, name: str, controller: str = "controller", dynamics: str = "dynamics",
                  namespace: str = "") -> None:
+        for node in (controller, dynamics):
+            check_node_name(node)
         super().__init__(name, namespace)
         self._controller, self._dynamics = controller, dynamics
 

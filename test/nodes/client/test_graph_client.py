@@ -17,9 +17,10 @@ from ros_process import RosTest
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from robodyn_ros import RobodynError
+from robodyn_ros import InputError, RobodynError
 from robodyn_ros.nodes.client import graph_client
 from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.client.robot_client import RobotClient
 
 
 @pytest.fixture
@@ -71,6 +72,16 @@ def test_nodes_that_start_slowly_are_waited_for():
         assert client.first_message(String, "slow", 1, "message", 0.2).data == "late"
     with GraphClient("client", "nowhere") as client, pytest.raises(RobodynError, match="no message within 0.2 s: "):
         client.first_message(String, "slow", 1, "message", 0.2)
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    *(({"controller": name}, "no name of a node") for name in ("the controller", "", "a//b", "/a/")),
+    *(({"namespace": name}, "cannot be a namespace") for name in ("the cell", "a//b", "~x")),
+])
+def test_a_name_that_cannot_be_one_is_refused_before_the_graph_is_joined(monkeypatch, options, text):
+    monkeypatch.setattr(graph_client, "init_ros", lambda **_: pytest.fail("joined"))
+    with pytest.raises(InputError, match=text):
+        RobotClient("client", **options)
 
 
 def test_another_request_is_sent_once(ends):
