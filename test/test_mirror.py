@@ -79,6 +79,8 @@ TESTED_BY = {
     "nodes/view/remote_parameters.py": "nodes/view/test_node.py",
     "view/commands.py": "view/test_panel.py",  # a protocol
     "view/robot_figure.py": "view/test_robot_scene.py",
+    "study/cluster_connection.py": "study/test_cluster.py",
+    "study/cluster_run.py": "study/test_cluster.py",
     "study/site.py": "study/test_cluster.py",
     # Parts of identification.
     "identification/report.py": "commands/test_identify.py",

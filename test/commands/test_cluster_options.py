@@ -12,7 +12,7 @@ import pytest
 
 from bench.cluster_processes import ClusterProcesses, free_port
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.study import cluster as cluster_module
+from robodyn_ros.study import cluster_connection
 from robodyn_ros.study.results import Results
 
 STUDY = """
@@ -37,7 +37,7 @@ def run(study, output, *options):
 
 def test_a_study_on_a_cluster_has_the_rows_of_one_on_this_machine(study, capsys, monkeypatch):
     pytest.importorskip("distributed", reason="needs robodyn_ros[cluster]: Dask distributed")
-    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 60.0)
+    monkeypatch.setattr(cluster_connection, "ANSWER_TIME", 60.0)
     gains = ["tune", "--robot", "planar_2r", "--controllers", "pd", "--generations", "2", "--population", "5",
              "--output"]
     with ClusterProcesses(study.parent) as processes:
@@ -55,7 +55,7 @@ def test_a_study_on_a_cluster_has_the_rows_of_one_on_this_machine(study, capsys,
 
 
 def test_senseless_options_and_clusters_that_are_not_there_are_told_before_any_work(study, capsys, monkeypatch):
-    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 0.5)
+    monkeypatch.setattr(cluster_connection, "ANSWER_TIME", 0.5)
     missing = f"tcp://127.0.0.1:{free_port()}"
     for options, message in ((("--threads", "2", "--scheduler", missing), "--threads has no effect with --scheduler"),
                              (("--threads", "0"), "threads: expected 1 or more, received 0"),

@@ -30,7 +30,7 @@ from bench.two_machines.network import ADDRESSES, Network
 from robodyn_ros import InputError
 from robodyn_ros.errors import ClusterError, RobodynError
 from robodyn_ros.study import block as block_module
-from robodyn_ros.study import cluster as cluster_module
+from robodyn_ros.study import cluster_connection, cluster_run
 from robodyn_ros.study.blocks import all_scores, joined, map_blocks
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import PARAMETERS
@@ -53,7 +53,7 @@ def processes(tmp_path_factory):
 @pytest.fixture
 def cluster(processes, monkeypatch):
     """A connection to two workers at least."""
-    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 60.0)  # a busy machine needs long to start a worker
+    monkeypatch.setattr(cluster_connection, "ANSWER_TIME", 60.0)  # a busy machine needs long to start a worker
     for _ in range(2 - sum(worker.poll() is None for worker in processes.workers.values())):
         processes.start_worker(next(NAMES))
     with Cluster(processes.address, patience=60.0) as cluster:
@@ -119,7 +119,7 @@ def test_a_killed_worker_loses_nothing_and_one_that_joins_takes_part(cluster, pr
 
 
 def test_near_the_end_a_stopped_worker_is_not_waited_for(cluster, processes, task, monkeypatch):
-    monkeypatch.setattr(cluster_module, "_COMPILE_TIME", 1.0)
+    monkeypatch.setattr(cluster_run, "_COMPILE_TIME", 1.0)
     description, arrays, whole = task
     stopped = next(process for process in processes.workers.values())
     blocks, begin = [], time.monotonic()
@@ -204,7 +204,7 @@ def test_without_worker_for_too_long_all_computed_blocks_come_before_the_error(c
         assert same(block.score, [array[block.begin:block.end] for array in whole])
     rest = list(map_blocks(description, arrays, done=done))
     check(sorted([*blocks, *rest]), whole)
-    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 0.5)
+    monkeypatch.setattr(cluster_connection, "ANSWER_TIME", 0.5)
     with pytest.raises(ClusterError, match=r"no worker can take part: .*dask worker tcp://"):
         Cluster(processes.address)
 
@@ -218,7 +218,7 @@ class _Web(BaseHTTPRequestHandler):
 @pytest.mark.parametrize("address", ["", "nowhere", "tcp://127.0.0.1:{free}", "tcp://127.0.0.1:{web}", "udp://a:1",
                                      "tcp://no-such-host.invalid:8786", "tcp://127.0.0.1:99999999"])
 def test_wrong_addresses_are_told_in_one_line(address, monkeypatch):
-    monkeypatch.setattr(cluster_module, "ANSWER_TIME", 0.5)
+    monkeypatch.setattr(cluster_connection, "ANSWER_TIME", 0.5)
     with HTTPServer(("127.0.0.1", 0), _Web) as web:
         thread = threading.Thread(target=web.serve_forever, args=(0.05,))
         thread.start()
