@@ -50,6 +50,7 @@ def test_script_runs(name, request, tmp_path):
     assert done.returncode == 0 and PRINTS[name] in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_notebook_runs(notebook, tmp_path):
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: make setup")

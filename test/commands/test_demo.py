@@ -54,6 +54,7 @@ def test_the_plot_has_efforts_and_energies_of_what_was_measured():
     np.testing.assert_array_equal(curves.effort.values, [effort, effort])
 
 
+@pytest.mark.long
 def test_demo_of_another_robot_motion_and_motors(tmp_path):
     path = tmp_path / "motion.csv"
     path.write_text("time,joint2,joint1\n0,0.2,0.1\n1.2,0.5,0.4\n")

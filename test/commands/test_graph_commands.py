@@ -61,7 +61,7 @@ class Rig:
 def graph():
     with RosProcess("simulate", command=(
             "-m", "robodyn_ros", "simulate", "--robot", ROBOT, "--controller", "computed_torque", "--time-mode",
-            "lockstep", "--speed-limit", "4", "--namespace", SPACE, "--ros-args", "-p", "update_rate:=200")) as graph, \
+            "lockstep", "--speed-limit", "4", "--namespace", SPACE, "--ros-args", "-p", "update_rate:=100")) as graph, \
             RosTest(namespace=SPACE) as ros:
         ros.states = ros.record(JointState, "joint_states")
         ros.wait_for(lambda: graph.check() or ros.states, "joint states", timeout=60.0)
@@ -137,7 +137,7 @@ def test_joints_follow_a_trajectory_from_a_file(rig, tmp_path):
     np.testing.assert_allclose(rig.q(), [0.2, -0.3, 0.04, 0.1], atol=2e-3)
 
 
-@pytest.mark.parametrize("controller", ["computed_torque", "impedance"])
+@pytest.mark.parametrize("controller", ["computed_torque", pytest.param("impedance", marks=pytest.mark.long)])
 def test_the_tip_link_moves_to_a_pose(rig, controller):
     rig.swap("computed_torque")
     rig.run("reset")

@@ -16,6 +16,7 @@ import pytest
 from robodyn_ros.commands.command_line import main
 
 
+@pytest.mark.long
 def test_the_package_installs_passes_its_test_and_is_found_by_name(tmp_path, monkeypatch):
     assert main(["new-controller", "my_first_law", "--folder", str(tmp_path)]) == 0
     package, site = tmp_path / "my_first_law", tmp_path / "site"

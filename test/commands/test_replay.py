@@ -74,6 +74,7 @@ def recording(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_the_replayed_motion_is_the_recorded_one(recording, tmp_path, capfd):
     assert main(["replay", str(recording), "--record", str(tmp_path / "b"), "--namespace", "again"]) == 0
     told = capfd.readouterr().out

@@ -70,6 +70,7 @@ def children(pid):
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.long
 def test_killed_nodes_are_restarted_and_the_arm_stands_still_until_the_bound():
     options = ("--robot", "arm6", "--controller", "computed_torque", "--restarts", "1", "--namespace", "again")
     with simulate(*options) as process, RosTest(namespace="again") as ros:

@@ -73,6 +73,7 @@ def test_readme_controller_is_swapped_in_and_cancels_the_sag(graph):
     assert states[-1].controller == own_controller
 
 
+@pytest.mark.long
 def test_a_package_of_new_controller_swaps_in_by_its_name(graph, folder, tmp_path):
     assert robodyn("new-controller", "swapped_law", "--folder", str(tmp_path)).returncode == 0
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index",

@@ -193,6 +193,7 @@ def test_a_controller_with_state_of_its_own_is_tuned_as_well(tmp_path, monkeypat
     assert found.cost_after < found.cost_before
 
 
+@pytest.mark.long
 def test_gains_are_searched_beside_a_surface_and_on_mujoco(tmp_path, capsys):
     pytest.importorskip("mujoco")
     (tmp_path / "world.yaml").write_text("surfaces: {floor: {shape: plane, position: [0, 0, 0.9]}}")

@@ -113,6 +113,7 @@ def test_large_robots_with_joints_that_share_a_degree_of_freedom(monkeypatch):
     assert relative_error(dyn.forward_dynamics_derivatives(*arrays[:, 0]), expected[0]) < 1e-9
 
 
+@pytest.mark.long
 def test_forward_dynamics_of_fifty_joints():
     """Against LAPACK's solution for the derivatives of inverse dynamics."""
     model = Robot.from_urdf(random_chain(50)).model

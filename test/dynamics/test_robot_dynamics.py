@@ -70,6 +70,7 @@ def test_the_compiled_forms_and_the_textbook_agree_on_shipped_robots(name):
     check_forms_agree(PinReference(name).robot, 1, samples=9)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow])
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_the_compiled_forms_and_the_textbook_agree_on_random_trees(urdf, seed):

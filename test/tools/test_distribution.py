@@ -78,6 +78,7 @@ def run(python, *arguments, cwd):
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_wheel_runs_without_ros_and_without_the_checkout(python, tmp_path):
     robodyn = python.with_name("robodyn")
     where = run(python, "-c", "import robodyn_ros; print(robodyn_ros.__file__)", cwd=tmp_path)

@@ -189,6 +189,7 @@ def test_odd_robots_at_any_posture(name, law):
     assert_bounded(robot, law, rng.uniform(-1e-9, 1e-9, robot.n))
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(urdf_robots(max_joints=5), st.integers(0, 10**6), st.sampled_from([0.0, 1e-9, 1e-4, 1.0]))
 def test_random_trees_at_any_posture(xml, seed, scale):
@@ -254,7 +255,8 @@ def test_the_positions_are_singular(name):
 
 
 @pytest.mark.parametrize(("law", "name", "is_heavier"), [
-    *((law, name, is_heavier) for law in FOLLOWING for name in ("comparison", *PASSES) for is_heavier in (False, True)),
+    *((law, name, False) for law in FOLLOWING for name in ("comparison", *PASSES)),
+    *(pytest.param(law, name, True, marks=pytest.mark.long) for law in FOLLOWING for name in ("comparison", *PASSES)),
     *((Force, name, False) for name in PASSES),  # a wrong weight would carry the tip away along that axis
 ])
 def test_efforts_through_singular_positions_are_those_of_a_joint_law(law, name, is_heavier):

@@ -92,6 +92,7 @@ def set_in_motion(rig, before):
     rig.ros.wait_for(moves, f"motion of {before}")
 
 
+@pytest.mark.long
 def test_every_ordered_pair_of_controllers_is_swapped_in_motion(rig):
     ros, limit = rig.ros, ROBOT.model.effort_limit
     missed = "periods without a new command"

@@ -87,6 +87,7 @@ def test_a_killed_recorder_leaves_a_recording_that_both_libraries_read(graph, tm
             == len(run.states.time)
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_the_recording_in_one_line_and_the_graph_goes_on(graph, tmp_path):
     process, ros = graph
     folder = tmp_path / "full"
