@@ -65,7 +65,7 @@ def upward_imports(path):
         return
     for name, line in imports(path):
         parts = name.split(".")
-        if parts[0] != "robodyn_ros":
+        if parts[0] != "robodyn_ros" or name == "robodyn_ros.__version__":
             continue
         there = "robot" if parts[1] == "Robot" else parts[1]
         if there not in rank:

@@ -21,6 +21,8 @@ from xml.etree import ElementTree
 import places
 import pytest
 
+from robodyn_ros import __version__
+
 ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ("run", "test", "bench", "docs", "build")
 DATA_FOLDERS = ("launch", "config", "urdf")
@@ -144,7 +146,7 @@ def test_manifest_names_every_dependency_that_has_a_rosdep_key():
 def test_manifests_agree(distribution):
     roots = [manifest(), manifest(ROOT / "robodyn_interfaces")]
     assert tuple(root.findtext("name") for root in roots) == ROS_PACKAGES
-    assert {root.findtext("version") for root in roots} == {distribution.get_version()}
+    assert {root.findtext("version") for root in roots} == {distribution.get_version()} == {__version__}
     assert {root.findtext("license") for root in roots} == {distribution.get_license()} == {"Apache-2.0"}
     assert {root.get("format") for root in roots} == {"3"}
     maintainers = {(element.text, element.get("email")) for root in roots for element in root.findall("maintainer")}

@@ -20,9 +20,9 @@ import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
+from robodyn_ros import __version__
 from robodyn_ros.commands import (
     cache_command,
     demo_command,
@@ -98,17 +98,6 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-class _Version(argparse.Action):
-    """Looks for the installed version only if it is asked for: that takes longer than to parse a command line."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        try:
-            print(f"robodyn_ros {version('robodyn_ros')}")
-        except PackageNotFoundError:
-            print("robodyn_ros that is not installed, in a source tree")
-        parser.exit()
-
-
 class _Parser(argparse.ArgumentParser):
     """Raises errors as one line without the usage, and takes ``-20mm`` for a value, not for an option."""
 
@@ -131,7 +120,8 @@ def make_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argume
     parser = _Parser(
         prog="robodyn", description="Robot dynamics from a URDF, a simulated robot and its controllers, on ROS 2."
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument("--version", action="version", version=f"robodyn_ros {__version__}",
+                        help="print the version and exit")
     parser.set_defaults(takes_ros_arguments=False, error_code=USAGE_ERROR)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for group in GROUPS:

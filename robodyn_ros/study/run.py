@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from robodyn_ros import __version__
 from robodyn_ros.errors import InputError, PluginError, RecordingError
 from robodyn_ros.simulation.score import Rollout
 from robodyn_ros.study.blocks import map_blocks
@@ -37,17 +37,9 @@ from robodyn_ros.study.results import (
 from robodyn_ros.study.study import Pair, Study
 
 
-def package_version() -> str:
-    """Version of robodyn_ros; empty in a source tree that is not installed."""
-    try:
-        return version("robodyn_ros")
-    except PackageNotFoundError:
-        return ""
-
-
 def about(study: Study) -> About:
     """Return where the results of a study come from."""
-    return About(str(study.path), study.digest, study.text, package_version(), study.seed, study.rows,
+    return About(str(study.path), study.digest, study.text, __version__, study.seed, study.rows,
                  tuple(axis.column for axis in study.axes), dict(study.limits))
 
 
@@ -115,7 +107,7 @@ def check_origin(found: About, expected: About, folder: Path) -> None:
     if (found.digest, found.version) != (expected.digest, expected.version):
         raise InputError(f"'{folder}' holds results of another study: '{found.path}', seed {found.seed}, robodyn_ros "
                          f"{found.version or 'unknown'}; expected those of '{expected.path}', seed {expected.seed}, "
-                         f"{expected.version or 'unknown'}, with the robot and files as they are now: give another "
+                         f"{expected.version}, with the robot and files as they are now: give another "
                          "--output")
 
 

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import platform
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import llvmlite
 import numpy as np
 
+from robodyn_ros import __version__
 from robodyn_ros.compile.cache import digest
 from robodyn_ros.compile.machine import host
 
@@ -43,7 +43,6 @@ def site() -> Site:
     folder = Path(__file__).parents[1]
     files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.py"))
     sources = digest(*(part for name in files for part in (name, (folder / name).read_bytes())))
-    package = importlib.import_module("robodyn_ros")
-    version = (f"robodyn_ros {package.__version__} (sources {sources[:8]}), llvmlite {llvmlite.__version__}, "
+    version = (f"robodyn_ros {__version__} (sources {sources[:8]}), llvmlite {llvmlite.__version__}, "
                f"NumPy {np.__version__}")
     return Site(version, host().cpu, platform.node())

@@ -17,9 +17,12 @@ import yaml
 
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.commands.simulation_setup import NODES, set_up
+from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.compile import cache
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import config_file, shipped_robots
+from robodyn_ros.study.run import about
+from robodyn_ros.study.site import site
 
 ODD = """<robot name='odd'><link name='base'/><link name='arm'><inertial><mass value='2'/>
 <inertia ixx='1' iyy='1' izz='9' ixy='0' ixz='0' iyz='0'/></inertial></link>
@@ -153,11 +156,15 @@ def test_the_command_line_imports_nothing_that_only_some_commands_need():
     assert not {"rclpy", "scipy", "llvmlite", "matplotlib", "robodyn_ros.control.registry"}.intersection(loaded)
 
 
-def test_version_is_that_of_the_package(capsys):
+def test_version_is_that_of_the_package_of_results_and_of_workers(capsys, tmp_path):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert end.value.code == 0
-    assert capsys.readouterr().out == f"robodyn_ros {version('robodyn_ros')}\n"
+    printed = capsys.readouterr().out
+    assert printed == f"robodyn_ros {version('robodyn_ros')}\n"
+    (tmp_path / "arm.yaml").write_text("robot: planar_2r\nlaws: [pd]\nsamples: 1\n")
+    assert f"robodyn_ros {about(read_study(tmp_path / 'arm.yaml')).version}\n" == printed
+    assert site().version.startswith(f"{printed.strip()} (sources ")
 
 
 def test_help_names_every_subcommand(capsys):
