@@ -53,6 +53,7 @@ def run_study_command(options: Namespace) -> int:
     require("pyarrow")
     require("matplotlib")
     from robodyn_ros.commands.study_file import read_study
+    from robodyn_ros.study.analysis import differing_axes
     from robodyn_ros.study.results import Results
     from robodyn_ros.study.run import check_folder
 
@@ -73,6 +74,8 @@ def run_study_command(options: Namespace) -> int:
         return _run_sample(study, folder, options)
     if options.sobol is not None and (options.sobol < 2 or options.sobol & (options.sobol - 1)):
         raise InputError(f"study: sobol: expected a power of two of 2 or more, received {options.sobol}")
+    if options.sobol is not None and not any(differing_axes(study, law) for law in study.laws):
+        raise InputError(f"study: sobol: expected numbers that differ from sample to sample, received none in {path}")
     check_folder(study, folder, options.resume)
     with machine_options("study", options) as machine:
         return _run_all(study, folder, options, machine)

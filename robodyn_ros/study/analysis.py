@@ -23,7 +23,7 @@ from robodyn_ros.study.blocks import all_scores
 from robodyn_ros.study.loop_description import PARAMETERS
 from robodyn_ros.study.results import LAW, MOTION, REASON, Results
 from robodyn_ros.study.run import score_columns
-from robodyn_ros.study.study import Pair, Study
+from robodyn_ros.study.study import Axis, Pair, Study
 
 QUANTILES = (0.5, 0.95)
 """Quantiles in tables."""
@@ -149,6 +149,12 @@ class SobolIndices:
     total: Array
 
 
+def differing_axes(study: Study, law: str) -> list[Axis]:
+    """The axes of one law's rollouts that are not the same number in every sample."""
+    return [axis for axis in study.law_axes(law)
+            if np.ptp(axis.distribution.ppf(np.array([0.01, 0.5, 0.99]))) > 0.0]
+
+
 def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error", **options: Any) -> SobolIndices:
     """Compute Sobol indices of one law and motion by rollouts of their own, count * (axes + 2) of them.
 
@@ -161,11 +167,10 @@ def sobol_indices(study: Study, pair: Pair, count: int, metric: str = "rms_error
         metric: One of `METRICS`.
         **options: For `all_scores`.
     """
-    description, axes = study.description(pair), study.law_axes(pair.law)
-    axes = [axis for axis in axes if np.ptp(axis.distribution.ppf(np.array([0.01, 0.5, 0.99]))) > 0.0]
+    description, axes = study.description(pair), differing_axes(study, pair.law)
     fixed = [axis for axis in study.axes if axis not in axes]
-    if len(axes) == 1:  # it alone makes all of the variance; SciPy fails
-        return SobolIndices((axes[0].column,), np.ones(1), np.ones(1))
+    if len(axes) < 2:  # one alone makes all of the variance; SciPy fails
+        return SobolIndices(tuple(axis.column for axis in axes), np.ones(len(axes)), np.ones(len(axes)))
 
     def evaluate(points: Array) -> Array:
         values = {axis.column: row for axis, row in zip(axes, points, strict=True)}

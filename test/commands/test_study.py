@@ -105,6 +105,15 @@ def test_options_that_make_no_sense(folder, tmp_path, capsys, options, message):
     assert message in error and error.count("\n") == 1
 
 
+def test_sobol_indices_of_a_study_in_which_nothing_differs_are_refused(tmp_path, capsys):
+    path = tmp_path / "same.yaml"
+    path.write_text("robot: planar_2r\nlaws: [pd]\nsamples: 2\nquantities: {payload.mass: 1.0}\n")
+    assert main(["study", str(path), "--output", str(tmp_path / "out"), "--sobol", "4"]) == 2
+    error = capsys.readouterr().err
+    assert "sobol: expected numbers that differ from sample to sample, received none in" in error
+    assert error.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
 def test_a_law_that_fails_in_all_samples_is_named(tmp_path, capsys):
     path = tmp_path / "arm.yaml"
     path.write_text(STUDY + "fail: {worst_error: 1.0e-6}\n")

@@ -29,6 +29,7 @@ from robodyn_ros.simulation.model_perturbations import (
     with_mass_error,
     with_payload,
 )
+from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.simulation.plant import default_position
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.quantities import QUANTITIES
@@ -271,6 +272,16 @@ def test_the_model_of_a_controller_that_is_not_compiled_cannot_be_replaced():
     loop = ClosedLoop(Interpreted(ROBOT), RUBBING, varied=("model.payload.mass",))
     with pytest.raises(InputError, match=r"varied: model.payload.mass: expected a law that can be .*Interpreted"):
         scores(loop, samples={"model.payload.mass": [1.0]})
+
+
+@pytest.mark.parametrize(("varied", "message"), [
+    (("friction.scale", "sensing.delay"), r"varied: friction.scale: expected no quantities of a robot that Mujoco"),
+    (("model.payload.mass",), r"expected a law that can be compiled, .* received PD: .* is stepped by MujocoPlant"),
+])
+def test_quantities_that_an_engine_has_built_in_are_told(varied, message):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+    with pytest.raises(InputError, match=message):
+        ClosedLoop(make_controller("pd", ROBOT), engine=MujocoPlant(ROBOT), varied=varied)
 
 
 @pytest.mark.parametrize(("varied", "law"), [(("model.payload.mass",), "pd"), (("friction.scale",), "pd")])

@@ -66,3 +66,15 @@ def test_sobol_indices_find_the_payload(tmp_path):
     found = sobol_indices(study, study.pairs[0], 32)
     assert found.columns == ("payload.mass", "friction.viscous")
     assert found.total[0] > 0.9 > 0.1 > found.total[1]
+
+
+@pytest.mark.parametrize("columns", [["payload.mass"], []])
+def test_a_number_that_differs_alone_has_all_of_the_variance(tmp_path, columns):
+    """SciPy computes indices of two numbers and more."""
+    path = tmp_path / "arm.yaml"
+    varied = "".join(f"  {column}: {{uniform: [0, 2]}}\n" for column in columns)
+    path.write_text(f"robot: planar_2r\nlaws: [pd]\nsamples: 2\nquantities:\n{varied}  link.inertia_scale: 1.1\n")
+    study = read_study(path)
+    found = sobol_indices(study, study.pairs[0], 2)
+    assert list(found.columns) == columns
+    assert found.first.tolist() == found.total.tolist() == [1.0] * len(columns)
