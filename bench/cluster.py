@@ -23,8 +23,9 @@ from bench.closed_loop import prepared
 from bench.cluster_processes import ClusterProcesses, wait_for
 from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.timing import compare, seconds_per_call
+from robodyn_ros.simulation.score import joined
 from robodyn_ros.study.block import LARGEST_OVERHEAD, Block
-from robodyn_ros.study.blocks import all_scores, joined, map_blocks
+from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 

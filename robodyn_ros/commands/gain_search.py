@@ -18,13 +18,10 @@ from scipy.optimize import differential_evolution
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.rollout import ClosedLoop, RolloutClient
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Score
-from robodyn_ros.study.blocks import all_scores
-from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.gain_space import GainSpace, Tuning, searched_fields
-from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 from robodyn_ros.study.metrics import metrics
 
 _NO_COST = 1e12  # cost of a robot that diverged: above any other, and finite, as the search needs it
@@ -44,7 +41,7 @@ class Generation(NamedTuple):
 
 def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = None, *, span: float = 10.0,
          smoothness: float = 0.01, population: int = 128, generations: int = 40, seed: int = 0, threads: int = 1,
-         on_generation: Callable[[Generation], None] = lambda _: None, client: Cluster | None = None) -> Tuning:
+         on_generation: Callable[[Generation], None] = lambda _: None, client: RolloutClient | None = None) -> Tuning:
     """Search for the gains that cost least in a scenario.
 
     The cost is the root of the mean of the squared RMS tracking errors over their elements [rad or m], plus
@@ -84,15 +81,9 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     own = loop.scores(scenario, [loop.controller.parameters])
     scale = np.where(np.isfinite(limit) & (limit > 0.0), limit, np.maximum(own.worst_effort[0], 1e-9))
     costs: list[float] = []
-    description = None if client is None else LoopDescription.from_loop(loop, scenario)
-
     def evaluate(exponents: Array) -> Array:
         candidates = [space.parameters(one) for one in exponents.T]
-        if description is None:
-            scores = loop.scores(scenario, candidates, threads=threads)
-        else:
-            numbers = np.array([loop.packed(one) for one in candidates])
-            scores = all_scores(description, {PARAMETERS: numbers}, client=client)
+        scores = loop.scores(scenario, candidates, threads=threads if client is None else None, client=client)
         cost = _cost(scores, scale, smoothness)
         costs.append(min(float(cost.min()), *costs[-1:], _NO_COST))
         on_generation(Generation(len(costs), costs[-1]))

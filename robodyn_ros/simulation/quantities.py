@@ -276,6 +276,17 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
     return varied
 
 
+def by_name(samples: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike]:
+    """Return values of quantities as they are.
+
+    Raises:
+        InputError: They have no names.
+    """
+    if not isinstance(samples, Mapping):
+        raise InputError(f"samples: expected values by the name of the quantity, received {shown(samples)}")
+    return samples
+
+
 def checked_samples(samples: Mapping[str, ArrayLike], plant: PlantModel, varied: Collection[str]) -> dict[str, Array]:
     """Check values of quantities for N robots.
 
@@ -292,7 +303,7 @@ def checked_samples(samples: Mapping[str, ArrayLike], plant: PlantModel, varied:
             out of range; it names the quantity, the sample, and what was expected and received.
     """
     checked: dict[str, Array] = {}
-    for name, given in samples.items():
+    for name, given in by_name(samples).items():
         quantity = _quantity(name)
         if name not in varied and name not in START:
             raise InputError("samples: expected quantities that this ClosedLoop varies "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,7 @@ from robodyn_ros.simulation.quantities import (
     NOISES,
     QUANTITIES,
     START,
+    by_name,
     check_varied,
     checked_samples,
     of_plant,
@@ -50,6 +51,20 @@ from robodyn_ros.simulation.score import Rollout, Score
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP, to_nanoseconds
 
 _logger = logging.getLogger(__name__)
+
+
+class RolloutClient(Protocol):
+    """Computes scores on other machines, as `study.cluster.Cluster` does."""
+
+    def scores(self, loop: ClosedLoop, scenario: Scenario, arrays: Mapping[str, Array]) -> Score:
+        """Simulate many robots; the scores are those of `ClosedLoop.scores`, to the bit on equal processors.
+
+        Args:
+            loop: The closed loop.
+            scenario: The task of all robots.
+            arrays: What differs, each array with an axis of the N robots: ``parameters``, see `ClosedLoop.packed`, and
+                varied quantities by name.
+        """
 
 
 class ClosedLoop:
@@ -173,8 +188,8 @@ class ClosedLoop:
                        **recorded)
 
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
-               q: ArrayLike | None = None, threads: int = 1, *, samples: Mapping[str, ArrayLike] | None = None
-               ) -> Score:
+               q: ArrayLike | None = None, threads: int | None = None, *,
+               samples: Mapping[str, ArrayLike] | None = None, client: RolloutClient | None = None) -> Score:
         """Simulate many robots at once; one that diverges has NaN or infinity in its score.
 
         The score of a robot has the same bits alone, in any batch, and with any number of threads.
@@ -184,15 +199,19 @@ class ClosedLoop:
             parameters: Parameters of the controller, one set for each robot, or their numbers as of `packed`, shape
                 (N, p); None: those that the controller has, for all.
             q: Joint positions at the start, shape (N, n) [rad or m]; None: the scenario's, for all.
-            threads: Threads that share the robots; a controller that runs uncompiled uses one.
+            threads: Threads that share the robots; a controller that runs uncompiled uses one. None: one.
             samples: Values of varied quantities by name, each of the quantity's shape after an axis of the N robots;
                 those of the plant, or of the scenario, where there are none.
+            client: Computes the scores on other machines, for example a `study.cluster.Cluster`; None: this one does.
 
         Raises:
             InputError: Neither parameters nor positions nor samples say how many robots there are, their numbers
-                differ, a value of a sample does not fit, or a robot would start inside a surface.
+                differ, a value of a sample does not fit, a robot would start inside a surface, or ``client`` computes
+                no scores, or has ``threads`` beside it.
             PluginError: As for `run`.
+            ClusterError: The cluster cannot be used any more.
         """
+        _check_client(client, threads)
         ticks = len(scenario.clocks)
         values = self._samples({} if samples is None else samples)
         if q is not None:
@@ -218,6 +237,10 @@ class ClosedLoop:
                   for i in range(count if values.keys() & set(START) else 1)]
         for start in starts:
             self.plant.check_start(start.q)
+        if client is not None:
+            packed = () if parameters is None else (("parameters", given["parameters"]),)
+            return client.scores(self, scenario, values | {name: np.ascontiguousarray(np.broadcast_to(
+                array, (count, self._packed.values.size))) for name, array in packed})
         if values.keys() & set(START):
             given["state"] = np.array([self.plant.state(start.q, start.v) for start in starts])
             given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
@@ -232,7 +255,7 @@ class ClosedLoop:
         if count == 1:  # faster than a batch of one
             results = procedure(**given | {name: given[name][0] for name in counts if name in given})
             return _score({name: result[None] for name, result in results.items()}, ticks)
-        return _score(procedure.batch(threads=threads, **given), ticks)
+        return _score(procedure.batch(threads=threads or 1, **given), ticks)
 
     def packed(self, parameters: Parameters | None = None) -> Array:
         """The numbers among the parameters of the controller, shape (p,).
@@ -333,11 +356,32 @@ class ClosedLoop:
         return initial_memory(self.controller, State(0.0, 0.0, q, v))
 
 
+@overload
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
             step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
-            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Rollout:
-    """Simulate a robot under a controller; `ClosedLoop` does so many times for the price of one compilation.
+            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
+            samples: None = None) -> Rollout: ...
+
+
+@overload
+def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
+            duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
+            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
+            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
+            samples: Mapping[str, ArrayLike], threads: int | None = None, client: RolloutClient | None = None
+            ) -> Score: ...
+
+
+def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
+            duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
+            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
+            world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
+            samples: Mapping[str, ArrayLike] | None = None, threads: int | None = None,
+            client: RolloutClient | None = None) -> Rollout | Score:
+    """Simulate a robot under a controller, or many that differ.
+
+    `ClosedLoop` does so any number of times for the price of one compilation.
 
     A controller that cannot be compiled runs as Python code; one warning in the log says why and how long a tick takes.
 
@@ -354,20 +398,51 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         world: Surfaces that the robot can touch; None: there are none.
         q: Joint positions at the start, shape (n,) [rad or m]; None: where the trajectory begins.
         v: Joint velocities at the start, shape (n,) [rad/s or m/s]; None: zeros.
+        samples: Values of `QUANTITIES` in which N robots differ, by name, each with an axis of the robots first; None:
+            one robot is simulated.
+        threads: With samples: threads of this machine that share the robots; None: one.
+        client: With samples: computes them on other machines, for example a `study.cluster.Cluster`.
+
+    Returns:
+        The motion of one robot; with samples, the scores of all.
 
     Raises:
         InputError: An argument does not fit the others.
         PluginError: No controller has that name; or the controller fails.
-        SimulationError: The state became infinite or NaN.
+        SimulationError: The state of the one robot became infinite or NaN.
+        ClusterError: The cluster cannot be used any more.
     """
+    varied = () if samples is None else tuple(by_name(samples))
+    for name, start in (("q", q), ("v", v)):
+        if start is not None and f"start.{name}" in varied:
+            raise InputError(f"rollout: expected the start in {name} or in samples, received both")
+    for name, option in (("threads", threads), ("client", client)):
+        if option is not None and samples is None:
+            raise InputError(f"rollout: {name} has no effect without samples, on one robot; leave it out")
+    _check_client(client, threads)
     made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
     loop = ClosedLoop(made, PlantModel.from_description(robot.model, step, actuators, friction, world=world),
-                      period)
+                      period, varied=varied)
     scenario = loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v)
-    result = loop.run(scenario, parameters)
-    if result.note:
-        _logger.warning(result.note)
+    result: Rollout | Score
+    if samples is None:
+        result = loop.run(scenario, parameters)
+    else:
+        result = loop.scores(scenario, None if parameters is None else loop.packed(parameters), threads=threads,
+                             samples=samples, client=client)
+    if loop.note:
+        _logger.warning(loop.note)
     return result
+
+
+def _check_client(client: Any, threads: int | None) -> None:
+    if client is None:
+        return
+    if not callable(getattr(client, "scores", None)):
+        raise InputError(f"rollout: client: expected a robodyn_ros.study.cluster.Cluster, received "
+                         f"{type(client).__name__}; Cluster.from_client(client) makes one of a distributed.Client")
+    if threads is not None:
+        raise InputError("rollout: threads has no effect with client, whose workers have their own; leave it out")
 
 
 def _started(scenario: Scenario, values: Mapping[str, Array]) -> Scenario:

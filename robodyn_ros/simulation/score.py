@@ -10,8 +10,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.description.model import Array
@@ -47,6 +50,11 @@ class Score(NamedTuple):
     saturated: Array
     q: Array
     v: Array
+
+
+def joined(scores: Iterable[Score]) -> Score:
+    """The scores of the robots of several batches, one after the other."""
+    return Score(*(np.concatenate(parts) for parts in zip(*scores, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import numpy as np
-
 from robodyn_ros.description.model import Array
-from robodyn_ros.simulation.score import Score
+from robodyn_ros.simulation.score import Score, joined
 from robodyn_ros.study.block import Block, BlockSize, compute_block, gaps, rows, sample_count
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import LoopDescription
@@ -61,8 +59,3 @@ def all_scores(description: LoopDescription, arrays: Mapping[str, Array], *, thr
         sample_count(arrays)
         return description.scores(arrays, threads)
     return joined(block.score for block in map_blocks(description, arrays, client=client))
-
-
-def joined(scores: Iterable[Score]) -> Score:
-    """One score of the samples of several, one after the other."""
-    return Score(*(np.concatenate(parts) for parts in zip(*scores, strict=True)))

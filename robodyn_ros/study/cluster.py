@@ -14,7 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.study.block import Block, BlockSize
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.score import Score, joined
+from robodyn_ros.study.block import Block, BlockSize, sample_count
 from robodyn_ros.study.cluster_connection import ClusterConnection
 from robodyn_ros.study.cluster_run import ClusterRun
 from robodyn_ros.study.loop_description import LoopDescription
@@ -43,3 +46,19 @@ class Cluster(ClusterConnection):
         """
         size = self._sizes.setdefault(description.digest, BlockSize())
         return ClusterRun(self, description, arrays, gaps, size).blocks()
+
+    def scores(self, loop: ClosedLoop, scenario: Scenario, arrays: Mapping[str, Array]) -> Score:
+        """Compute the scores of a closed loop on the workers: ``ClosedLoop.scores(..., client=cluster)`` calls it.
+
+        Args:
+            loop: The loop.
+            scenario: The task of all samples.
+            arrays: A row for each sample, see `LoopDescription.scores`.
+
+        Raises:
+            InputError: The workers could not make the loop, see `LoopDescription.from_loop`; or the arrays do not fit.
+            PluginError: The controller fails.
+            ClusterError: As for `blocks`.
+        """
+        blocks = self.blocks(LoopDescription.from_loop(loop, scenario), arrays, [(0, sample_count(arrays))])
+        return joined(block.score for block in blocks)

@@ -81,10 +81,10 @@ class LoopDescription:
         kind = type(loop.controller)
         name = f"{kind.__module__}:{kind.__qualname__}"
         if loop.engine is not None:
-            raise InputError(f"study: expected a loop with the compiled plant, received one with the engine "
+            raise InputError(f"rollout: expected a loop with the compiled plant, received one with the engine "
                              f"{type(loop.engine).__name__}, which only this process has")
         if kind.__module__ == "__main__" or "<locals>" in name or load_controller(name) is not kind:
-            raise InputError(f"study: expected a controller that any process can import, received {name}; put its "
+            raise InputError(f"rollout: expected a controller that any process can import, received {name}; put its "
                              "class at the top of a module on the PYTHONPATH")
         return cls(loop.robot.model, name, loop.controller.parameters, loop.plant, loop.period, scenario,
                    loop.varied)

@@ -22,6 +22,7 @@ from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import equal
 from robodyn_ros.control import JointReference, Law, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.laws.pd import PDParameters
 from robodyn_ros.control.registry import controller_names, make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.reference import SOURCES
@@ -337,6 +338,29 @@ def test_the_wrench_on_the_tip_is_not_measured():
     assert Measures(robot).update(State(0.0, 0.0, *np.zeros((2, 2)), np.zeros(6)), None).tolist() == [1.0, 0.0]
 
 
+class Elsewhere:
+    """A client that keeps what it is asked for."""
+
+    def scores(self, loop, scenario, arrays):
+        """As in `RolloutClient`."""
+        self.arrays = {name: array.copy() for name, array in arrays.items()}
+        numbers = self.arrays.pop("parameters", None)
+        return loop.scores(scenario, numbers, samples=self.arrays)
+
+
+def test_many_robots_by_one_call_are_those_of_a_closed_loop():
+    robot, client = robot_called("planar_2r"), Elsewhere()
+    samples = {"payload.mass": np.array([0.0, 0.5, 1.0]), "start.v": np.full((3, 2), 0.1)}
+    loop = ClosedLoop(make_controller("pd", robot), varied=tuple(samples))
+    expected = loop.scores(loop.scenario([motion(robot)]), samples=samples)
+    for options in ({}, {"threads": 2}, {"client": client}, {"parameters": PDParameters(), "client": client}):
+        for ours, theirs in zip(rollout(robot, "pd", motion(robot), samples=samples, **options), expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    assert client.arrays.keys() == samples.keys()
+    soft = rollout(robot, make_controller("pd", robot), motion(robot), samples=samples, parameters=PDParameters(p=9.0))
+    assert (soft.rms_error > expected.rms_error).all()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -363,6 +387,16 @@ def test_the_wrench_on_the_tip_is_not_measured():
          "expected PDParameters that differ from the controller's in numbers only"),
         (lambda r, t: ClosedLoop(make_controller("pd", r), PlantModel.from_description(r.model, integrator="adaptive")),
          "expected an integrator of fixed steps, received adaptive"),
+        (lambda r, t: rollout(r, "pd", t, threads=2), "rollout: threads has no effect without samples"),
+        (lambda r, t: rollout(r, "pd", t, client=Elsewhere()), "rollout: client has no effect without samples"),
+        (lambda r, t: rollout(r, "pd", t, samples=[1.0]), "samples: expected values by the name of the quantity"),
+        (lambda r, t: rollout(r, "pd", t, samples={}), "expected an axis of samples"),
+        (lambda r, t: rollout(r, "pd", t, samples={"payload.mass": [-1.0]}), "payload.mass, sample 0: expected a fin"),
+        (lambda r, t: rollout(r, "pd", t, samples={"start.q": np.zeros((2, 2))}, q=np.zeros(2)), "start in q or in sa"),
+        (lambda r, t: rollout(r, "pd", t, samples={"payload.mass": [1.0]}, client=Elsewhere(), threads=2),
+         "threads has no effect with client"),
+        (lambda r, t: rollout(r, "pd", t, samples={"payload.mass": [1.0]}, client="tcp://10.0.0.1:8786"),
+         r"client: expected a robodyn_ros.study.cluster.Cluster, received str; Cluster.from_client\(client\) makes"),
     ],
 )
 def test_what_does_not_fit_is_said(call, message):

@@ -11,8 +11,9 @@ import pytest
 from test_loop_description import described, numbers, same
 
 from robodyn_ros import InputError
+from robodyn_ros.simulation.score import joined
 from robodyn_ros.study import block as block_module
-from robodyn_ros.study.blocks import all_scores, joined, map_blocks
+from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 
 

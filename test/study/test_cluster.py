@@ -27,11 +27,17 @@ from test_loop_description import described, numbers, same
 
 from bench.cluster_processes import ClusterProcesses, free_port, wait_for
 from bench.two_machines.network import ADDRESSES, Network
-from robodyn_ros import InputError
+from robodyn_ros import InputError, Robot, rollout
+from robodyn_ros.control.laws.pd import PD, PDParameters
+from robodyn_ros.control.registry import make_controller
 from robodyn_ros.errors import ClusterError, RobodynError
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.rollout import ClosedLoop
+from robodyn_ros.simulation.score import joined
+from robodyn_ros.simulation.test_motion import excursion
 from robodyn_ros.study import block as block_module
 from robodyn_ros.study import cluster_connection, cluster_run
-from robodyn_ros.study.blocks import all_scores, joined, map_blocks
+from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import PARAMETERS
 from robodyn_ros.study.site import site
@@ -103,6 +109,24 @@ def test_an_open_client_of_dask_can_be_used_and_stays_open(cluster, processes, t
         with Cluster.from_client(client) as borrowed:
             assert same(all_scores(description, few, client=borrowed), [array[:40] for array in whole])
         assert client.status == "running"
+
+
+def test_rollouts_on_a_cluster_have_the_bits_of_this_machine(cluster):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    random, motion = np.random.default_rng(0), excursion(robot)
+    samples = {"payload.mass": random.uniform(0.0, 1.0, 50), "start.q": random.uniform(-0.1, 0.1, (50, 2))}
+    here = rollout(robot, "computed_torque", motion, samples=samples, threads=2)
+    assert same(rollout(robot, "computed_torque", motion, samples=samples, client=cluster), here)
+    soft = PDParameters(p=50.0)
+    soft_here, soft_there = (rollout(robot, PD(robot), motion, parameters=soft, samples=samples, client=client)
+                             for client in (None, cluster))
+    assert same(soft_there, soft_here) and not np.array_equal(soft_here.q, here.q)
+    loop = ClosedLoop(make_controller("pid", robot), varied=("payload.mass",))
+    scenario = loop.scenario([motion], velocity_noise=0.01)
+    gains = loop.packed() * random.uniform(0.5, 2.0, (50, loop.packed().size))
+    for given in ({"parameters": gains, "q": samples["start.q"]}, {"samples": {"payload.mass": np.ones(1)}},
+                  {"parameters": [loop.controller.parameters] * 3}):
+        assert same(loop.scores(scenario, **given, client=cluster), loop.scores(scenario, **given))
 
 
 def test_a_killed_worker_loses_nothing_and_one_that_joins_takes_part(cluster, processes, task):
