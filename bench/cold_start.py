@@ -57,7 +57,7 @@ def answers(names: Sequence[str]) -> dict[str, float]:
     urdf = sys.stdin.read()
     start = time.perf_counter()
     import numpy as np
-    import yourdfpy  # noqa: F401  # the parser and its imports
+    from lxml import etree  # noqa: F401
 
     imported, memory_before, processor = time.perf_counter(), memory(), time.process_time()
     from robodyn_ros import Robot
@@ -113,7 +113,7 @@ def rows(repetitions: int = 5) -> Iterator[list[str]]:
 COLD_START = Section(
     "A new process",
     "Seconds in a new process from the text of a URDF to the result of one function, or to one result of each "
-    "function. The import of robodyn_ros and LLVM counts; NumPy and the URDF parser were imported before. "
+    "function. The import of robodyn_ros and LLVM counts; NumPy and the XML parser were imported before. "
     "\"compiled\": the process compiles the functions; \"kept\": it loads code that an earlier process kept on disk. "
     "Processor time does not contain the time of other programs. Memory is the greatest memory of the process so far, "
     "before and after. The robot with 44 joints is the humanoid with hands.",

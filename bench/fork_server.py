@@ -37,7 +37,7 @@ from typing import IO, Any
 
 from robodyn_ros.commands.processes import NodeProcess
 
-IMPORTED = ("yaml", "yourdfpy", "robodyn_ros.commands.command_line", "robodyn_ros.commands.node_commands",
+IMPORTED = ("yaml", "robodyn_ros.commands.command_line", "robodyn_ros.commands.node_commands",
             "robodyn_ros.commands.simulation_setup")
 """Modules that forks find imported."""
 ROOMS = ("actuation", "control", "description", "dynamics", "kinematics", "simulation")

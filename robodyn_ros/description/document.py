@@ -8,8 +8,7 @@
 
 """A URDF as a checked XML tree: well formed, all names known, all numbers finite, one tree of links.
 
-These checks run before the URDF library yourdfpy. It repairs malformed XML without a message, replaces a missing
-inertia by 1 kg m^2, and reports other errors as ``ValueError`` or ``AttributeError`` without file, line or element.
+Each error names file, line and element. The modules that read the values after these checks need none of their own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.document import Document
-from robodyn_ros.description.joint_and_link_elements import NO_INERTIA
+from robodyn_ros.description.joint_and_link_elements import NO_INERTIA, read_number, read_numbers
 from robodyn_ros.description.model import Array, Joint, RobotModel
 from robodyn_ros.description.report import Report
 
@@ -70,7 +70,7 @@ def find_doubts(document: Document, report: Report, model: RobotModel, boxes: Ma
 
 def _check_origin(element: etree._Element, report: Report) -> None:
     origin = element.find("origin")
-    distance = float(np.linalg.norm(_numbers(origin, "xyz")))
+    distance = float(np.linalg.norm(read_numbers(origin, "xyz")))
     if distance > LONGEST:
         report.warn(element, f"its origin is {distance:.4g} m from the frame of its parent",
                     f"links are shorter than {LONGEST:g} m: are these millimetres?")
@@ -78,7 +78,7 @@ def _check_origin(element: etree._Element, report: Report) -> None:
 
 
 def _check_angles(element: etree._Element, origin: etree._Element | None, report: Report) -> None:
-    angles = _numbers(origin, "rpy")
+    angles = read_numbers(origin, "rpy")
     if np.abs(angles).max() > _TURN + _SLACK:
         shown = " ".join(f"{angle:g}" for angle in angles)
         report.warn(element, f'the rpy="{shown}" of its origin is more than a turn',
@@ -125,11 +125,11 @@ def _check_link(element: etree._Element, box: Array | None, length: float, reach
     inertial = element.find("inertial")
     if inertial is None:
         return
-    mass = _number(inertial.find("mass"), "value")
+    mass = read_number(inertial.find("mass"), "value") or 0.0
     if mass > HEAVIEST:
         report.warn(element, f"its mass is {mass:g} kg", f"links are lighter than {HEAVIEST:g} kg: are these grams?")
     _check_angles(element, inertial.find("origin"), report)
-    center = _numbers(inertial.find("origin"), "xyz")
+    center = read_numbers(inertial.find("origin"), "xyz")
     if box is not None:
         outside = float(np.linalg.norm(center - np.clip(center, box[0], box[1])))
         if mass > 0.0 and outside > FARTHEST * length:
@@ -146,7 +146,8 @@ def _check_link(element: etree._Element, box: Array | None, length: float, reach
 def _check_gyration(element: etree._Element, inertial: etree._Element, mass: float, length: float, widest: float,
                     report: Report) -> None:
     moments = inertial.find("inertia")
-    xx, yy, zz, xy, xz, yz = (_number(moments, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    xx, yy, zz, xy, xz, yz = (
+        read_number(moments, name) or 0.0 for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
     largest = float(np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))[2])
     radius = math.sqrt(max(largest, 0.0) / mass)
     found = f"its inertia is that of {mass:g} kg at {radius:.3g} m from the centre of mass"
@@ -163,16 +164,5 @@ def _lengths(document: Document) -> dict[str, float]:
     lengths = dict.fromkeys(document.links, 0.0)
     for element in document.joints.values():
         parent = element.find("parent").get("link")
-        lengths[parent] = max(lengths[parent], float(np.linalg.norm(_numbers(element.find("origin"), "xyz"))))
+        lengths[parent] = max(lengths[parent], float(np.linalg.norm(read_numbers(element.find("origin"), "xyz"))))
     return lengths
-
-
-def _numbers(element: etree._Element | None, attribute: str) -> Array:
-    """Return a checked attribute with three numbers; zeros if it is missing."""
-    text = None if element is None else element.get(attribute)
-    return np.array(text.split(), dtype=np.float64) if text else np.zeros(3)
-
-
-def _number(element: etree._Element | None, attribute: str) -> float:
-    """Return a checked attribute with one number; 0 if it is missing."""
-    return 0.0 if element is None else float(element.get(attribute) or 0.0)

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -65,32 +64,63 @@ def snap_pose(pose: Array, scale: float) -> Array:
     return snapped
 
 
-def read_origin(origin: Array | None) -> Array:
-    """Return the pose of an ``<origin>``, shape (4, 4); the identity if there is none."""
-    return np.eye(4) if origin is None else snap_pose(origin, float(np.max(np.abs(origin[:3, 3]))))
+def read_numbers(element: etree._Element | None, attribute: str, absent: str = "0 0 0") -> Array:
+    """Return the numbers of a checked attribute.
+
+    Args:
+        element: The element; None: there is none.
+        attribute: Name of the attribute.
+        absent: The text if there is no such element or attribute.
+    """
+    return np.array((absent if element is None else element.get(attribute, absent)).split(), dtype=np.float64)
 
 
-def read_axis(joint: Any, element: etree._Element, report: Report) -> Array:
+def read_number(element: etree._Element | None, attribute: str) -> float | None:
+    """Return the number of a checked attribute; None if there is no such element or attribute."""
+    text = None if element is None else element.get(attribute)
+    return None if text is None else float(text)
+
+
+def read_origin(owner: etree._Element) -> Array:
+    """Return the pose of the ``<origin>`` of a joint or ``<inertial>``, shape (4, 4); the identity if it has none.
+
+    ``rpy`` are the angles about the fixed x, y and z axis, one after the other: R = R_z(yaw) R_y(pitch) R_x(roll).
+    """
+    pose, origin = np.eye(4), owner.find("origin")
+    pose[:3, 3] = read_numbers(origin, "xyz")
+    angles = read_numbers(origin, "rpy")
+    (sx, sy, sz), (cx, cy, cz) = np.sin(angles), np.cos(angles)
+    pose[:3, :3] = [
+        [cy * cz, sy * (sx * cz) - cx * sz, sy * (cx * cz) + sx * sz],
+        [cy * sz, sy * (sx * sz) + cx * cz, sy * (cx * sz) - sx * cz],
+        [-sy, cy * sx, cy * cx],
+    ]
+    return snap_pose(pose, float(np.max(np.abs(pose[:3, 3]))))
+
+
+def read_axis(element: etree._Element, report: Report) -> Array:
     """Return the unit axis of a moving joint in its link frame, shape (3,)."""
-    largest = float(np.max(np.abs(joint.axis)))
+    given = read_numbers(element.find("axis"), "xyz", "1 0 0")
+    largest = float(np.max(np.abs(given)))
     if largest == 0.0:
         raise report.error(element, "the axis is zero and has no direction", 'give a unit vector, e.g. xyz="0 0 1"')
-    axis = joint.axis / largest  # squares of tiny components would underflow
+    axis = given / largest  # squares of tiny components would underflow
     length = largest * float(np.linalg.norm(axis))
     if abs(length - 1.0) > _UNIT_TOLERANCE:
         report.warn(element, f"the axis has length {length:.6g} instead of 1", "it is normalised; write a unit vector")
     return axis / np.linalg.norm(axis)
 
 
-def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
+def read_limits(element: etree._Element, report: Report) -> Limits:
     """Read the limits of a moving joint; missing, zero or immense limits count as unlimited."""
-    values = {name: getattr(joint.limit, name, None) for name in ("lower", "upper", "velocity", "effort")}
+    limit = element.find("limit")
+    values = {name: read_number(limit, name) for name in ("lower", "upper", "velocity", "effort")}
     for name, value in values.items():
         if value is not None and NO_LIMIT < abs(value) < np.inf:
             report.warn(element, f"the {name} limit {value:g} is beyond {NO_LIMIT:g}",
                         "taken as unlimited; correct it, or leave it out")
             values[name] = float(np.copysign(np.inf, value))
-    has_range = joint.type != "continuous"
+    has_range = element.get("type") != "continuous"
     if not has_range:
         values["lower"] = values["upper"] = None
     missing = [name for name, value in values.items() if value is None and has_range]
@@ -107,7 +137,7 @@ def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
                 "taken as unlimited; set them, or make the joint fixed",
             )
             values["lower"] = values["upper"] = None
-        elif joint.type == "revolute" and _DEGREES[0] < max(-lower, upper) <= _DEGREES[1]:
+        elif element.get("type") == "revolute" and _DEGREES[0] < max(-lower, upper) <= _DEGREES[1]:
             report.warn(
                 element,
                 f"the position limits {lower:g} and {upper:g} look like degrees",
@@ -126,11 +156,11 @@ def read_limits(joint: Any, element: etree._Element, report: Report) -> Limits:
     return Limits(**{name: getattr(unlimited, name) if value is None else value for name, value in values.items()})
 
 
-def read_friction(joint: Any, element: etree._Element, report: Report) -> tuple[float, float]:
+def read_friction(element: etree._Element, report: Report) -> tuple[float, float]:
     """Return viscous and Coulomb friction of a joint [N m s/rad or N s/m, N m or N]."""
     values = []
     for name in ("damping", "friction"):
-        value = float(getattr(joint.dynamics, name, None) or 0.0)
+        value = read_number(element.find("dynamics"), name) or 0.0
         if value < 0.0:
             report.warn(element, f"the {name} {value:g} is negative: it would feed energy in", "make it positive")
         values.append(value)
@@ -140,9 +170,8 @@ def read_friction(joint: Any, element: etree._Element, report: Report) -> tuple[
 def read_reductions(root: etree._Element, joints: dict[str, etree._Element], report: Report) -> dict[str, float]:
     """Return the gear reductions of the transmissions by joint.
 
-    yourdfpy does not read transmissions, so the XML is searched for them: elements ``<transmission>`` of ROS and of
-    ``<ros2_control>``. Several reductions in one transmission are multiplied. Transmissions that couple several joints
-    are not modelled.
+    They are in elements ``<transmission>`` of ROS and of ``<ros2_control>``. Several reductions in one transmission are
+    multiplied. Transmissions that couple several joints are not modelled.
     """
     reductions: dict[str, float] = {}
     for transmission in root.iter("transmission"):
@@ -170,11 +199,10 @@ def read_reductions(root: etree._Element, joints: dict[str, etree._Element], rep
     return reductions
 
 
-def read_inertia(link: Any, element: etree._Element, report: Report, *, moves: bool) -> Inertia:
+def read_inertia(element: etree._Element, report: Report, *, moves: bool) -> Inertia:
     """Return the inertia of a link in its own frame.
 
     Args:
-        link: The link as read by yourdfpy.
         element: The XML element of the link.
         report: Collects errors and warnings.
         moves: Whether a joint moves the link; the inertia of a link that is fixed to the base has no effect.
@@ -185,10 +213,13 @@ def read_inertia(link: Any, element: etree._Element, report: Report, *, moves: b
     Raises:
         DescriptionError: The mass is negative, or a principal moment of inertia of a moving link.
     """
-    if link.inertial is None:
+    inertial = element.find("inertial")
+    if inertial is None:
         return Inertia.zero()
-    mass = link.inertial.mass or 0.0
-    rotational = np.zeros((3, 3)) if link.inertial.inertia is None else link.inertial.inertia
+    mass = read_number(inertial.find("mass"), "value") or 0.0
+    xx, xy, xz, yy, yz, zz = (read_number(inertial.find("inertia"), name) or 0.0
+                              for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if mass < 0.0:
         raise report.error(element, f"the mass {mass:g} kg is negative", "give a mass of zero or more")
     moments = np.linalg.eigvalsh(rotational)
@@ -211,7 +242,7 @@ def read_inertia(link: Any, element: etree._Element, report: Report, *, moves: b
     if mass == 0.0 and moments[2] > NO_INERTIA:
         report.warn(element, "rotational inertia without mass", "give <mass>")
     rotational = _without_negative_moments(rotational)
-    pose = read_origin(link.inertial.origin)
+    pose = read_origin(inertial)
     moved = Inertia(mass, np.zeros(3), rotational).transformed(pose)
     return Inertia(mass, moved.com, snap(moved.rotational, float(np.max(np.abs(rotational)))))
 

@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from lxml import etree
 
 from robodyn_ros.description.document import Document
 from robodyn_ros.description.model import suggest
@@ -22,11 +23,11 @@ Relation = tuple[str, float, float]
 """Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""
 
 
-def resolve_mimics(joints: Sequence[Any], document: Document, report: Report) -> dict[str, Relation]:
+def resolve_mimics(joints: Sequence[etree._Element], document: Document, report: Report) -> dict[str, Relation]:
     """Relate every moving joint to an independent joint; an independent joint to itself, with factor 1 and offset 0.
 
     Args:
-        joints: All moving joints.
+        joints: The elements of all moving joints.
         document: The checked document of the robot.
         report: Collects errors and warnings.
 
@@ -37,19 +38,17 @@ def resolve_mimics(joints: Sequence[Any], document: Document, report: Report) ->
         DescriptionError: A joint follows itself, directly or through others, or an unknown or a fixed joint, or with
             an immense multiplier or offset.
     """
-    by_name = {joint.name: joint for joint in joints}
+    by_name = {joint.get("name"): joint for joint in joints}
     relations: dict[str, Relation] = {}
-    for joint in joints:
-        element = document.joints[joint.name]
-        followed = [joint.name]
+    for name, element in by_name.items():
+        followed = [name]
         multiplier, offset = 1.0, 0.0
-        leader = joint
-        while leader.mimic is not None:
-            target = leader.mimic.joint
-            offset += multiplier * leader.mimic.offset
-            multiplier *= leader.mimic.multiplier
+        while (mimic := by_name[followed[-1]].find("mimic")) is not None:
+            target = mimic.get("joint")
+            offset += multiplier * float(mimic.get("offset", 0.0))
+            multiplier *= float(mimic.get("multiplier", 1.0))
             if target not in document.joints:
-                others = [name for name in by_name if name != joint.name]
+                others = [other for other in by_name if other != name]
                 problem = f"it mimics the joint '{target}', which does not exist"
                 raise report.error(element, problem, suggest(target, others))
             if target not in by_name:
@@ -60,12 +59,11 @@ def resolve_mimics(joints: Sequence[Any], document: Document, report: Report) ->
                 cycle = " -> ".join((*followed[followed.index(target) :], target))
                 raise report.error(element, f"it mimics itself: {cycle}", "make one of these joints independent")
             followed.append(target)
-            leader = by_name[target]
-        for name, value, allowed in (("multiplier", multiplier, MULTIPLIER), ("offset", offset, LENGTH)):
+        for quantity, value, allowed in (("multiplier", multiplier, MULTIPLIER), ("offset", offset, LENGTH)):
             if not allowed.holds(value):
-                raise report.error(element, f"{' -> '.join(followed)}: the {name} is {value:g} in all",
+                raise report.error(element, f"{' -> '.join(followed)}: the {quantity} is {value:g} in all",
                                    f"expected {allowed}: correct the mimic elements")
         if multiplier == 0.0:
             report.warn(element, "it mimics with multiplier 0 and never moves", "make it a fixed joint")
-        relations[joint.name] = (leader.name, multiplier, offset)
+        relations[name] = (followed[-1], multiplier, offset)
     return relations

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from lxml import etree
 
 from robodyn_ros.description.document import Document
 from robodyn_ros.description.joint_and_link_elements import is_massless, read_inertia, read_origin, snap, snap_pose
@@ -27,7 +27,7 @@ class Tree:
     """The moving joints, depth first: each after its parent, siblings in document order. Lists have equal lengths.
 
     Attributes:
-        joints: The joints as read by yourdfpy.
+        joints: The joint elements.
         parents: Index of the previous moving joint; -1 for the base.
         poses: Pose of the joint's frame in the parent's frame at joint position 0, shape (4, 4).
         inertias: Inertia of the joint's link and of all links fixed to it, in the joint's frame.
@@ -36,7 +36,7 @@ class Tree:
             kind; among these, the first.
     """
 
-    joints: list[Any] = field(default_factory=list)
+    joints: list[etree._Element] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     poses: list[Array] = field(default_factory=list)
     inertias: list[Inertia] = field(default_factory=list)
@@ -44,11 +44,10 @@ class Tree:
     tip_link: str = ""
 
 
-def lay_out(robot: Any, document: Document, report: Report) -> Tree:
+def lay_out(document: Document, report: Report) -> Tree:
     """Sort the joints of a robot into a tree, and merge links behind fixed joints.
 
     Args:
-        robot: The robot as read by yourdfpy.
         document: The checked document of the robot.
         report: Collects errors and warnings.
 
@@ -59,15 +58,14 @@ def lay_out(robot: Any, document: Document, report: Report) -> Tree:
         DescriptionError: A link has a negative mass or an impossible inertia.
     """
     tree = Tree()
-    links = {link.name: link for link in robot.links}
-    children: dict[str, list[Any]] = defaultdict(list)
-    for joint in robot.joints:
-        children[joint.parent].append(joint)
+    children: dict[str, list[etree._Element]] = defaultdict(list)
+    for joint in document.joints.values():
+        children[joint.find("parent").get("link")].append(joint)
 
     def add_link(link: str, carrier: int, pose: Array) -> None:
         """Add a link whose pose in the frame of the moving joint ``carrier`` is ``pose``."""
         tree.frames[link] = Frame(link, carrier, pose)
-        inertia = read_inertia(links[link], document.links[link], report, moves=carrier >= 0)
+        inertia = read_inertia(document.links[link], report, moves=carrier >= 0)
         if carrier >= 0 and not is_massless(inertia):
             tree.inertias[carrier] = _snap_inertia(tree.inertias[carrier] + inertia.transformed(pose))
 
@@ -77,20 +75,21 @@ def lay_out(robot: Any, document: Document, report: Report) -> Tree:
     pending = [(joint, deepest) for joint in reversed(children[document.base])]
     while pending:  # a stack instead of recursion: chains may be longer than Python's call stack
         joint, (independent, depth) = pending.pop()
-        parent = tree.frames[joint.parent]
-        carrier, pose = parent.joint, _compose(parent.pose_link_frame, read_origin(joint.origin))
-        if joint.type == "fixed":
-            add_link(joint.child, carrier, pose)
+        child = joint.find("child").get("link")
+        parent = tree.frames[joint.find("parent").get("link")]
+        carrier, pose = parent.joint, _compose(parent.pose_link_frame, read_origin(joint))
+        if joint.get("type") == "fixed":
+            add_link(child, carrier, pose)
         else:
-            independent += joint.mimic is None
+            independent += joint.find("mimic") is None
             tree.joints.append(joint)
             tree.parents.append(carrier)
             tree.poses.append(pose)
             tree.inertias.append(Inertia.zero())
-            add_link(joint.child, len(tree.joints) - 1, np.eye(4))
+            add_link(child, len(tree.joints) - 1, np.eye(4))
         if (independent, depth + 1) > deepest:
-            deepest, tree.tip_link = (independent, depth + 1), joint.child
-        pending += [(child, (independent, depth + 1)) for child in reversed(children[joint.child])]
+            deepest, tree.tip_link = (independent, depth + 1), child
+        pending += [(each, (independent, depth + 1)) for each in reversed(children[child])]
     return tree
 
 

@@ -8,21 +8,17 @@
 
 """From a URDF to a ``RobotModel``.
 
-The steps: ``document`` reads and checks the XML; yourdfpy turns its links and joints into objects, without shapes,
-meshes and materials; ``tree`` builds the kinematic tree; ``mimic`` and ``joint_and_link_elements`` read the rest.
+The steps: ``document`` reads and checks the XML; ``tree`` builds the kinematic tree; ``mimic`` and
+``joint_and_link_elements`` read the values of links and joints. Shapes, meshes and materials are not read.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from lxml import etree
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.description.document import MOVING_KINDS, Document, read_document
@@ -38,9 +34,6 @@ from robodyn_ros.description.model import STANDARD_GRAVITY, Array, Joint, RobotM
 from robodyn_ros.description.ranges import MOST_JOINTS
 from robodyn_ros.description.report import Report
 from robodyn_ros.description.tree import lay_out
-
-_READ_OF_LINK = ("inertial",)
-_READ_OF_JOINT = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 
 
 def load_urdf(
@@ -97,61 +90,44 @@ def check_gravity(gravity: Sequence[float] | Array) -> Array:
     return as_floats(gravity, (3,), "gravity, in base axes").copy()
 
 
-def _read_with_yourdfpy(document: Document, report: Report) -> Any:
-    import yourdfpy  # here, as it brings trimesh along, which takes most of a second
-
-    robot = etree.Element("robot", name=document.root.get("name"))
-    for elements, wanted in ((document.links, _READ_OF_LINK), (document.joints, _READ_OF_JOINT)):
-        for element in elements.values():
-            kept = etree.SubElement(robot, element.tag, dict(element.attrib))
-            for child in element.iterchildren(*wanted):
-                kept.append(copy.deepcopy(child))
-    try:
-        return yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
-    except Exception as error:  # errors that the checks before did not foresee
-        problem = f"yourdfpy cannot read it ({type(error).__name__}: {error})"
-        raise report.error(None, problem, "check the file with `check_urdf`") from error
-
-
 def _build_model(document: Document, report: Report, gravity: Array) -> RobotModel:
     moving = sum(joint.get("type") in MOVING_KINDS for joint in document.joints.values())
     if moving > MOST_JOINTS:
         raise report.error(document.root, f"it has {moving} moving joints",
                            f"a robot has at most {MOST_JOINTS} here: make some of them fixed")
-    robot = _read_with_yourdfpy(document, report)
-    tree = lay_out(robot, document, report)
-    joint_names = tuple(joint.name for joint in tree.joints if joint.mimic is None)
+    tree = lay_out(document, report)
+    joint_names = tuple(joint.get("name") for joint in tree.joints if joint.find("mimic") is None)
     relations = resolve_mimics(tree.joints, document, report)
     if not joint_names:
         problem = "nothing moves: no joint is revolute, continuous or prismatic"
         raise report.error(document.root, problem, "give it at least one such joint")
     reductions = read_reductions(document.root, document.joints, report)
     joints: list[Joint] = []
-    for joint, parent, pose, inertia in zip(tree.joints, tree.parents, tree.poses, tree.inertias, strict=True):
-        element = document.joints[joint.name]
-        leader, multiplier, offset = relations[joint.name]
-        damping, friction = read_friction(joint, element, report)
+    for element, parent, pose, inertia in zip(tree.joints, tree.parents, tree.poses, tree.inertias, strict=True):
+        name = element.get("name")
+        leader, multiplier, offset = relations[name]
+        damping, friction = read_friction(element, report)
         joints.append(
             Joint(
-                name=joint.name,
-                link=joint.child,
-                kind=joint.type,
+                name=name,
+                link=element.find("child").get("link"),
+                kind=element.get("type"),
                 parent=parent,
                 pose_parent_link=pose,
-                axis=read_axis(joint, element, report),
+                axis=read_axis(element, report),
                 inertia=inertia,
                 dof=joint_names.index(leader),
                 multiplier=multiplier,
                 offset=offset,
-                limits=read_limits(joint, element, report),
+                limits=read_limits(element, report),
                 damping=damping,
                 friction=friction,
-                reduction=reductions.get(joint.name, 1.0),
+                reduction=reductions.get(name, 1.0),
             )
         )
     _check_inertia_carried(joints, joint_names, document, report)
     return RobotModel(
-        name=robot.name,
+        name=document.root.get("name"),
         joints=tuple(_without_impossible_limits(joints, joint_names, document, report)),
         joint_names=joint_names,
         frames=tree.frames,
