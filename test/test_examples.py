@@ -43,11 +43,12 @@ def test_scripts_are_numbered_and_all_are_run():
 
 @pytest.mark.parametrize("name", PRINTS)
 def test_script_runs(name, request, tmp_path):
-    if "robodyn simulate" in (EXAMPLES / name).read_text().split('"""')[1]:
-        request.getfixturevalue("graph")
+    needs_graph = "robodyn simulate" in (EXAMPLES / name).read_text().split('"""')[1]
+    graph = request.getfixturevalue("graph") if needs_graph else None
     done = subprocess.run([sys.executable, EXAMPLES / name], cwd=tmp_path, capture_output=True, text=True,
                           timeout=2 * DEADLINE)
-    assert done.returncode == 0 and PRINTS[name] in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and PRINTS[name] in done.stdout, done.stdout + done.stderr + (
+        graph.output() if graph else "")
 
 
 @pytest.mark.long
