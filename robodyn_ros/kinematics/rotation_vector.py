@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.compile import less, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.arguments import as_rotation
+from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.kinematics.twists import cross, skew
 
 _SMALL = 0.01
@@ -62,8 +62,29 @@ def rotation_motion(phi: Array, rate: Array, second_rate: Array) -> RotationMoti
         second_rate + b * cross(phi, second_rate) + c * cross(phi, cross(phi, second_rate))
         + growth * (b_slope * turned + c_slope * cross(phi, turned)) + c * cross(rate, turned)
     )
-    half, share = _half_angle(square)
-    return RotationMotion(np.append(share * phi, half), velocity, acceleration)
+    return RotationMotion(quaternion_from_rotation_vector(phi), velocity, acceleration)
+
+
+def quaternion_from_rotation_vector(phi: Array) -> Array:
+    """Unit quaternion x, y, z, w of exp(phi), shape (4,).
+
+    Args:
+        phi: Rotation vector, shape (3,) [rad]; floats or traced scalars.
+    """
+    half, share = _half_angle(phi @ phi)
+    return np.append(share * phi, half)
+
+
+def rotation_vector_from_quaternion(quaternion: Array) -> Array:
+    """Rotation vector of a unit quaternion, shape (3,) [rad]: (C.1) inverted, for the angle between 0 and pi.
+
+    Args:
+        quaternion: Quaternion x, y, z, w, shape (4,), floats; its negative is the same rotation.
+    """
+    shorter = quaternion if quaternion[3] >= 0.0 else -quaternion
+    vector, cosine = shorter[:3], shorter[3]
+    sine = np.sqrt(vector @ vector)
+    return vector * (2.0 * np.arctan2(sine, cosine) / sine if sine > 0.0 else 2.0)
 
 
 def left_jacobian(phi: Array) -> Array:
@@ -78,7 +99,7 @@ def left_jacobian(phi: Array) -> Array:
 
 
 def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
-    """Rotation vector (axis times angle) of a rotation matrix, shape (3,) [rad]: [Yamamoto] (B.12) inverted, by SciPy.
+    """Rotation vector (axis times angle) of a rotation matrix, shape (3,) [rad]: [Yamamoto] (B.12) inverted.
 
     Args:
         rotation: Rotation matrix, shape (3, 3), floats.
@@ -89,7 +110,7 @@ def rotation_vector(rotation: ArrayLike) -> NDArray[np.float64]:
     Raises:
         InputError: Not a rotation matrix.
     """
-    return Rotation.from_matrix(as_rotation(rotation, "rotation")).as_rotvec()
+    return rotation_vector_from_quaternion(quaternion_by_largest_element(as_rotation(rotation, "rotation")))
 
 
 def _coefficients(square: Any) -> tuple[Any, Any, Any, Any]:

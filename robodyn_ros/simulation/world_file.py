@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import expand, read_yaml
@@ -185,6 +184,8 @@ def _given(where: str, value: float | None) -> float:
 
 def _rotation(where: str, found: Any) -> Array:
     angles = _vector(f"{where}: rpy", found.rpy, Range(-100.0, 100.0, unit="rad"))
+    from scipy.spatial.transform import Rotation  # a robot without a world shall not wait for SciPy
+
     return np.asarray(Rotation.from_euler("xyz", angles).as_matrix(), dtype=np.float64)
 
 

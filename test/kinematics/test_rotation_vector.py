@@ -13,7 +13,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.compile import compile_function
-from robodyn_ros.kinematics.rotation_vector import left_jacobian, rotation_motion
+from robodyn_ros.kinematics.rotation_vector import (
+    left_jacobian,
+    quaternion_from_rotation_vector,
+    rotation_motion,
+    rotation_vector,
+    rotation_vector_from_quaternion,
+)
 
 ANGLES = (1e-6, 0.05, 0.0999, 0.1001, 0.5, 2.0, 3.1)
 
@@ -36,6 +42,17 @@ def test_it_is_the_motion_of_the_rotation(angle):
     np.testing.assert_allclose(motion.velocity, turn.as_rotvec() / (2 * h), atol=1e-7)
     np.testing.assert_allclose(motion.acceleration, (later(h).velocity - later(-h).velocity) / (2 * h), atol=1e-7)
     np.testing.assert_allclose(left_jacobian(phi) @ rate, motion.velocity, atol=1e-14)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-200, 1e-9, *ANGLES, np.pi - 1e-9])
+def test_vectors_and_quaternions_are_scipys(angle):
+    phi = vectors(angle)[0]
+    quaternion = Rotation.from_rotvec(phi).as_quat()
+    np.testing.assert_allclose(quaternion_from_rotation_vector(phi), quaternion, rtol=1e-14, atol=1e-15)
+    for sign in (1.0, -1.0):
+        np.testing.assert_allclose(rotation_vector_from_quaternion(sign * quaternion), phi, rtol=1e-14, atol=1e-15)
+    matrix = Rotation.from_rotvec(phi).as_matrix()
+    np.testing.assert_allclose(rotation_vector(matrix), phi, rtol=1e-12, atol=1e-15)
 
 
 def test_series_and_closed_forms_meet():

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import LinAlgError, expm, solve_discrete_are
 
 from robodyn_ros.checks import LARGEST
 from robodyn_ros.control import default_gains
@@ -58,6 +57,8 @@ def gain_matrix(robot: Robot, parameters: LQRParameters) -> Array:
 @lru_cache(maxsize=8)
 def _gain_matrix(robot: Robot, period: float, numbers: bytes) -> Array:
     """As `gain_matrix`; cached, since parameters are completed several times while a plugin is set up."""
+    from scipy.linalg import LinAlgError, expm, solve_discrete_are  # other laws shall not wait for SciPy
+
     n, dynamics, rest = robot.n, robot.dynamics(), np.zeros(robot.n)
     q, q_tolerance, v_tolerance, effort_tolerance, friction = np.frombuffer(numbers).reshape(5, n)
     state, effort = dynamics.linearization(q, rest, dynamics.gravity(q))

@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
-from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
+from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element, quaternion_product
+from robodyn_ros.kinematics.rotation_vector import quaternion_from_rotation_vector
 from robodyn_ros.robot import Robot
 
 DURATION = 0.3
@@ -68,14 +68,15 @@ class TipToRest:
 
     def __init__(self, pose: Array, twist: Array, start_time: float) -> None:
         self.start_time, self.end_time = start_time, start_time + DURATION
-        self._pose, self._twist = pose.copy(), twist.copy()
+        self._position, self._twist = pose[:3, 3].copy(), twist.copy()
+        self._quaternion = quaternion_by_largest_element(pose[:3, :3])
 
     def sample(self, time: float) -> TipReference:
         """The reference at a time [s]."""
         way, speed, deceleration = _progress(time - self.start_time)
-        rotation = Rotation.from_rotvec(way * self._twist[3:]).as_matrix() @ self._pose[:3, :3]
-        return TipReference(self._pose[:3, 3] + way * self._twist[:3], quaternion_by_largest_element(rotation),
-                            speed * self._twist, deceleration * self._twist)
+        quaternion = quaternion_product(quaternion_from_rotation_vector(way * self._twist[3:]), self._quaternion)
+        return TipReference(self._position + way * self._twist[:3], quaternion, speed * self._twist,
+                            deceleration * self._twist)
 
 
 def coming_to_rest(robot: Robot, kind: type, q: Array, v: Array, start_time: float) -> Any:

@@ -20,7 +20,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import PchipInterpolator
 
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.quintic import basis, coefficients
@@ -251,8 +250,17 @@ def _check_start(start: JointReference, points: Points) -> None:
 
 
 def _fill_velocities(times: Array, q: Array, v: Array) -> Array:
-    chosen = PchipInterpolator(times, q, axis=0).derivative()(times)
-    chosen[-1] = 0.0
+    """Velocities with those that may be chosen: inside by [FritschButland], as SciPy's PchipInterpolator; 0 at the end.
+
+    The velocities of the first point, those of the reference at the start, are all given.
+    """
+    h = np.diff(times)[:, None]
+    secant = np.diff(q, axis=0) / h
+    goes_on = np.sign(secant[:-1]) * np.sign(secant[1:]) > 0.0
+    before, after = np.where(goes_on, secant[:-1], 1.0), np.where(goes_on, secant[1:], 1.0)
+    of_before, of_after = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
+    chosen = np.zeros_like(q)
+    chosen[1:-1] = np.where(goes_on, 1.0 / ((of_before / before + of_after / after) / (of_before + of_after)), 0.0)
     return np.where(np.isnan(v), chosen, v)
 
 

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.compile import compile_function
@@ -25,8 +24,12 @@ from robodyn_ros.control.trajectories.quintic import PEAK_SPEED, basis, coeffici
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.quaternions import quaternion_product
-from robodyn_ros.kinematics.rotation_vector import left_jacobian, rotation_motion
+from robodyn_ros.kinematics.quaternions import quaternion_conjugate, quaternion_product
+from robodyn_ros.kinematics.rotation_vector import (
+    left_jacobian,
+    rotation_motion,
+    rotation_vector_from_quaternion,
+)
 from robodyn_ros.kinematics.twists import cross
 
 _NO_ARC = np.zeros((2, 3))
@@ -239,7 +242,7 @@ def _unit_quaternion(start: Any, quaternion: ArrayLike | None) -> Array:
 
 def _missing_rotation(start: Any, quaternion: Array) -> tuple[Array, Array, Array]:
     """phi of exp(phi) R_goal = R_start, and its rates, each of shape (3,)."""
-    phi = (Rotation.from_quat(start.quaternion) * Rotation.from_quat(quaternion).inv()).as_rotvec()
+    phi = rotation_vector_from_quaternion(quaternion_product(start.quaternion, quaternion_conjugate(quaternion)))
     to_omega = left_jacobian(phi)
     rate = np.linalg.solve(to_omega, start.twist[3:])
     drift = rotation_motion(phi, rate, np.zeros(3)).acceleration

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.checks import Range
 from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.quaternions import quaternion_by_largest_element
 from robodyn_ros.nodes.common.messages import FORCE, MessageError
 
 
@@ -110,7 +110,7 @@ def to_transform(matrix: Array) -> Transform:
 
 def _fill(position: Point | Vector3, orientation: Quaternion, matrix: Array) -> None:
     set_vector(position, matrix[:3, 3])
-    _set_quaternion(orientation, Rotation.from_matrix(matrix[:3, :3]).as_quat())
+    _set_quaternion(orientation, quaternion_by_largest_element(matrix[:3, :3]))
 
 
 def _set_quaternion(message: Quaternion, quaternion: Array) -> None:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import Vector3
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -85,4 +84,6 @@ def _rotation(quaternion: Array, where: str) -> Array:
     if not 0.5 < length < 2.0:  # false for NaN, too
         raise MessageError("no rotation", f"{where}: orientation: expected a unit quaternion, received "
                            f"{quaternion.tolist()}")
+    from scipy.spatial.transform import Rotation  # the hardware, which only makes markers, shall not wait for SciPy
+
     return np.asarray(Rotation.from_quat(quaternion).as_matrix(), dtype=np.float64)

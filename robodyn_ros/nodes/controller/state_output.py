@@ -14,9 +14,7 @@ import time
 from collections.abc import Callable
 from math import inf
 
-import numpy as np
 from rclpy.node import Node
-from scipy.spatial.transform import Rotation
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
@@ -24,6 +22,12 @@ from robodyn_ros.control.control_loop import Plugin, Tick
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.quaternions import (
+    quaternion_by_largest_element,
+    quaternion_conjugate,
+    quaternion_product,
+)
+from robodyn_ros.kinematics.rotation_vector import rotation_vector_from_quaternion
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
 from robodyn_ros.nodes.common.topics import DisplayPublisher
@@ -122,8 +126,9 @@ def cartesian_state(pose: Array, reference: TipReference | ForceReference) -> Ca
     set_vector(message.reference_twist.linear, reference.twist[:3])
     set_vector(message.reference_twist.angular, reference.twist[3:])
     set_vector(message.position_error, reference.position - pose[:3, 3])
-    missing = Rotation.from_quat(reference.quaternion) * Rotation.from_matrix(pose[:3, :3]).inv()
-    set_vector(message.orientation_error, np.asarray(missing.as_rotvec()))
+    measured = quaternion_by_largest_element(pose[:3, :3])
+    missing = quaternion_product(reference.quaternion, quaternion_conjugate(measured))
+    set_vector(message.orientation_error, rotation_vector_from_quaternion(missing))
     if isinstance(reference, ForceReference):
         message.reference_wrench = to_wrench(reference.wrench)
     return message

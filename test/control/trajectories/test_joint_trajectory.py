@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.interpolate import BPoly
+from scipy.interpolate import BPoly, PchipInterpolator
 
 from robodyn_ros import InputError
 from robodyn_ros.control import JointReference
@@ -59,6 +59,19 @@ def test_motion_is_twice_continuously_differentiable(seed, m):
         before, after = trajectory.sample(time - 1e-9), trajectory.sample(time + 1e-9)
         for left, right in zip(before, after, strict=True):
             np.testing.assert_allclose(left, right, atol=1e-3)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 1000), st.integers(3, 8))
+def test_missing_velocities_are_those_of_pchip(seed, m):
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.1, 2.0, m))
+    q = rng.integers(-2, 3, size=(m, N)) * rng.choice([1e-200, 1.0, 1e5])  # repeated and turning points
+    start = JointReference(q[0], np.zeros(N), np.zeros(N))
+    trajectory = JointTrajectory(start, times[0], Points.from_arrays(times[1:], q[1:]), 0.0)
+    expected = PchipInterpolator(times, q).derivative()(times)
+    for time, velocity in zip(times[1:-1], expected[1:-1], strict=True):
+        np.testing.assert_allclose(trajectory.sample(time).v, velocity, rtol=1e-12, atol=0.0)
 
 
 def test_points_are_met_and_the_last_one_is_held():
