@@ -13,11 +13,14 @@ Every message names the fault and its place, the expected and the received value
 
 
 import reprlib
+from collections.abc import Iterable
 
 LONGEST_MESSAGE = 4000
 """Characters of a message; a longer one loses its middle."""
 
 _KEPT_END = 1000
+_SHOWN = 12
+"""Greatest number of names in a message."""
 
 
 class RobodynError(Exception):
@@ -81,6 +84,27 @@ def escaped(line: str) -> str:
 def shown(value: object) -> str:
     """Return a short ``repr`` of a value that came from outside, whatever its size and depth, for a message."""
     return _Shown().repr(value)
+
+
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return the end of a message on an unknown name: the closest known names, or all known names.
+
+    Args:
+        name: The unknown name.
+        names: The known names.
+
+    Returns:
+        Such as ``"did you mean 'joint1'?"``.
+    """
+    import difflib  # most programs make no such mistake
+
+    known = list(names)
+    matches = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+    if matches:
+        return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
+    first = ", ".join(f"'{other}'" for other in known[:_SHOWN])
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return f"known are {first or 'none'}{more}"
 
 
 class _Shown(reprlib.Repr):

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import expand, is_file, read_yaml
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, suggest
 from robodyn_ros.resources import share_directory
 
 

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from robodyn_ros.checks import Range, as_number
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.errors import InputError, shown, suggest
 
 T = TypeVar("T")
 

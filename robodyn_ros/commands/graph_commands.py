@@ -21,8 +21,8 @@ import numpy as np
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.quantities import ANGLES, LENGTHS, parse_joint_values, parse_quantity
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.description.model import RobotModel, suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.errors import InputError, suggest
 
 FAILED = 1
 SECONDS = {"s": 1.0, "ms": 0.001}

@@ -14,8 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, suggest
 
 ANGLES = {"rad": 1.0, "deg": math.pi / 180.0}
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}

@@ -22,8 +22,8 @@ from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.commands.tune import gains_table, parameter_file
 from robodyn_ros.compile.cache import digest
-from robodyn_ros.description.model import Array, suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, suggest
 from robodyn_ros.plots.study_figure import Cumulated, save_cumulative, save_front
 from robodyn_ros.study.analysis import QUANTILES, quantile
 from robodyn_ros.study.gain_space import GainSpace, searched_fields

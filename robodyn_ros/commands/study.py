@@ -17,7 +17,7 @@ from typing import Any
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.required import require
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, suggest
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -163,7 +163,6 @@ def _run_sample(study: Any, folder: Path, options: Namespace) -> int:
 
 
 def _chosen(what: str, name: str | None, known: Any) -> str:
-    from robodyn_ros.description.model import suggest
 
     if name is not None and name not in known:
         raise InputError(f"study: {what}: the study has no '{name}': {suggest(name, known)}")

@@ -27,8 +27,7 @@ from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller, prefix
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.errors import InputError, shown, suggest
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel

@@ -24,9 +24,8 @@ from lxml import etree
 from robodyn_ros.bounded_files import expand, read_file
 from robodyn_ros.checks import Range
 from robodyn_ros.description import ranges
-from robodyn_ros.description.model import suggest
 from robodyn_ros.description.report import Report, label
-from robodyn_ros.errors import DescriptionError, InputError, shown
+from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.resources import robot_file
 
 LARGEST_URDF = 16 * 2**20

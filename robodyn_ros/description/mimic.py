@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from lxml import etree
 
 from robodyn_ros.description.document import Document
-from robodyn_ros.description.model import suggest
 from robodyn_ros.description.ranges import LENGTH, MULTIPLIER
 from robodyn_ros.description.report import Report
+from robodyn_ros.errors import suggest
 
 Relation = tuple[str, float, float]
 """Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""

@@ -15,8 +15,7 @@ origin lies on the joint's axis.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -25,7 +24,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, suggest
 
 Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic"]
@@ -33,8 +32,6 @@ JointKind = Literal["revolute", "continuous", "prismatic"]
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravitational acceleration in base axes [m/s^2], the default of Pinocchio and MuJoCo."""
 
-_SHOWN = 12
-"""Greatest number of names in a message."""
 
 
 def skew(vector: Array) -> Array:
@@ -341,22 +338,3 @@ def read_only(array: Array) -> Array:
     """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
-
-
-def suggest(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: the closest known names, or all known names.
-
-    Args:
-        name: The unknown name.
-        names: The known names.
-
-    Returns:
-        Such as ``"did you mean 'joint1'?"``.
-    """
-    known = list(names)
-    matches = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
-    if matches:
-        return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
-    shown = ", ".join(f"'{other}'" for other in known[:_SHOWN])
-    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return f"known are {shown or 'none'}{more}"

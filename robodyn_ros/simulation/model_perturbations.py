@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import Range, as_floats, as_number
-from robodyn_ros.description.model import Array, Inertia, RobotModel, suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.model import Array, Inertia, RobotModel
+from robodyn_ros.errors import InputError, suggest
 
 
 def with_payload(model: RobotModel, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), rotational: ArrayLike | None = None,

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel, suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel
+from robodyn_ros.errors import InputError, suggest
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
 _HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows

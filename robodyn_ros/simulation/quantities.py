@@ -27,8 +27,8 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import ANY_FINITE, NOT_NEGATIVE, Range
-from robodyn_ros.description.model import Array, RobotModel, suggest
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError, shown, suggest
 from robodyn_ros.simulation.model_perturbations import with_body, with_link_changes
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 from robodyn_ros.simulation.sensing import MOST_DELAY

@@ -20,8 +20,8 @@ import numpy as np
 from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.checks import Range
-from robodyn_ros.description.model import Array, RobotModel, suggest
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError, shown, suggest
 from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.surfaces import Box, Cylinder, Material, Plane, Sphere, Surface
 

@@ -18,8 +18,8 @@ import numpy as np
 from scipy import stats
 
 from robodyn_ros.checks import Range
-from robodyn_ros.description.model import Array, suggest
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError, shown, suggest
 
 _LEAST_INSIDE = 0.01  # share of a normal distribution that its range must leave
 

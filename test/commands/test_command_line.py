@@ -15,7 +15,7 @@ from importlib.metadata import version
 import pytest
 import yaml
 
-from robodyn_ros.commands.command_line import main
+from robodyn_ros.commands.command_line import GROUPS, main, make_parser
 from robodyn_ros.commands.simulation_setup import NODES, set_up
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.compile import cache
@@ -150,10 +150,25 @@ def test_cache_is_counted_and_cleared(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_line_imports_nothing_that_only_some_commands_need():
-    names = "import sys, robodyn_ros.commands.command_line; print(*sys.modules)"
+@pytest.mark.parametrize(("command", "more"), [("", set()), ("simulate", {"numpy", "lxml"})])
+def test_the_command_line_imports_nothing_that_only_some_commands_need(command, more):
+    names = (f"import sys; from robodyn_ros.commands.command_line import make_parser; make_parser({command!r}); "
+             "print(*sys.modules)")
     loaded = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"rclpy", "scipy", "llvmlite", "matplotlib", "robodyn_ros.control.registry"}.intersection(loaded)
+    heavy = {"rclpy", "scipy", "llvmlite", "matplotlib", "robodyn_ros.control.registry", *more}
+    assert not heavy.intersection(loaded)
+
+
+def test_the_nodes_import_neither_scipy_nor_libraries_of_meshes():
+    names = "import sys, robodyn_ros.nodes.all_nodes; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"scipy", "trimesh", "yourdfpy"}.intersection(loaded)
+
+
+@pytest.mark.parametrize(("group", "names"), GROUPS.items())
+def test_each_module_of_commands_has_those_that_it_is_imported_for(group, names):
+    assert tuple(make_parser(names[0])[1]) == names
+    assert set(names) < set(make_parser()[1])
 
 
 def test_version_is_that_of_the_package_of_results_and_of_workers(capsys, tmp_path):

@@ -19,8 +19,7 @@ from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 
 LIST_SERVICE = "/list_parameters"

@@ -38,8 +38,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from robodyn_ros.checks import Range, as_number
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, RobodynError, shown
+from robodyn_ros.errors import InputError, RobodynError, shown, suggest
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenValue
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line
 from robodyn_ros.nodes.common.unknown_parameters import unknown_names

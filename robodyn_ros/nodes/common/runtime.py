@@ -54,8 +54,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, RobodynError, suggest
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.discovery import described

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from robodyn_ros.bounded_files import read_yaml
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, suggest
 from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, GivenValue
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 

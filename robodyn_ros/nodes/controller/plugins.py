@@ -27,8 +27,7 @@ from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.parameters import Parameters as PluginParameters
 from robodyn_ros.control.plugin_errors import FAULTS, describe
 from robodyn_ros.control.registry import construct, controller_names, load_controller, prefix
-from robodyn_ros.description.model import suggest
-from robodyn_ros.errors import InputError, PluginError, RobodynError
+from robodyn_ros.errors import InputError, PluginError, RobodynError, suggest
 from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
 from robodyn_ros.nodes.common.unknown_parameters import unclaimed_names
 from robodyn_ros.robot import Robot
