@@ -34,6 +34,7 @@ from robodyn_ros.errors import InputError, shown
 from robodyn_ros.robot import Robot
 
 _METADATA_KEY = "robodyn_ros.control"
+_OF_INERTIAS = "of_inertias"
 
 Value = float | int | bool | str
 
@@ -171,15 +172,17 @@ def scalar(
     return field(default=default, metadata={_METADATA_KEY: declaration})
 
 
-def derived(function: Callable[[Robot, Any], Any]) -> Any:
+def derived(function: Callable[[Robot, Any], Any], *, of_inertias: bool = False) -> Any:
     """Declare a field that is no parameter itself but follows from the parameters and the robot, such as a gain matrix.
 
     `Parameters.for_robot` computes it: before the first tick and after each change of a parameter, never within a tick.
 
     Args:
         function: Of the robot and the complete parameters; returns an array of any shape, the same for one robot.
+        of_inertias: Whether the field is the law's model of the links' inertias. Rollouts of robots whose law has a
+            wrong model compute such a field for each of them, so the function must be quick.
     """
-    return field(default=None, repr=False, metadata={_METADATA_KEY: function})
+    return field(default=None, repr=False, metadata={_METADATA_KEY: function, _OF_INERTIAS: of_inertias})
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +231,21 @@ class Parameters:
                   if item.name not in values}
         return dataclasses.replace(complete, **{name: _read_only_copy(function(robot, complete))
                                                 for name, function in follow.items()})
+
+    @classmethod
+    def inertia_fields(cls) -> dict[str, Callable[[Robot, Any], Any]]:
+        """The functions of the `derived` fields that are the law's model of the links' inertias, by name."""
+        return {item.name: item.metadata[_METADATA_KEY] for item in dataclasses.fields(cls)
+                if item.metadata.get(_OF_INERTIAS)}
+
+    def with_inertias(self, robot: Robot) -> Self:
+        """Return these complete parameters with a model of other inertias.
+
+        Args:
+            robot: The robot with these inertias.
+        """
+        return dataclasses.replace(self, **{name: function(robot, self)
+                                            for name, function in self.inertia_fields().items()})
 
     def flat(self, robot: Robot) -> list[FlatParameter]:
         """Every parameter under its flat name, joint by joint.

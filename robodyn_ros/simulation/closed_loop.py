@@ -78,7 +78,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
 
     Args:
         law: The law.
-        packed: Its parameters; only those that are ``fixed`` are built in.
+        packed: Its parameters; only those that are ``fixed`` are built in. The caller computes
+            `Parameters.with_inertias` of varied quantities of the law's model.
         plant: The robot.
         steps: Steps of the plant in a control period.
         recorded: Whether the variables of `RECORDS` are recorded.
@@ -144,7 +145,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     procedure = compile_procedure(variables, [Repeat("ticks", tick, typical)],
                                   ("state", "parameters", "memory", *inputs), ("state", *SUMS),
                                   name=f"rollout of {type(law).__name__}")
-    without_effect = [name for name in varied if not procedure.reads(name)]
+    by_parameters = of_law if type(law.parameters).inertia_fields() else []
+    without_effect = [name for name in varied if not procedure.reads(name) and name not in by_parameters]
     if without_effect:
         raise InputError(f"varied: {', '.join(without_effect)}: no effect on '{law.robot.name}' under "
                          f"{type(law).__name__}; leave it out, or vary the parameter in which the law keeps its model")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Protocol, overload
 
@@ -45,6 +46,7 @@ from robodyn_ros.simulation.quantities import (
     check_varied,
     checked_samples,
     of_plant,
+    varied_model,
 )
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Rollout, Score
@@ -173,6 +175,8 @@ class ClosedLoop:
         else:
             given = self._arguments(scenario) | {"parameters": self.packed(parameters)} | self._own(
                 scenario, values)
+            if self._has_own_inertias(values):
+                given["parameters"], given["memory"] = self._with_inertias(given["parameters"], scenario, values)
             results = procedure(**given) if compiled else procedure.interpret(**given)
         score = _score(results, ticks)
         if not (np.isfinite(score.q).all() and np.isfinite(score.v).all()):
@@ -238,13 +242,19 @@ class ClosedLoop:
         for start in starts:
             self.plant.check_start(start.q)
         if client is not None:
-            packed = () if parameters is None else (("parameters", given["parameters"]),)
-            return client.scores(self, scenario, values | {name: np.ascontiguousarray(np.broadcast_to(
-                array, (count, self._packed.values.size))) for name, array in packed})
+            if parameters is not None:
+                values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
+            return client.scores(self, scenario, values)
         if values.keys() & set(START):
             given["state"] = np.array([self.plant.state(start.q, start.v) for start in starts])
             given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
             counts |= dict.fromkeys(("state", "memory"), count)
+        if self._has_own_inertias(values):
+            packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
+            pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values})
+                     for i in range(count)]
+            given["parameters"], given["memory"] = map(np.array, zip(*pairs, strict=True))
+            counts |= dict.fromkeys(("parameters", "memory"), count)
         procedure = self._procedure(recorded=False, noisy=self._noisy(scenario),
                                     longest_delay=self._longest_delay(values))
         if isinstance(procedure, InterpretedLoop):
@@ -350,10 +360,26 @@ class ClosedLoop:
             given |= {f"references.{name}": array for name, array in scenario.references._asdict().items()}
         return given
 
-    def _memory(self, q: Array, v: Array) -> Array:
+    def _memory(self, q: Array, v: Array, parameters: Parameters | None = None) -> Array:
+        """The initial memory of the law, with its own parameters or others."""
         if not isinstance(self.controller, Law):
             return np.zeros(0)
-        return initial_memory(self.controller, State(0.0, 0.0, q, v))
+        law = self.controller
+        if parameters is not None:
+            law = copy(law)
+            law.parameters = parameters
+        return initial_memory(law, State(0.0, 0.0, q, v))
+
+    def _has_own_inertias(self, values: Mapping[str, Array]) -> bool:
+        """Whether robots differ in a model of the law that is in its parameters, not in its dynamics."""
+        return bool(self.controller.Parameters.inertia_fields()) and any(name.startswith(MODEL) for name in values)
+
+    def _with_inertias(self, packed: Array, scenario: Scenario, values: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Packed parameters and initial memory of a law with the inertias of a sample."""
+        own = {name.removeprefix(MODEL): value for name, value in values.items() if name.startswith(MODEL)}
+        robot = Robot(varied_model(self.robot.model, own))
+        parameters = self._packed.unpack(packed).with_inertias(robot)
+        return PackedParameters(parameters).values, self._memory(scenario.q, scenario.v, parameters)
 
 
 @overload

@@ -20,6 +20,7 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.control import Controller, JointReference, Law, State
+from robodyn_ros.control.laws.adaptive import nominal_parameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.resources import robot_file
@@ -218,16 +219,37 @@ def test_noise_has_the_deviation_of_the_sample():
     assert np.abs(quiet.effort - ours.effort).max() > 1e-3
 
 
-def test_a_wrong_model_is_that_of_the_law_alone():
-    varied = ("model.payload.mass", "model.link.mass_scale", "model.link.center_offset")
-    values = {name: numbers(name, RUBBING, 2) for name in varied}
-    ours = scores(loop_of(RUBBING, varied, law="computed_torque"), samples=values)
-    own = {name.removeprefix("model."): value[1] for name, value in values.items()}
+@pytest.mark.parametrize("law", ["computed_torque", "adaptive"])
+@pytest.mark.parametrize("start", [(), ("start.q",)], ids=["", "start.q"])
+def test_a_wrong_model_is_that_of_the_law_alone(law, start):
+    """Of `adaptive`, the estimates that it begins with, and the middle of the box that it keeps them in."""
+    varied = ("model.payload.mass", "model.link.mass_scale", "model.link.center_offset", *start)
+    values = {name: numbers(name, RUBBING, 3) for name in varied}
+    loop = loop_of(RUBBING, varied, law)
+    ours = scores(loop, samples=values)
+    sample = {name: value[1] for name, value in values.items()}
+    own = {name.removeprefix("model."): value for name, value in sample.items() if name not in start}
     wrong = Robot(rebuilt(RUBBING, own).model)
-    parameters = make_controller("computed_torque", ROBOT).parameters
-    other = ClosedLoop(make_controller("computed_torque", wrong, parameters), RUBBING)
-    assert_same_bits(ours, other.run(other.scenario([motion(ROBOT)])).score, 1)
+    controller = make_controller(law, wrong)
+    estimates = {"nominal": nominal_parameters(wrong)} if law == "adaptive" else {}
+    controller.parameters = replace(make_controller(law, ROBOT).parameters, **estimates)
+    other = ClosedLoop(controller, RUBBING)
+    assert_same_bits(ours, other.run(other.scenario([motion(ROBOT)], q=sample.get("start.q"))).score, 1)
     assert np.abs(ours.q[0] - ours.q[1]).max() > 1e-6
+    for alone in (loop.run(loop.scenario([motion(ROBOT)]), sample=sample).score,
+                  [array[0] for array in scores(loop, samples={name: value[1:2] for name, value in values.items()})],
+                  [array[1] for array in scores(loop, samples=values, threads=2)]):
+        for mine, theirs in zip(alone, ours, strict=True):
+            np.testing.assert_array_equal(mine, theirs[1])
+
+
+def test_searched_gains_keep_the_wrong_model_of_their_sample():
+    loop, masses = loop_of(RUBBING, ("model.payload.mass",), "adaptive"), np.array([1.0, 2.0])
+    gains = [replace(loop.controller.parameters, d=factor * loop.controller.parameters.d) for factor in (0.5, 2.0)]
+    ours = scores(loop, parameters=gains, samples={"model.payload.mass": masses})
+    for i in range(2):
+        alone = loop.run(loop.scenario([motion(ROBOT)]), gains[i], sample={"model.payload.mass": masses[i]}).score
+        assert_same_bits(ours, alone, i)
 
 
 def test_samples_and_parameters_differ_together():

@@ -81,7 +81,7 @@ class AdaptiveParameters(Parameters):
     bound: float = scalar(
         1.0, minimum=0.0, description="How far estimates may go from the description's, over the parameter's scale"
     )
-    nominal: Array = derived(lambda robot, _: nominal_parameters(robot))
+    nominal: Array = derived(lambda robot, _: nominal_parameters(robot), of_inertias=True)
     scale: Array = derived(lambda robot, _: parameter_scales(robot))
 
 
