@@ -218,6 +218,14 @@ class Parameters:
         Raises:
             InputError: A value has the wrong type or shape, is not finite or lies outside its range.
         """
+        complete = self.without_derived(robot)
+        follow = {item.name: item.metadata[_METADATA_KEY] for item in dataclasses.fields(self)
+                  if item.name not in self.declarations()}
+        return dataclasses.replace(complete, **{name: _read_only_copy(function(robot, complete))
+                                                for name, function in follow.items()})
+
+    def without_derived(self, robot: Robot) -> Self:
+        """As `for_robot`, but derived fields, which may take long to compute, stay as they are."""
         values: dict[str, Any] = {}
         for name, declaration in self.declarations().items():
             value = getattr(self, name)
@@ -226,11 +234,7 @@ class Parameters:
                                               f"{type(self).__name__}.{name}", robot.joint_names)
             else:
                 values[name] = _scalar_value(f"{type(self).__name__}.{name}", declaration, value, robot)
-        complete = dataclasses.replace(self, **values)
-        follow = {item.name: item.metadata[_METADATA_KEY] for item in dataclasses.fields(self)
-                  if item.name not in values}
-        return dataclasses.replace(complete, **{name: _read_only_copy(function(robot, complete))
-                                                for name, function in follow.items()})
+        return dataclasses.replace(self, **values)
 
     @classmethod
     def inertia_fields(cls) -> dict[str, Callable[[Robot, Any], Any]]:
@@ -253,7 +257,7 @@ class Parameters:
         Raises:
             InputError: As in `for_robot`.
         """
-        complete = self.for_robot(robot)
+        complete = self.without_derived(robot)
         slides = [joint.kind == "prismatic" for joint in robot.model.leaders]
         rows = []
         for name, declaration in self.declarations().items():
@@ -279,7 +283,7 @@ class Parameters:
         Raises:
             InputError: A name is unknown, or as in `for_robot`.
         """
-        complete = self.for_robot(robot)
+        complete = self.without_derived(robot)
         rows = {row.name: row for row in complete.flat(robot)}
         changed: dict[str, Any] = {}
         for name, value in values.items():

@@ -162,6 +162,7 @@ def test_a_scalars_default_may_come_from_the_robot():
 def test_derived_fields_follow_and_are_no_parameters():
     gains = WithDerived().for_robot(ROBOT)
     np.testing.assert_array_equal(gains.matrix, 4.0 * np.eye(4))
+    assert WithDerived().without_derived(ROBOT).matrix is None and WithDerived().without_derived(ROBOT).scale == 2.0
     assert "matrix" not in gains.declarations() and len(gains.flat(ROBOT)) == ROBOT.n + 1
     changed = gains.with_flat_values(ROBOT, {"gains.joint2.p": 5.0, "scale": 1.0})
     np.testing.assert_array_equal(changed.matrix, np.diag([2.0, 5.0, 2.0, 2.0]))

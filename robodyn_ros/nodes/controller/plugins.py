@@ -44,7 +44,7 @@ class _Declared:
     Attributes:
         plugin_class: The plugin's class.
         defaults: The default parameters of the class.
-        values: The parameters in force.
+        values: The parameters in force; `make` computes derived ones.
         table: ROS declarations by full name.
         rows: The plugin's declarations by full name.
     """
@@ -196,7 +196,7 @@ class ControllerPlugins:
             raise PluginError(f"controller '{name}': its parameters would begin with '{front}.', as do those of "
                               f"'{self._names[front]}'; rename the class")
         try:
-            defaults = plugin_class.Parameters().for_robot(self._robot)
+            defaults = plugin_class.Parameters().without_derived(self._robot)
         except FAULTS as error:
             raise PluginError(f"controller '{name}': its default parameters fail: {describe(error)}") from error
         rows = {f"{front}.{row.name}": row for row in defaults.flat(self._robot)}
@@ -205,8 +205,9 @@ class ControllerPlugins:
         self._forget(name)
         try:
             self._parameters.declare(new.table.values(), kept)
-            given = {row.name: self._parameters[full] for full, row in rows.items()}
-            new.values = defaults.with_flat_values(self._robot, given)
+            given = {row.name: value for full, row in rows.items() if (value := self._parameters[full]) != row.value}
+            if given:
+                new.values = defaults.with_flat_values(self._robot, given)
         except InputError:
             self._parameters.undeclare(set(new.table) & set(self._parameters.names()))
             raise
