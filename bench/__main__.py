@@ -26,6 +26,7 @@ SECTIONS = {
     "cluster": "bench.cluster:CLUSTER",
     "referee": "bench.referee:REFEREE",
     "cold_start": "bench.cold_start:COLD_START",
+    "start_up": "bench.start_up:START_UP",
     "growth": "bench.growth:GROWTH",
     "large_robots": "bench.growth:LARGE_ROBOTS",
     "round_trips": "bench.round_trips:ROUND_TRIPS",

@@ -77,7 +77,7 @@ def test_full_run_writes_the_report(monkeypatch, tmp_path):
 
 
 def test_every_row_is_a_section():
-    need_ros = {"round_trips", "node_cost", "real_time", "browser_view", "recorder"}
+    need_ros = {"start_up", "round_trips", "node_cost", "real_time", "browser_view", "recorder"}
     for name in bench_main.SECTIONS if HAS_ROS else set(bench_main.SECTIONS) - need_ros:
         assert bench_main.section(name).title
 
