@@ -36,7 +36,7 @@ from robodyn_ros.simulation.test_motion import excursion
 from robodyn_ros.study.design import Design
 from robodyn_ros.study.distributions import Distribution, read_distribution
 from robodyn_ros.study.metrics import METRICS
-from robodyn_ros.study.study import Axis, StudiedLaw, Study
+from robodyn_ros.study.study import Axis, StudiedLaw, Study, common_range, element_ranges
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 TEST_MOTION = "test_motion"
@@ -108,12 +108,13 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
         raise InputError(f"{where}: design: expected {', '.join(Design)}, received {shown(found.design)}")
     actuators, world = (None if name is None else _file(name, path.parent) for name in (found.actuators, found.world))
     plant = simulated_plant(robot.model, found.step, actuators, world)
+    motions = dict(_motions(where, found.trajectories, robot, path.parent))
+    quantities = dict(_quantities(f"{where}: quantities", found.quantities, plant, motions))
     study = Study(
         path=path.resolve(), text=text, robot=robot, plant=plant,
         laws=dict(_laws(where, found.laws, robot, path.parent)),
-        motions=dict(_motions(where, found.trajectories, robot, path.parent)),
-        quantities=dict(_quantities(f"{where}: quantities", found.quantities, plant)), count=int(found.samples),
-        design=Design(found.design), seed=int(found.seed), period=found.period, position_noise=found.position_noise,
+        motions=motions, quantities=quantities, count=int(found.samples), design=Design(found.design),
+        seed=int(found.seed), period=found.period, position_noise=found.position_noise,
         velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail))
     _ = study.description(study.pairs[0]).loop  # raises where period, step or quantities do not fit each other
     return study
@@ -203,7 +204,8 @@ def _motions(where: str, given: Any, robot: Robot, folder: Path) -> Iterator[tup
                 raise InputError(f"{where}: trajectories: {str(error).removeprefix('--trajectory ')}") from None
 
 
-def _quantities(where: str, given: Any, plant: PlantModel) -> Iterator[tuple[str, tuple[Axis, ...]]]:
+def _quantities(where: str, given: Any, plant: PlantModel, motions: Mapping[str, JointTrajectory]
+                ) -> Iterator[tuple[str, tuple[Axis, ...]]]:
     if given is None:
         return
     if not isinstance(given, Mapping):
@@ -211,12 +213,13 @@ def _quantities(where: str, given: Any, plant: PlantModel) -> Iterator[tuple[str
     for name, value in given.items():
         if name not in QUANTITIES:
             raise InputError(f"{where}: unknown quantity '{name}', {suggest(str(name), QUANTITIES)}")
-        yield str(name), tuple(_quantity_axes(f"{where}: {name}", str(name), value, plant))
+        elements = element_names(str(name), plant)
+        ranges = element_ranges(str(name), plant, motions.values())
+        yield str(name), tuple(_quantity_axes(f"{where}: {name}", str(name), value, elements, ranges))
 
 
-def _quantity_axes(where: str, name: str, value: Any, plant: PlantModel) -> Iterator[Axis]:
-    allowed, elements = QUANTITIES[name].allowed, element_names(name, plant)
-    everything = tuple(range(len(elements)))
+def _quantity_axes(where: str, name: str, value: Any, elements: list[str], ranges: list[Range]) -> Iterator[Axis]:
+    everything, allowed = tuple(range(len(elements))), common_range(ranges)
     if isinstance(value, Mapping) and SHARED in value:
         if len(value) > 1:
             raise InputError(f"{where}: expected '{SHARED}' alone, received {shown(dict(value))}")
@@ -226,18 +229,18 @@ def _quantity_axes(where: str, name: str, value: Any, plant: PlantModel) -> Iter
             if str(element) not in elements:
                 raise InputError(f"{where}: unknown element '{element}', {suggest(str(element), elements)}")
             place = elements.index(str(element))
-            yield Axis(f"{name}[{element}]", read_distribution(one, allowed, f"{where}: {element}"), (place,))
+            yield Axis(f"{name}[{element}]", read_distribution(one, ranges[place], f"{where}: {element}"), (place,))
     elif isinstance(value, list):
         if len(value) != len(elements):
             raise InputError(f"{where}: expected {len(elements)} numbers ({', '.join(elements)}), received "
                              f"{shown(value)}")
         for place, (element, one) in enumerate(zip(elements, value, strict=True)):
-            yield Axis(f"{name}[{element}]", read_distribution(one, allowed, f"{where}: {element}"), (place,))
+            yield Axis(f"{name}[{element}]", read_distribution(one, ranges[place], f"{where}: {element}"), (place,))
     elif not isinstance(value, Mapping) or elements == [""]:
         yield Axis(name, read_distribution(value, allowed, where), everything)
     else:
-        distribution = read_distribution(value, allowed, where)
-        yield from (Axis(f"{name}[{element}]", distribution, (place,)) for place, element in enumerate(elements))
+        for place, element in enumerate(elements):
+            yield Axis(f"{name}[{element}]", read_distribution(value, ranges[place], f"{where}: {element}"), (place,))
 
 
 def element_names(quantity: str, plant: PlantModel) -> list[str]:

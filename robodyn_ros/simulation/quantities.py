@@ -39,7 +39,9 @@ JOINT, LINK = "joint", "link"
 MODEL = "model."
 """Prefix of the quantities of the law's own model."""
 
-START = ("start.q", "start.v")
+OFFSET = "start.q_offset"
+
+START = ("start.q", "start.v", OFFSET)
 """Quantities that are inputs of every rollout, varied or not."""
 
 NOISES = ("sensing.position_noise", "sensing.velocity_noise")
@@ -173,6 +175,9 @@ QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
              whole=True),
     Quantity("start.q", _unit("rad or m", ANY_FINITE), (JOINT,), "Joint positions at the start.", None),
     Quantity("start.v", _unit("rad/s or m/s", ANY_FINITE), (JOINT,), "Joint velocities at the start.", None),
+    Quantity(OFFSET, _unit("rad or m", ANY_FINITE), (JOINT,),
+             "Distance of the joint positions at the start from those of the scenario; in studies, of the motion.",
+             lambda plant: 0.0),
     *(replace(quantity, name=MODEL + quantity.name, needs=MODEL + quantity.needs if quantity.needs else "",
               description=f"In the law's own model: {quantity.description}") for quantity in _INERTIAL),
 )}
@@ -259,6 +264,7 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
     if isinstance(names, str):
         raise InputError(f"varied: expected a list of quantities, received '{names}'")
     varied = tuple(names)
+    _check_start(varied, "varied")
     for name in varied:
         _quantity(name)
         if varied.count(name) > 1:
@@ -309,12 +315,18 @@ def checked_samples(samples: Mapping[str, ArrayLike], plant: PlantModel, varied:
             raise InputError("samples: expected quantities that this ClosedLoop varies "
                              f"({', '.join(varied) or 'none'}), received '{name}', which is built in")
         checked[name] = _checked(quantity, given, plant)
+    _check_start(checked, "samples")
     counts = {name: len(array) for name, array in checked.items()}
     if len(set(counts.values())) > 1:
         raise InputError(f"samples: expected as many samples of each quantity, received {counts}")
     if {"friction.coulomb", "friction.static"} & set(checked):
         _check_breakaway(checked, plant)
     return checked
+
+
+def _check_start(names: Collection[str], where: str) -> None:
+    if OFFSET in names and "start.q" in names:
+        raise InputError(f"{where}: expected positions at the start in start.q or {OFFSET}, received both")
 
 
 def _quantity(name: str) -> Quantity:

@@ -40,6 +40,7 @@ from robodyn_ros.simulation.quantities import (
     DELAY,
     MODEL,
     NOISES,
+    OFFSET,
     QUANTITIES,
     START,
     by_name,
@@ -161,7 +162,7 @@ class ClosedLoop:
             PluginError: A controller that runs uncompiled raised, or returned something else than efforts.
             SimulationError: The state became infinite or NaN.
         """
-        samples = self._samples({name: np.asarray(value)[None] for name, value in (sample or {}).items()})
+        samples = self._samples({name: np.asarray(value)[None] for name, value in (sample or {}).items()}, scenario)
         values = {name: array[0] for name, array in samples.items()}
         scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
@@ -217,11 +218,11 @@ class ClosedLoop:
         """
         _check_client(client, threads)
         ticks = len(scenario.clocks)
-        values = self._samples({} if samples is None else samples)
+        values = self._samples({} if samples is None else samples, scenario)
         if q is not None:
             if "start.q" in values:
                 raise InputError("rollout: expected positions at the start in q or in samples, received both")
-            values |= self._samples({"start.q": q})
+            values |= self._samples({"start.q": q}, scenario)
         given = self._arguments(scenario) | self._own(scenario, values)
         if parameters is None:
             given["parameters"] = self._packed.values
@@ -321,9 +322,11 @@ class ClosedLoop:
                              f"can replace, received {type(self.controller).__name__}: {self._uncompiled_reason}")
         return InterpretedLoop(self.controller, self.plant, self._steps, engine, self._inputs)
 
-    def _samples(self, given: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    def _samples(self, given: Mapping[str, ArrayLike], scenario: Scenario) -> dict[str, Array]:
         """Checked values of quantities, and positions at the start within the limits."""
         checked = checked_samples(given, self.plant, self.varied)
+        if OFFSET in checked:
+            checked["start.q"] = scenario.q + checked.pop(OFFSET)
         for start in checked.get("start.q", ()):
             start_position(self.robot, start)
         return checked

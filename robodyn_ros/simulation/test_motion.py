@@ -81,13 +81,15 @@ def offset_start(robot: Robot, q: Array) -> Array:
     return q + np.where((above > below) | ((above == below) & alternating), distance, -distance)
 
 
-def beside_motion(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST, **noise: Any) -> Scenario:
+def beside_motion(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST, *, on_motion: bool = False,
+                  **noise: Any) -> Scenario:
     """The task to follow a motion from a start beside it, for a law that follows joints or the tip link's poses in it.
 
     Args:
         loop: The law and the robot.
         motion: Of the joints.
         rest: How long the end of the motion is held [s].
+        on_motion: Whether the robot starts where the motion begins, not beside it.
         **noise: As for `Scenario.sample`: standard deviations and seed.
 
     Raises:
@@ -96,8 +98,9 @@ def beside_motion(loop: ClosedLoop, motion: JointTrajectory, rest: float = REST,
     robot, follows = loop.robot, loop.controller.follows
     if follows not in (JointReference, TipReference):
         raise InputError(f"expected a law that follows joints or poses, received {type(loop.controller).__name__}")
+    start = motion.sample(0.0).q
     scenario = loop.scenario([motion] if follows is JointReference else [], motion.end_time + rest,
-                             q=offset_start(robot, motion.sample(0.0).q), **noise)
+                             q=start if on_motion else offset_start(robot, start), **noise)
     if follows is JointReference:
         return scenario
     return replace(scenario, references=tip_references(robot, motion, scenario.clocks[:, 0]))

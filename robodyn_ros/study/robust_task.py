@@ -20,14 +20,13 @@ from robodyn_ros.compile.cache import digest
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation.quantities import QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.study.analysis import quantile
 from robodyn_ros.study.blocks import all_scores
 from robodyn_ros.study.gain_space import GainSpace
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 from robodyn_ros.study.metrics import METRICS, effort_scale, metrics, reasons
-from robodyn_ros.study.study import Pair, Study
+from robodyn_ros.study.study import Pair, Study, common_range, element_ranges
 
 INFEASIBLE = 1e6
 """Cost of gains that break a constraint or fail in too many samples; how far they do so is added."""
@@ -242,9 +241,10 @@ def _spread(study: Study, factor: float) -> dict[str, Array]:
     """Values of the axes whose distance from the medians is multiplied, within the ranges of the quantities."""
     values = dict(study.values)
     for name, axes in study.quantities.items():
-        allowed = QUANTITIES[name].allowed
-        lowest = np.nextafter(allowed.minimum, np.inf) if allowed.above else allowed.minimum
+        ranges = element_ranges(name, study.plant, study.motions.values())
         for axis in axes:
+            allowed = common_range(ranges[element] for element in axis.elements)
+            lowest = np.nextafter(allowed.minimum, np.inf) if allowed.above else allowed.minimum
             median = float(axis.distribution.ppf(np.array(0.5)))
             if allowed.above:  # a factor on masses: half of it is as far as twice
                 moved = median * (values[axis.column] / median) ** factor

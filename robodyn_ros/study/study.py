@@ -10,14 +10,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import Range
 from robodyn_ros.compile.cache import digest
 from robodyn_ros.control.controller import Controller, JointReference
 from robodyn_ros.control.parameters import Parameters
@@ -25,13 +26,15 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.quantities import NOISES, QUANTITIES, START
+from robodyn_ros.simulation.quantities import NOISES, OFFSET, QUANTITIES
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.test_motion import beside_motion
 from robodyn_ros.study.design import Design
 from robodyn_ros.study.distributions import Distribution
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
+
+_ROUNDING = 1e-9  # of a start and its offset [rad or m]
 
 
 class Axis(NamedTuple):
@@ -164,8 +167,8 @@ class Study:
         """
         law, motion = self.laws[pair.law], self.motions[pair.motion]
         loop = ClosedLoop(law.controller, self.plant, self.period)
-        scenario = beside_motion(loop, motion, position_noise=self.position_noise, velocity_noise=self.velocity_noise,
-                                 seed=self.seed)
+        scenario = beside_motion(loop, motion, on_motion=OFFSET in self.quantities, seed=self.seed,
+                                 position_noise=self.position_noise, velocity_noise=self.velocity_noise)
         return LoopDescription(self.robot.model, law.name, parameters or law.controller.parameters, self.plant,
                                self.period, scenario, tuple(self.quantities))
 
@@ -177,7 +180,7 @@ class Study:
             values: By column, each of shape (N,).
         """
         n, arrays = self.robot.n, {}
-        starts = dict(zip((*START, *NOISES), (scenario.q, scenario.v, np.full(n, self.position_noise),
+        starts = dict(zip(("start.q", "start.v", *NOISES), (scenario.q, scenario.v, np.full(n, self.position_noise),
                                               np.full(n, self.velocity_noise)), strict=True))
         for name, axes in self.quantities.items():
             nominal = starts[name] if name in starts else QUANTITIES[name].nominal_value(self.plant)
@@ -236,3 +239,30 @@ class Study:
     def follows_joints(self, law: str) -> bool:
         """Whether a law follows joints; otherwise it follows poses of the tip link."""
         return self.laws[law].controller.follows is JointReference
+
+
+def element_ranges(name: str, plant: PlantModel, motions: Iterable[JointTrajectory]) -> list[Range]:
+    """Return the ranges of the elements of a quantity, of the flattened array.
+
+    Args:
+        name: The quantity. Starts are within the limits of the joints, in every motion.
+        plant: The simulated robot.
+        motions: The motions of the study.
+    """
+    quantity = QUANTITIES[name]
+    if name not in ("start.q", OFFSET):
+        return [quantity.allowed] * int(np.prod(quantity.shape(plant)))
+    lower, upper = plant.model.position_lower, plant.model.position_upper
+    if name == OFFSET:
+        begins = np.array([motion.sample(0.0).q for motion in motions])
+        lower = np.minimum((lower - begins).max(axis=0) + _ROUNDING, 0.0)
+        upper = np.maximum((upper - begins).min(axis=0) - _ROUNDING, 0.0)
+    return [replace(quantity.allowed, minimum=float(low), maximum=float(high))
+            for low, high in zip(lower, upper, strict=True)]
+
+
+def common_range(ranges: Iterable[Range]) -> Range:
+    """Return the numbers that lie in several ranges of one unit."""
+    first, *others = ranges
+    return replace(first, minimum=max(each.minimum for each in (first, *others)),
+                   maximum=min(each.maximum for each in (first, *others)))

@@ -19,6 +19,8 @@ from robodyn_ros.control.registry import make_controller
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.study.distributions import Choice, Uniform
+from robodyn_ros.study.robust_task import _spread, fresh
+from robodyn_ros.study.run import run_sample
 
 WHOLE = {"robot": "planar_2r", "laws": ["pd"], "samples": 4, "quantities": {"payload.mass": {"uniform": [0, 1]}}}
 
@@ -50,6 +52,32 @@ def test_quantities_by_element_shared_and_listed(tmp_path):
     assert arrays["parameters"].shape == (4, 4)
     plant = PlantModel.from_description(read.robot.model)
     assert element_names("link.center_offset", plant)[3:5] == ["link2.x", "link2.y"]
+
+
+def test_starts_differ_around_the_start_of_any_motion(tmp_path):
+    (tmp_path / "late.csv").write_text("time,joint1,joint2\n0,0.4,-0.3\n0.5,0.2,0.1\n")
+    spread = {"start.q_offset": {"joint1": {"uniform": [-0.1, 0.1]}}, "start.v": {"shared": {"normal": [0, 0.1]}}}
+    read = study(tmp_path, laws=["pd", "task_space_pd"], trajectories=["test_motion", "late.csv"], quantities=spread)
+    for pair in read.pairs:
+        begin = read.motions[pair.motion].sample(0.0).q
+        rollout = run_sample(read, pair, 2)
+        offset = [read.values["start.q_offset[joint1]"][2], 0.0]
+        np.testing.assert_array_equal(rollout.q[0], begin + offset)
+        np.testing.assert_array_equal(rollout.v[0], np.full(2, read.values["start.v"][2]))
+    exact = study(tmp_path, trajectories=["late.csv"], quantities={"start.q_offset": 0.0})
+    assert not run_sample(exact, exact.pairs[0], 0).error[0].any()
+
+
+def test_starts_stay_within_the_limits_of_the_joints_in_every_motion(tmp_path):
+    """Normal distributions are cut off there, also those of fresh samples and of margins."""
+    robot = Robot.from_urdf(robot_file("scara"))
+    lower, upper = robot.model.position_lower, robot.model.position_upper
+    for name in ("start.q", "start.q_offset"):
+        read = study(tmp_path, robot="scara", samples=64, quantities={name: {"normal": [0.0, 3.0]}})
+        begin = read.motions["test_motion"].sample(0.0).q if name == "start.q_offset" else np.zeros(robot.n)
+        for values in (read.values, fresh(read, 9).values, _spread(read, 100.0)):
+            q = begin + np.stack([values[f"{name}[{joint}]"] for joint in robot.joint_names], axis=1)
+            assert (q >= lower).all() and (q <= upper).all() and np.ptp(q, axis=0).min() > 0.05
 
 
 def test_sensors_motors_and_the_laws_own_model(tmp_path):
@@ -109,6 +137,9 @@ def test_laws_with_gains_of_a_file_and_of_distributions(tmp_path):
     ({"quantities": {"link.mass_scale": [1]}}, r"expected 2 numbers \(link1, link2\), received"),
     ({"quantities": {"link.mass_scale": {"link1": 1, "link3": 1}}}, "unknown element 'link3', did you mean"),
     ({"quantities": {"link.mass_scale": {"shared": 1, "link1": 1}}}, "expected 'shared' alone"),
+    ({"robot": "scara", "quantities": {"start.q": {"uniform": [-9, 9]}}}, r"start.q: .*: uniform: .*, received -9"),
+    ({"robot": "scara", "quantities": {"start.q_offset": 9}}, r"start.q_offset: expected .* to .*, received 9"),
+    ({"quantities": {"start.q": 0, "start.q_offset": 0}}, "start in start.q or start.q_offset, received both"),
     ({"quantities": [1]}, "quantities: expected distributions by the name"),
 ])
 def test_what_makes_no_sense_is_refused_with_its_place(tmp_path, changes, message):

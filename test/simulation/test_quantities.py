@@ -243,6 +243,17 @@ def test_a_wrong_model_is_that_of_the_law_alone(law, start):
             np.testing.assert_array_equal(mine, theirs[1])
 
 
+def test_an_offset_of_the_start_is_from_where_the_motion_begins():
+    offset = np.random.default_rng(0).uniform(0.0, 0.02, (3, N))
+    loop = loop_of(RUBBING, ("start.q_offset",))
+    absolute = {"start.q": default_position(ROBOT) + offset}
+    for ours, theirs in zip(scores(loop, samples={"start.q_offset": offset}), scores(loop, samples=absolute),
+                            strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    alone = loop.run(loop.scenario([motion(ROBOT)]), sample={"start.q_offset": offset[1]})
+    np.testing.assert_array_equal(alone.q[0], absolute["start.q"][1])
+
+
 def test_searched_gains_keep_the_wrong_model_of_their_sample():
     loop, masses = loop_of(RUBBING, ("model.payload.mass",), "adaptive"), np.array([1.0, 2.0])
     gains = [replace(loop.controller.parameters, d=factor * loop.controller.parameters.d) for factor in (0.5, 2.0)]
@@ -326,6 +337,8 @@ def test_a_quantity_without_effect_is_told(varied, law):
     ({"friction.static": np.full((1, N), 0.1)},
      "samples of friction.static, sample 0, joint .*: expected 0.3 or more, the Coulomb friction, received 0.1"),
     ({"start.q": np.full((3, N), 99.0)}, "position of joint"),
+    ({"start.q_offset": np.full((3, N), 99.0)}, "position of joint"),
+    ({"start.q": np.zeros((3, N)), "start.q_offset": np.zeros((3, N))}, "in start.q or start.q_offset, received both"),
     ({"sensing.delay": [1.0, 2.5]},
      r"sample 1: expected a finite number from 0 to 64 \[control periods\], whole, received 2.5"),
     ({"gear.ratio": [[1.0, 2.0, 0.0, 1.0]]}, "sample 0, joint joint3: expected .*, other than 0, received 0"),
