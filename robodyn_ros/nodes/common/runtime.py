@@ -43,11 +43,13 @@ from typing import Any
 import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
@@ -128,6 +130,14 @@ class RobodynNode(Node):
             callback: Called by the executor.
         """
         return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def create_publisher(self, *args: Any, **options: Any) -> Publisher[Any]:
+        """Create a publisher without the events of rclpy, all of which the executor would look at in each turn.
+
+        The subscriber's process reports qualities of service that do not fit.
+        """
+        events = PublisherEventCallbacks(use_default_callbacks=False)
+        return super().create_publisher(*args, **{"event_callbacks": events, **options})
 
     def add_control_path(self, path: ControlPath) -> ControlPath:
         """Start and stop a control path with this node."""

@@ -439,7 +439,7 @@ def test_swaps_take_no_memory(rig):
         for name in itertools.islice(itertools.cycle(["damping", "pd", "pd_gravity"]), count):
             rig.set(controller=name)
 
-    swap(30)
+    swap(240)  # until buffers have their size
     before = resident_memory(rig.nodes["controller"].pid)
     swap(210)
     assert resident_memory(rig.nodes["controller"].pid) - before < 210 * 2048
