@@ -439,7 +439,10 @@ def test_swaps_take_no_memory(rig):
         for name in itertools.islice(itertools.cycle(["damping", "pd", "pd_gravity"]), count):
             rig.set(controller=name)
 
-    swap(240)  # until buffers have their size
-    before = resident_memory(rig.nodes["controller"].pid)
-    swap(210)
-    assert resident_memory(rig.nodes["controller"].pid) - before < 210 * 2048
+    def grown():
+        before = resident_memory(rig.nodes["controller"].pid)
+        swap(210)
+        return resident_memory(rig.nodes["controller"].pid) - before
+
+    # Garbage that is not yet collected makes the memory larger once, a leak makes it larger each time.
+    assert min(grown() for _ in range(4)) < 210 * 2048
