@@ -65,8 +65,11 @@ def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
         own = study.laws[law].controller.parameters
         space = GainSpace(own, searched_fields(own, options.gains), float(np.log(options.span)))
         tasks[law] = RobustTask(study, law, goal, space, **machine)
+    folders = {law: options.output / law.replace(":", ".") if len(laws) > 1 else options.output for law in laws}
+    if options.resume and not any((folder / CHECKPOINT).is_file() for folder in folders.values()):
+        raise InputError(f"--resume: there is no search in '{options.output}'; leave it out for a new one")
     for law, task in tasks.items():
-        folder = options.output / law.replace(":", ".") if len(laws) > 1 else options.output
+        folder = folders[law]
         folder.mkdir(parents=True, exist_ok=True)
         if options.pareto:
             _search_front(law, task, folder, options)
@@ -77,7 +80,8 @@ def tune_study(options: Namespace, machine: Mapping[str, Any]) -> int:
 
 def _checkpoint(task: RobustTask, folder: Path, options: Namespace) -> Checkpoint:
     content = digest(task.digest, repr((options.population, options.generations, options.seed, options.pareto)))
-    return Checkpoint(folder / CHECKPOINT, content, options.resume)
+    # Laws after the one that was interrupted have none.
+    return Checkpoint(folder / CHECKPOINT, content, options.resume and (folder / CHECKPOINT).is_file())
 
 
 def _search(law: str, task: RobustTask, folder: Path, options: Namespace, machine: Mapping[str, Any]) -> None:
