@@ -34,19 +34,19 @@ from robodyn_interfaces.srv import (
 )
 from robodyn_ros.checks import Range
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import (
     ACCELERATION,
     EFFORT,
     POSITION,
     VELOCITY,
     JointOrder,
-    read_stamp,
     to_field,
 )
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.polled_states import PolledJointStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
-from robodyn_ros.nodes.common.topics import LatestMessage
 from robodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -82,9 +82,8 @@ class DynamicsNode(RobodynNode):
             self.create_service(kind, f"~/{name}", partial(self._answer, name, answer))
 
         self._gravity_effort = self.create_publisher(JointState, "~/gravity_effort", 1)
-        self._joint_states: LatestMessage[JointState] = LatestMessage(self, self.diagnostics, JointState,
-                                                                      "joint_states")
-        self.create_steady_timer(1.0 / self.parameters["publish_frequency"], self._stream_gravity)
+        self._wire = JointWire(self._joints.names, ("effort",))
+        PolledJointStates(self, self._joints, self.parameters["publish_frequency"], self._stream_gravity)
         self._started = time.monotonic()
         self._to_compile = self._first_calls()
         self._compiling = self.create_steady_timer(0.0, self._compile_next)
@@ -111,21 +110,10 @@ class DynamicsNode(RobodynNode):
             self.log.info(
                 "ready", f"ready: robot '{self._robot.name}', {self._robot.n} joints, compiled in {seconds:.2f} s")
 
-    def _stream_gravity(self) -> None:
-        state = self._joint_states.take()
-        if state is None:
-            return
-        try:
-            read_stamp(state.header.stamp, "joint_states: header.stamp")  # it goes on to ~/gravity_effort
-            q = self._joints.read(state.name, state.position, "joint_states: position", POSITION, others=True)
-        except InputError as error:
-            self.diagnostics.problem("rejected joint states", str(error))
-            return
-        if self._gravity_effort.get_subscription_count() == 0:
-            return
-        message = JointState(name=self._joints.names, effort=to_field(self._dynamics.gravity(q)))
-        message.header.stamp = state.header.stamp
-        self._gravity_effort.publish(message)
+    def _stream_gravity(self, stamp: int, q: Array) -> None:
+        """Publish the gravity effort, once all is compiled; on the thread that looks for joint states."""
+        if not self._to_compile and self._gravity_effort.get_subscription_count() > 0:
+            self._gravity_effort.publish(self._wire.encode(stamp, self._dynamics.gravity(q)))
 
     def _answer(self, name: str, answer: Callable[[Any, Any], None], request: Any, response: Any) -> Any:
         """Answer a request, or say why it cannot be answered."""

@@ -15,25 +15,24 @@ newest joint state at its own rate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped
-from numpy.typing import NDArray
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from robodyn_ros.compile import compile_function
+from robodyn_ros.description.model import Array
 from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.link_tree import LinkTree
-from robodyn_ros.nodes.common.messages import POSITION, JointOrder, read_stamp
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
-from robodyn_ros.nodes.common.poses import to_transform
+from robodyn_ros.nodes.common.polled_states import PolledJointStates
+from robodyn_ros.nodes.common.poses import to_numbers
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
-from robodyn_ros.nodes.common.topics import LATCHED_QOS, LatestMessage
+from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.nodes.common.transform_wire import TransformWire, transforms_message
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
@@ -54,45 +53,41 @@ class StatePublisher(RobodynNode):
         self.parameters.declare(PARAMETERS)
         model = load_urdf(robot_source(self.parameters))
         self._tree = LinkTree.from_model(model)
-        self._prefix = self.parameters["frame_prefix"]
-        self._joints = JointOrder(model.joint_names)
-        self._q: NDArray[np.float64] = np.full(model.n, np.nan)
+        moving, fixed = [joint.link for joint in model.joints], self._tree.fixed_poses()
+        self._moving, self._wire = self._frames(moving), TransformWire(self._frames(moving))
+        self._poses: Callable[[Array], Array] | None = None  # of the moving links
 
         description = self.create_publisher(String, "robot_description", LATCHED_QOS)
         description.publish(String(data=model.description))
         static = self.create_publisher(TFMessage, "/tf_static", LATCHED_QOS)
-        static.publish(self._message(self._tree.fixed_poses().items(), self.get_clock().now().to_msg()))
+        static.publish(transforms_message(self._frames(fixed), self.get_clock().now().nanoseconds,
+                                          np.array(list(map(to_numbers, fixed.values())))))
         self._tf = self.create_publisher(TFMessage, "/tf", TF_QOS)
 
-        self._joint_states = LatestMessage(self, self.diagnostics, JointState, "joint_states")
-        period = 1.0 / self.parameters["publish_frequency"]
-        self.create_steady_timer(period, self._publish_newest)
+        PolledJointStates(self, JointOrder(model.joint_names), self.parameters["publish_frequency"], self._publish,
+                          start=np.full(model.n, np.nan))
         self.log.info("robot", f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'")
 
-    def _publish_newest(self) -> None:
-        state = self._joint_states.take()
-        if state is None:
-            return
-        try:
-            read_stamp(state.header.stamp, "joint_states: header.stamp")  # it goes on to /tf
-            self._q = self._joints.read(state.name, state.position, "joint_states: position", POSITION, fill=self._q,
-                                        others=True)
-        except InputError as error:
-            self.diagnostics.problem("rejected joint states", str(error))
-            return
-        if self._tf.get_subscription_count() == 0:
-            return  # poses and messages are most of this node's work
-        known = [(link, pose) for link, pose in self._tree.moving_poses(self._q).items() if not np.isnan(pose).any()]
-        self._tf.publish(self._message(known, state.header.stamp))
+    def _frames(self, links: Iterable[str]) -> dict[str, str]:
+        """Return the frame of each link's parent by the frame of the link."""
+        prefix: str = self.parameters["frame_prefix"]
+        return {prefix + link: prefix + self._tree.parents[link] for link in links}
 
-    def _message(self, poses: Iterable[tuple[str, NDArray[np.float64]]], stamp: Time) -> TFMessage:
-        message = TFMessage()
-        for link, pose in poses:
-            transform = TransformStamped(child_frame_id=self._prefix + link, transform=to_transform(pose))
-            transform.header.stamp = stamp
-            transform.header.frame_id = self._prefix + self._tree.parents[link]
-            message.transforms.append(transform)
-        return message
+    def _publish(self, stamp: int, q: Array) -> None:
+        """Publish the moving links whose joints are known; on the thread that looks for joint states."""
+        if self._tf.get_subscription_count() == 0:
+            return
+        if self._poses is None:
+            self._poses = compile_function(
+                lambda q: np.array(list(map(to_numbers, self._tree.moving_poses(q).values()))), {"q": q.shape},
+                name="transforms")
+        poses = self._poses(q)
+        unknown = np.isnan(poses[:, 0]) | np.isnan(poses[:, 3])
+        if not unknown.any():
+            self._tf.publish(self._wire.encode(stamp, poses))
+            return
+        known = [frames for frames, missing in zip(self._moving.items(), unknown, strict=True) if not missing]
+        self._tf.publish(transforms_message(dict(known), stamp, poses[~unknown]))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -28,7 +28,6 @@ from robodyn_interfaces.srv import (
     MassMatrix,
 )
 from robodyn_ros import Robot
-from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.dynamics import DynamicsNode
 from robodyn_ros.resources import robot_file
 
@@ -170,11 +169,10 @@ def test_gravity_is_computed_for_subscribers_only(ros, node):
 
     def stream_gravity(subscribers):
         DynamicsNode._stream_gravity(Mock(
-            _joints=JointOrder(["joint"]), _joint_states=Mock(take=lambda: state),
-            _gravity_effort=Mock(get_subscription_count=lambda: subscribers, publish=lambda _: calls.append("publish")),
-            _dynamics=Mock(gravity=lambda q: calls.append("compute") or q)))
+            _to_compile=[], _dynamics=Mock(gravity=lambda q: calls.append("compute") or q),
+            _gravity_effort=Mock(get_subscription_count=lambda: subscribers, publish=lambda _: calls.append("publish"))
+        ), 0, np.zeros(1))
 
-    state = JointState(name=["joint"], position=[0.5])
     stream_gravity(0)
     assert calls == []
     stream_gravity(1)

@@ -21,7 +21,6 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import Robot
-from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.state_publisher import StatePublisher
 from robodyn_ros.resources import robot_file
 
@@ -148,14 +147,12 @@ def test_a_description_that_cannot_be_used_is_one_clear_message(tmp_path):
 def test_poses_are_computed_for_subscribers_only():
     calls = []
 
-    def publish_newest(subscribers):
-        StatePublisher._publish_newest(Mock(
-            _joints=JointOrder(["joint"]), _q=np.zeros(1), _joint_states=Mock(take=lambda: state),
+    def publish(subscribers):
+        StatePublisher._publish(Mock(
             _tf=Mock(get_subscription_count=lambda: subscribers, publish=lambda _: calls.append("publish")),
-            _tree=Mock(moving_poses=lambda _: calls.append("compute") or {})))
+            _poses=lambda _: calls.append("compute") or np.zeros((1, 7))), 0, np.zeros(1))
 
-    state = JointState(name=["joint"], position=[0.5])
-    publish_newest(0)
+    publish(0)
     assert calls == []
-    publish_newest(1)
+    publish(1)
     assert calls == ["compute", "publish"]

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import numpy as np
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrench
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3, Wrench
 
 from robodyn_ros.checks import Range
 from robodyn_ros.description.model import Array
@@ -25,9 +25,8 @@ def to_pose(matrix: Array) -> Pose:
     Args:
         matrix: Pose of a frame in another one, shape (4, 4).
     """
-    pose = Pose()
-    _fill(pose.position, pose.orientation, matrix)
-    return pose
+    numbers = to_numbers(matrix)
+    return from_arrays(numbers[:3], numbers[3:])
 
 
 def to_arrays(pose: Pose) -> tuple[Array, Array]:
@@ -59,7 +58,7 @@ def from_arrays(position: Array, quaternion: Array) -> Pose:
     """Return a pose message of a position, shape (3,) [m], and a quaternion x, y, z, w, shape (4,)."""
     pose = Pose(position=Point(), orientation=Quaternion())
     set_vector(pose.position, position)
-    _set_quaternion(pose.orientation, quaternion)
+    set_quaternion(pose.orientation, quaternion)
     return pose
 
 
@@ -97,21 +96,15 @@ def to_wrench(wrench: Array) -> Wrench:
     return message
 
 
-def to_transform(matrix: Array) -> Transform:
-    """Return the message of the transform from parent to child, in the terms of tf.
+def to_numbers(matrix: Array) -> Array:
+    """Return position [m] and quaternion x, y, z, w of a pose, shape (7,); can be traced.
 
     Args:
-        matrix: Pose of the child frame in the parent frame, shape (4, 4).
+        matrix: Pose of a frame in another one, shape (4, 4).
     """
-    transform = Transform()
-    _fill(transform.translation, transform.rotation, matrix)
-    return transform
+    return np.concatenate([matrix[:3, 3], quaternion_by_largest_element(matrix[:3, :3])])
 
 
-def _fill(position: Point | Vector3, orientation: Quaternion, matrix: Array) -> None:
-    set_vector(position, matrix[:3, 3])
-    _set_quaternion(orientation, quaternion_by_largest_element(matrix[:3, :3]))
-
-
-def _set_quaternion(message: Quaternion, quaternion: Array) -> None:
+def set_quaternion(message: Quaternion, quaternion: Array) -> None:
+    """Write x, y, z, w, shape (4,), into a message."""
     message.x, message.y, message.z, message.w = quaternion.tolist()

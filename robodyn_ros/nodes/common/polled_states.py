@@ -1,0 +1,79 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Joint states for what a node publishes at a rate of its own, beside the control loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.description.model import Array
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.joint_wire import JointWire
+from robodyn_ros.nodes.common.messages import POSITION, JointOrder, read_stamp
+from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.common.topics import LATEST_QOS
+
+TOPIC = "joint_states"
+
+
+class PolledJointStates:
+    """Looks for the newest joint state at a fixed rate, on a thread of its own.
+
+    A turn of an executor takes ten times longer than a look, so no timer does it.
+
+    Args:
+        node: The node that subscribes.
+        joints: The robot's joints.
+        rate: Looks per second [Hz].
+        use: Called in that thread with stamp [ns] and positions, shape (n,), of each joint state that is read.
+        start: Positions of joints before a joint state names them, shape (n,); None: each joint state has to name all.
+    """
+
+    def __init__(self, node: RobodynNode, joints: JointOrder, rate: float, use: Callable[[int, Array], None],
+                 start: Array | None = None) -> None:
+        self._diagnostics, self._joints, self._use, self._q = node.diagnostics, joints, use, start
+        self._wire = JointWire(joints.names)
+        self._period, self._next = 1.0 / rate, time.monotonic()
+        node.add_control_path(ControlPath(node, node.diagnostics, JointState, TOPIC, self._cycle, LATEST_QOS,
+                                          serialized=True))
+
+    def _cycle(self, path: ControlPath) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            path.sleep(self._next - now)
+            return
+        self._next = max(self._next + self._period, now)
+        data = path.take()
+        state = None if data is None else self._read(data)
+        if state is not None:
+            self._use(*state)
+
+    def _read(self, data: bytes) -> tuple[int, Array] | None:
+        """Return stamp [ns] and positions; None: the message is bad, and is reported."""
+        known = self._wire.decode_within(data, POSITION.maximum)
+        if known is not None:
+            stamp, q = known[0], known[1][0]
+        else:
+            message = self._diagnostics.deserialize(data, JointState, TOPIC)
+            if message is None:
+                return None
+            try:
+                stamp = read_stamp(message.header.stamp, f"{TOPIC}: header.stamp")
+                q = self._joints.read(message.name, message.position, f"{TOPIC}: position", POSITION, fill=self._q,
+                                      others=True)
+            except InputError as error:
+                self._diagnostics.problem("rejected joint states", str(error))
+                return None
+        if self._q is not None:
+            self._q = q
+        return stamp, q
