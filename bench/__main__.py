@@ -24,6 +24,7 @@ SECTIONS = {
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
     "varied_plants": "bench.varied_plants:VARIED_PLANTS",
     "cluster": "bench.cluster:CLUSTER",
+    "cluster_limits": "bench.cluster_limits:CLUSTER_LIMITS",
     "referee": "bench.referee:REFEREE",
     "cold_start": "bench.cold_start:COLD_START",
     "start_up": "bench.start_up:START_UP",

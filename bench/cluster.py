@@ -6,11 +6,10 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Blocks of samples on a Dask cluster: how two workers compare with one, and what a block costs beside its work."""
+"""Studies on a Dask cluster: how two workers compare with one, and one with a process without a cluster."""
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -22,7 +21,7 @@ import numpy as np
 from bench.closed_loop import prepared
 from bench.cluster_processes import ClusterProcesses, wait_for
 from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
-from bench.timing import compare, seconds_per_call
+from bench.timing import compare
 from robodyn_ros.simulation.score import joined
 from robodyn_ros.study.block import LARGEST_OVERHEAD, Block
 from robodyn_ros.study.blocks import all_scores, map_blocks
@@ -32,8 +31,6 @@ from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 SAMPLES, DURATION, REPETITIONS = 20_000, 1.0, 5
 EFFICIENCY = 0.9
 """Least speed of two workers, by twice that of one."""
-
-_measured: list[str] = []
 
 
 def connected(stack: ExitStack, workers: int) -> Cluster:
@@ -69,16 +66,6 @@ def rows() -> Iterator[list[str]]:
                  1.0 / (1.0 - LARGEST_OVERHEAD))):
             result = compare(ours, peer, REPETITIONS)
             yield [name, *time_cells(result, 1.0, 2), *ratio_cells(result, aim)]
-        elapsed = seconds_per_call(partial(there, two), 1)
-        busy = sum(block.seconds for block in blocks) / (2.0 * elapsed)
-        rest = [block for block in blocks if block.overhead > 0.0]
-        work, gaps = sum(block.seconds for block in rest), sum(block.overhead for block in rest)
-        size = len(pickle.dumps(blocks[0].score, 5)) / (blocks[0].end - blocks[0].begin)
-        _measured[:] = [
-            f"Both workers computed in {100.0 * busy:.0f} % of the time, whatever else the machine did meanwhile.",
-            f"A block took {1e3 * gaps / len(rest):.1f} ms of a thread beside {work / len(rest):.2f} s of work "
-            f"({100.0 * gaps / work:.1f} %), its result {size:.0f} bytes a sample, the description of the loop "
-            f"{len(pickle.dumps(description, 5)) / 2**20:.2f} MB for each worker."]
 
 
 CLUSTER = Section(
@@ -88,5 +75,4 @@ CLUSTER = Section(
     "Scores are compared to the bit before. docs/cluster.md says how far this scales.",
     ("ours, and the peer", "ours [s]", "peer [s]", *RATIO_HEAD),
     rows,
-    limits=lambda: " ".join(_measured),
 )

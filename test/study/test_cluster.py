@@ -109,6 +109,8 @@ def test_an_open_client_of_dask_can_be_used_and_stays_open(cluster, processes, t
         with Cluster.from_client(client) as borrowed:
             assert same(all_scores(description, few, client=borrowed), [array[:40] for array in whole])
         assert client.status == "running"
+        with pytest.raises(InputError, match=r"received Client; Cluster.from_client\(client\) makes one of a distrib"):
+            description.loop.scores(description.scenario, few[PARAMETERS], client=client)
 
 
 def test_rollouts_on_a_cluster_have_the_bits_of_this_machine(cluster):
