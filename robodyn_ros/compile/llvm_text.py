@@ -25,6 +25,11 @@ def truth_type(width: int) -> str:
     return "i1" if width == 1 else f"<{width} x i1>"
 
 
+def struct_type(count: int, width: int) -> str:
+    """LLVM type of ``count`` vectors, the result of a function that returns several."""
+    return f"{{{', '.join([float_type(width)] * count)}}}"
+
+
 def mangled(width: int) -> str:
     """The type of ``width`` float64 numbers in the name of an LLVM intrinsic."""
     return "f64" if width == 1 else f"v{width}f64"

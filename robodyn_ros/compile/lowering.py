@@ -14,13 +14,16 @@ Text is written directly: an object per instruction would take longer than LLVM 
 from typing import NamedTuple
 
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.llvm_text import float_type, function, literal, mangled, truth_type
+from robodyn_ros.compile.llvm_text import float_type, function, literal, mangled, struct_type, truth_type
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.schedule import Step, schedule
 from robodyn_ros.compile.tape import Tape
 
 STORES = 250
 """Most results that are inputs or constants stored in one function."""
+
+IN_STEP = 3
+"""Most angles of a sample whose sines and cosines a batch computes in step; more do not fit into the registers."""
 
 
 class Place(NamedTuple):
@@ -117,7 +120,7 @@ class _Context:
 
     def __init__(self, tape: Tape, memory: Memory, runtime: Runtime) -> None:
         self.memory, self.runtime = memory, runtime
-        self.plan = schedule(tape, runtime.lanes if runtime.width == 1 else 1)
+        self.plan = schedule(tape, runtime.lanes if runtime.width == 1 else IN_STEP)
         self.codes: list[int] = tape.codes.tolist()
         self.operands: list[list[int]] = tape.operands.tolist()
         self.constants: list[float] = tape.constants.tolist()
@@ -274,26 +277,28 @@ class _Piece:
         return f"select {truth} {condition}, {kind} {b}, {kind} {c}"
 
     def _sincos(self, angles: tuple[int, ...]) -> None:
-        """Sine and cosine of one entry, or of several of a single sample gathered in a vector."""
-        append, label = self.lines.append, angles[0]
-        if len(angles) == 1:
-            width, packed = self._width, self._value(label)
-        else:
+        """Sines and cosines of entries: of a single sample gathered in a vector, in a batch each a vector."""
+        append, label, plan = self.lines.append, angles[0], self._context.plan
+        gathers = self._width == 1 and len(angles) > 1
+        width, given = self._width, [self._value(angle) for angle in angles]
+        if gathers:
             width = 1 << (len(angles) - 1).bit_length()
             packed = literal(0.0, width)
-            for lane, angle in enumerate(angles):
-                value = self._value(angle)
+            for lane, (angle, value) in enumerate(zip(angles, given, strict=True)):
                 append(f"  %x{angle} = insertelement {float_type(width)} {packed}, double {value}, i32 {lane}")
                 packed = f"%x{angle}"
-        kind = float_type(width)
-        append(f"  %t{label} = call {{{kind}, {kind}}} @{self._runtime.sincos(width)}({kind} {packed})")
-        for place, (letter, of) in enumerate((("s", self._context.plan.sines), ("c", self._context.plan.cosines))):
-            append(f"  %{letter}{letter}{label} = extractvalue {{{kind}, {kind}}} %t{label}, {place}")
-            for lane, angle in enumerate(angles):
-                if angle not in of:
-                    continue
-                name = f"%{letter}{letter}{label}"
-                if len(angles) > 1:
-                    name = f"%{letter}{angle}"
-                    append(f"  {name} = extractelement {kind} %{letter}{letter}{label}, i32 {lane}")
-                self._made(of[angle], name)
+            given = [packed]
+        kind, pairs = float_type(width), struct_type(2 * len(given), width)
+        # Of a single sample, and of the angles of an arm, there are few, in a row with what needs them.
+        name = self._runtime.sincos(width, len(given), self._width == 1 or len(plan.pieces) == 1)
+        append(f"  %t{label} = call {pairs} @{name}({', '.join(f'{kind} {value}' for value in given)})")
+        for number, angle in enumerate(angles):
+            for place, (letter, of) in enumerate((("s", plan.sines), ("c", plan.cosines))):
+                if gathers and number == 0:
+                    append(f"  %{letter}{letter}{label} = extractvalue {pairs} %t{label}, {place}")
+                if angle in of:
+                    made = f"extractvalue {pairs} %t{label}, {2 * number + place}"
+                    if gathers:
+                        made = f"extractelement {kind} %{letter}{letter}{label}, i32 {number}"
+                    append(f"  %{letter}{angle} = {made}")
+                    self._made(of[angle], f"%{letter}{angle}")

@@ -12,7 +12,8 @@
 r = x - k pi/2 with abs(r) <= pi/4 by subtracting k times three parts of pi/2 (Cody and Waite); with a fused
 multiply-add the first subtraction is exact, since x and k C1 are multiples of 2^-53 and r < 1. Sine and cosine of r are
 minimax polynomials, exchanged and negated by the two lowest bits of k. The C library takes angles beyond 2^30 rad,
-where k no longer has room, and all angles on processors without a fused multiply-add.
+where k no longer has room, and all angles on processors without a fused multiply-add. A batch computes the vectors of
+several joints in step, instruction by instruction: those of one alone wait for each other.
 
 **Rows and vectors.** A block holds ``width`` samples, one vector per element of a row. ``pack`` moves rows into
 vectors and ``unpack`` moves them back, for any strides: arrays in C and Fortran order, views and single columns are
@@ -25,7 +26,7 @@ store first reads the line that it changes, and that takes longer than the compu
 from collections.abc import Callable
 
 from robodyn_ros.compile import operations as op
-from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangled
+from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangled, struct_type
 
 LARGEST_ANGLE = float(2**30)
 
@@ -88,11 +89,11 @@ class Runtime:
         """All functions needed so far, and the declarations that modules refer to."""
         return DECLARATIONS + "".join(self._functions.values())
 
-    def sincos(self, width: int) -> str:
-        """Name of the function for sine and cosine of so many angles."""
-        # A single sample has few, in a row with what needs them; in a batch the call is shared by all lanes.
-        inlined = "alwaysinline" if self.width == 1 else "noinline"
-        return self._need(f"sincos{width}", lambda: sincos_function(width, self.fused, inlined, self.attributes))
+    def sincos(self, width: int, count: int, inlined: bool) -> str:
+        """Name of the function for sine and cosine of ``count`` vectors of so many angles."""
+        name = f"sincos{width}x{count}{'_inlined' * inlined}"
+        place = "alwaysinline" if inlined else "noinline"
+        return self._need(name, lambda: sincos_function(name, width, count, self.fused, place, self.attributes))
 
     def library(self, code: int) -> str:
         """Name of the function that calls the C library for each lane."""
@@ -150,35 +151,70 @@ def _lanes_function(name: str, operand_count: int, width: int, attributes: str) 
     return function(head, text.lines, f"ret {text.kind} {result}")
 
 
-def _return_pair(text: FunctionText, first: str, second: str) -> str:
-    """The instruction that returns two vectors."""
-    pair = f"{{{text.kind}, {text.kind}}}"
-    half = text.let(f"insertvalue {pair} poison, {text.kind} {first}, 0")
-    return f"ret {pair} {text.let(f'insertvalue {pair} {half}, {text.kind} {second}, 1')}"
+def _return(text: FunctionText, vectors: list[str], width: int) -> str:
+    """The instruction that returns several vectors."""
+    kind, result = struct_type(len(vectors), width), "poison"
+    for place, vector in enumerate(vectors):
+        result = text.let(f"insertvalue {kind} {result}, {text.kind} {vector}, {place}")
+    return f"ret {kind} {result}"
 
 
-def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> str:
-    """LLVM text of ``{sines, cosines} @sincos<width>(angles)``, and of the function it calls for very large angles.
+def sincos_function(name: str, width: int, count: int, fused: bool, inlined: str, attributes: str) -> str:
+    """LLVM text of ``{sine, cosine, sine, ...} @<name>(vectors)``, and of the function it calls for very large angles.
 
     Args:
-        width: Number of angles.
+        name: Its name.
+        width: Number of angles in a vector.
+        count: Number of vectors.
         fused: Whether the processor has a fused multiply-add.
         inlined: ``alwaysinline`` or ``noinline``.
         attributes: LLVM's other function attributes.
     """
     library, text = FunctionText(width), FunctionText(width)
+    angles, kind = [f"%angle{number}" for number in range(count)], text.kind
+    pair, pairs = struct_type(2, width), struct_type(2 * count, width)
+    sines_cosines = _library_calls(library, ("sin", "cos"), ["%angle"], width)
+    library_text = function(  # out of the way of the rest
+        f"internal {pair} @{name}_library({kind} %angle) noinline cold {attributes}",
+        library.lines, _return(library, sines_cosines, width),
+    )
+    head = f"internal {pairs} @{name}({', '.join(f'{kind} {angle}' for angle in angles)}) {inlined} {attributes}"
+
+    def from_library() -> str:
+        called = [text.let(f"call {pair} @{name}_library({kind} {angle})") for angle in angles]
+        results = [text.let(f"extractvalue {pair} {each}, {place}") for each in called for place in (0, 1)]
+        return _return(text, results, width)
+
+    if not fused:
+        return library_text + function(head, text.lines, from_library())
+    far = _is_far(text, angles[0], width)
+    for angle in angles[1:]:
+        far = text.let(f"or {text.truth} {far}, {_is_far(text, angle, width)}")
+    text.branch(text.any(far), "library", "near", ", !prof !0")
+    text.label("library")
+    text.line(from_library())
+    text.label("near")
+    results: list[str] = []
+    parts: list[list[str]] = []
+    start = len(text.lines)
+    for angle in angles:
+        results += _near_sincos(text, angle, width)
+        parts.append(text.lines[start:])
+        del text.lines[start:]
+    text.lines += [line for lines in zip(*parts, strict=True) for line in lines]
+    return library_text + function(head, text.lines, _return(text, results, width))
+
+
+def _is_far(text: FunctionText, angle: str, width: int) -> str:
+    """Whether the C library takes an angle, in each lane."""
+    size = text.let(f"call {text.kind} @llvm.fabs.{mangled(width)}({text.kind} {angle})")
+    return text.let(f"fcmp ogt {text.kind} {size}, {literal(LARGEST_ANGLE, width)}")
+
+
+def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
+    """Sine and cosine of angles up to `LARGEST_ANGLE`."""
     kind, suffix = text.kind, mangled(width)
     integer = "i64" if width == 1 else f"<{width} x i64>"
-    sine, cosine = _library_calls(library, ("sin", "cos"), ["%x"], width)
-    head, end = f"internal {{{kind}, {kind}}} @sincos", _return_pair(library, sine, cosine)
-    library_text = function(  # out of the way of the rest
-        f"{head}_library{width}({kind} %x) noinline cold {attributes}", library.lines, end
-    )
-    head += f"{width}({kind} %x) {inlined} {attributes}"
-
-    def call_library() -> str:
-        called = text.let(f"call {{{kind}, {kind}}} @sincos_library{width}({kind} %x)")
-        return f"ret {{{kind}, {kind}}} {called}"
 
     def number(value: float) -> str:
         return literal(value, width)
@@ -198,18 +234,10 @@ def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> s
             value = fma(value, x, number(coefficient))
         return value
 
-    if not fused:
-        return library_text + function(head, text.lines, call_library())
-    size = text.let(f"call {kind} @llvm.fabs.{suffix}({kind} %x)")
-    far = text.let(f"fcmp ogt {kind} {size}, {number(LARGEST_ANGLE)}")
-    text.branch(text.any(far), "library", "near", ", !prof !0")
-    text.label("library")
-    text.line(call_library())
-    text.label("near")
-    shifted = fma("%x", number(TWO_OVER_PI), number(_ROUND))
+    shifted = fma(angle, number(TWO_OVER_PI), number(_ROUND))
     bits = text.let(f"bitcast {kind} {shifted} to {integer}")
     k = do("fsub", shifted, number(_ROUND))
-    first = fma(k, number(-HALF_PI_PARTS[0]), "%x")
+    first = fma(k, number(-HALF_PI_PARTS[0]), angle)
     second = fma(k, number(-HALF_PI_PARTS[1]), first)
     r = fma(k, number(-HALF_PI_PARTS[2]), second)
     square = do("fmul", r, r)
@@ -218,21 +246,19 @@ def sincos_function(width: int, fused: bool, inlined: str, attributes: str) -> s
     # sin(-0.0) is -0.0, which the sums above lose
     sine = text.let(f"call {kind} @llvm.copysign.{suffix}({kind} {sine}, {kind} {second})")
     polynomial = horner(COSINE, square)
-    half = do("fmul", square, number(0.5))
-    rough = do("fsub", number(1.0), half)
-    lost = do("fsub", do("fsub", number(1.0), rough), half)
+    rough = fma(square, number(-0.5), number(1.0))
+    lost = fma(square, number(-0.5), do("fsub", number(1.0), rough))
     cosine = do("fadd", rough, fma(polynomial, do("fmul", square, square), lost))
     swap = text.let(f"icmp ne {integer} {do_bits('and', bits, 1)}, {0 if width == 1 else 'splat (i64 0)'}")
-    values = [
-        text.let(f"select {text.truth} {swap}, {kind} {odd}, {kind} {even}")
-        for odd, even in ((cosine, sine), (sine, cosine))
-    ]
+    # Bit 1 of k is the sign of the sine; the cosine's is that of k + 1, bit 1 or else bit 0.
+    sine_sign = do_bits("and", do_bits("shl", bits, 62), -(2**63))
+    cosine_sign = text.let(f"xor {integer} {sine_sign}, {do_bits('shl', bits, 63)}")
     results = []
-    for quadrant, value in zip((bits, do_bits("add", bits, 1)), values, strict=True):
-        sign = do_bits("shl", do_bits("and", quadrant, 2), 62)
-        raw = text.let(f"bitcast {kind} {value} to {integer}")
-        results.append(text.let(f"bitcast {integer} {text.let(f'xor {integer} {raw}, {sign}')} to {kind}"))
-    return library_text + function(head, text.lines, _return_pair(text, results[0], results[1]))
+    for odd, even, sign in ((cosine, sine, sine_sign), (sine, cosine, cosine_sign)):
+        value = text.let(f"select {text.truth} {swap}, {kind} {odd}, {kind} {even}")
+        raw = text.let(f"xor {integer} {text.let(f'bitcast {kind} {value} to {integer}')}, {sign}")
+        results.append(text.let(f"bitcast {integer} {raw} to {kind}"))
+    return results[0], results[1]
 
 
 _ROWS = "ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors"

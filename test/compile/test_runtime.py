@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros.compile import Kernel, compile_function
+from robodyn_ros.compile.llvm_text import FunctionText, float_type, function, struct_type
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.runtime import COSINE, HALF_PI_PARTS, LARGEST_ANGLE, SINE, sincos_function
 
@@ -65,33 +66,32 @@ def test_special_angles(kernel, form):
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("fused", [True, False])
-def test_every_width_and_processors_without_fused_multiply_add(width, fused):
+def test_every_width_and_processors_without_fused_multiply_add(width, count, fused):
     if fused and not host().fused:
         pytest.skip("this processor has no fused multiply-add")
-    kind = "double" if width == 1 else f"<{width} x double>"
+    kind, pairs = float_type(width), struct_type(2 * count, width)
+    caller = FunctionText(width)
+    angles = [caller.load(caller.at("%x", number, kind)) for number in range(count)]
+    given = ", ".join(f"{kind} {angle}" for angle in angles)
+    called = caller.let(f"call {pairs} @sincos({given})")
+    for place in range(2 * count):
+        caller.store(caller.let(f"extractvalue {pairs} {called}, {place}"), caller.at("%pairs", place, kind))
     text = (
         "declare double @sin(double)\ndeclare double @cos(double)\n"
-        + sincos_function(width, fused, "alwaysinline", "nounwind")
-        + f"""define void @both(ptr %x, ptr %s, ptr %c) {{
-  %value = load {kind}, ptr %x, align 8
-  %pair = call {{{kind}, {kind}}} @sincos{width}({kind} %value)
-  %sine = extractvalue {{{kind}, {kind}}} %pair, 0
-  %cosine = extractvalue {{{kind}, {kind}}} %pair, 1
-  store {kind} %sine, ptr %s, align 8
-  store {kind} %cosine, ptr %c, align 8
-  ret void
-}}
-!0 = !{{!"branch_weights", i32 1, i32 100000}}
-"""
+        + sincos_function("sincos", width, count, fused, "alwaysinline", "nounwind")
+        + function("void @all(ptr %x, ptr %pairs)", caller.lines)
+        + '!0 = !{!"branch_weights", i32 1, i32 100000}\n'
     )
-    code = Code(compile_module(text), ("both",), {})
-    both = code.function("both", None, *[np.ctypeslib.ndpointer(np.float64)] * 3)
-    x = np.linspace(-20.0, 1e10, width)
-    sines, cosines = np.empty(width), np.empty(width)
-    both(x, sines, cosines)
-    np.testing.assert_allclose(sines, np.sin(x), rtol=5e-16)
-    np.testing.assert_allclose(cosines, np.cos(x), rtol=5e-16)
+    code = Code(compile_module(text), ("all",), {})
+    compute = code.function("all", None, *[np.ctypeslib.ndpointer(np.float64)] * 2)
+    near, far = np.random.default_rng(1).uniform(-20.0, 20.0, (2, count, width))
+    far[-1, -1] = 1e10  # one angle for the C library, which then takes all
+    for x in (near, far):
+        results = np.empty((count, 2, width))
+        compute(x, results)
+        np.testing.assert_allclose(results, np.stack([np.sin(x), np.cos(x)], axis=1), rtol=5e-16)
 
 
 def test_constants():
