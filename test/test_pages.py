@@ -18,7 +18,7 @@ from robodyn_ros.resources import robot_file
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = [page for page in PAGES if page.parent.name == "docs" and page.stem != "index"]
-"""Their Python runs in test/test_documents.py; their commands run in the checkout."""
+"""Their Python runs in test/test_documents.py; their commands run in the checkout, on the files that they show."""
 LANGUAGES = {"sh", "console", "python", "py", "yaml", "xml", "text", "mermaid"}
 SHELL = ("sh", "console")
 ARMS = {"docs/recordings.md": ("my_arm.urdf", "heavier.urdf"), "docs/urdf.md": ("my_robot.urdf", "my_robot.urdf.xacro")}
@@ -27,7 +27,7 @@ XACRO = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="arm6"><xacro:a
 
 
 def is_read(page, block):
-    return page not in REFERENCE or block.language in SHELL
+    return page not in REFERENCE or block.language in SHELL or pages.FILE.match(block.text)
 
 
 def provide(page, folder):

@@ -11,6 +11,7 @@
 After a stop both begin anew, and nothing jumps.
 """
 
+import contextlib
 import os
 import re
 import signal
@@ -23,10 +24,14 @@ from controller_rig import Rig, trajectory
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
+from bench.attack.machine import MachineWatch
+
 NAMES = ["shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint"]
 PLUGINS = "plugins_for_test:"
 THERE, BACK = [1.2, -0.6, 0.9, 0.4, 0.5, 0.3], [-0.6, -1.2, 1.5, -0.4, -0.5, -0.3]
 SECONDS = 1.5
+RUNS, LATE = 5, 0.02
+"""Runs of a test on a busy machine, and how late such a machine wakes a process that only sleeps [s]."""
 
 
 def setup_module():
@@ -49,6 +54,11 @@ class Motion(Rig):
     def rest(self):
         """Wait until the arm is at rest."""
         self.next("rest", lambda s: not any(s.reference.velocities) and np.abs(s.feedback.velocities).max() < 0.02)
+
+    def go_back(self):
+        """Move to where the motions begin, from wherever the arm is."""
+        self.move(BACK, speed=0.1)
+        self.rest()
 
     def worst(self, since, after=0):
         """Greatest effort [N m] and speed [rad/s] of any joint in the states from one on, after a system time [ns]."""
@@ -85,34 +95,56 @@ def needed(motion):
     return motion.worst(since)
 
 
+def assert_calm(run, needed):
+    """Assert that a run needs no more than the motion without a stall, but for what else the machine holds up.
+
+    Args:
+        run: Returns the greatest effort and speed of one run; may be called again.
+        needed: Greatest effort and speed without a stall.
+    """
+    with contextlib.closing(MachineWatch()) as machine:
+        for _ in range(RUNS):
+            machine.worst = 0.0
+            worst = run()
+            if (worst < 1.15 * needed).all():
+                return
+            assert machine.worst > LATE, (worst, needed)
+    pytest.skip(f"the machine held up processes that only sleep for {1e3 * LATE:g} ms in each of {RUNS} runs")
+
+
 @pytest.mark.parametrize("seconds", [0.2, 0.3, 0.4])
 def test_a_controller_that_stood_still_begins_anew(motion, needed, seconds):
-    motion.move(THERE)
-    begin = len(motion.measured)
-    motion.stall(seconds, "controller")
-    after = time.time_ns()  # states of the stall itself may come later
-    motion.rest()
-    marked = any(state.header.frame_id == "new_start" for state in motion.measured[begin:])
-    assert marked, "the hardware tells in its states that it follows no commands"
-    worst = motion.worst(begin, after)
-    assert (worst < 1.15 * needed).all(), (worst, needed)
-    assert motion.measured[-1].header.frame_id != "new_start"
-    held = motion.next()
-    assert np.abs(np.array(held.feedback.positions) - THERE).max() > 0.1, "the trajectory was dropped"
+    def run():
+        motion.move(THERE)
+        begin = len(motion.measured)
+        motion.stall(seconds, "controller")
+        after = time.time_ns()  # states of the stall itself may come later
+        motion.rest()
+        marked = any(state.header.frame_id == "new_start" for state in motion.measured[begin:])
+        assert marked, "the hardware tells in its states that it follows no commands"
+        assert motion.measured[-1].header.frame_id != "new_start"
+        held = motion.next()
+        assert np.abs(np.array(held.feedback.positions) - THERE).max() > 0.1, "the trajectory was dropped"
+        worst = motion.worst(begin, after)
+        motion.go_back()
+        return worst
+
+    assert_calm(run, needed)
     assert "the computer held up this node for" in motion.nodes["controller"].output()
-    motion.move(BACK, speed=0.1)
-    motion.rest()
 
 
 def test_hardware_that_stood_still_tells_a_new_start(motion, needed):
-    motion.move(THERE)
-    motion.stall(0.3, "hardware")
-    since = len(motion.measured)
-    motion.rest()
-    assert (motion.worst(since) < 1.15 * needed).all(), (motion.worst(since), needed)
+    def run():
+        motion.move(THERE)
+        motion.stall(0.3, "hardware")
+        since = len(motion.measured)
+        motion.rest()
+        worst = motion.worst(since)
+        motion.go_back()
+        return worst
+
+    assert_calm(run, needed)
     assert "new start from the current state" in motion.nodes["controller"].output()
-    motion.move(BACK, speed=0.1)
-    motion.rest()
 
 
 def test_a_trajectory_that_ends_because_the_computer_stood_still_says_so(motion):
@@ -122,8 +154,7 @@ def test_a_trajectory_that_ends_because_the_computer_stood_still_says_so(motion)
     motion.rest()
     motion.ros.wait_for(lambda: re.search("trajectory is dropped: .*the computer held up", motion.nodes["controller"]
                                           .output()[before:]), "the log line, which is throttled")
-    motion.move(BACK, speed=0.1)
-    motion.rest()
+    motion.go_back()
 
 
 def test_pd_at_rest_does_not_whirl_the_arm_while_the_computer_holds_up_the_controller(motion):

@@ -22,8 +22,8 @@ from robodyn_ros.errors import InputError, RecordingError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.recorder.definitions import message_class
 
-APPEARANCE = 3.0
-"""Longest wait for the topic to appear [s]."""
+APPEARANCE, ALONE = 3.0, 10.0
+"""Longest wait for the topic to appear once other nodes are there, and for these [s]."""
 
 
 def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> Any:
@@ -61,6 +61,7 @@ def subscribe(client: GraphClient, topic: str, on_message: Callable[[Any], None]
     node = client.node
     name = node.resolve_topic_name(topic)
     try:
+        client.wait_for(lambda: len(node.get_node_names()) > 1, "nodes", ALONE)
         client.wait_for(lambda: node.get_publishers_info_by_topic(name), f"topic {name}", APPEARANCE)
     except RobodynError:
         known = [known for known, _ in node.get_topic_names_and_types()]

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -31,8 +32,11 @@ STATES_SILENT_AFTER = 1.0
 CLOCK_SILENT_AFTER = 3.0
 """Time without a message on /clock after which its publisher has left [s]."""
 
-CLOCK_LISTENING = 0.5
-"""Time without /clock at the start, if a node could not tell its own messages there from those of others [s]."""
+NEW = 5.0
+"""Time from the start in which a node takes another publisher that the graph shows for the first one [s].
+
+Only a node that cannot tell its own messages from those of others needs it, as it cannot compare their numbers.
+"""
 
 _TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
 
@@ -54,23 +58,28 @@ class Conflicts:
                                        lambda state: not joints.isdisjoint(state.name))
         self._clocks = RivalPublishers(node, own, Clock, "/clock", CLOCK_SILENT_AFTER) if outputs.has_clock else None
         self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
+        self._new_until = 0.0
         node.create_steady_timer(PERIOD, self._look)
 
     def begin(self) -> None:
         """Hold at the start what another node, shown by the graph, may publish already; it is listened to then."""
+        self._new_until = 0.0 if SENDERS_ARE_TOLD else time.monotonic() + NEW
+        self._listen_first(self._loop.hold)
+
+    def _listen_first(self, hold: Callable[[str], None]) -> None:
+        """Hold, once, what another node may publish."""
         now = time.monotonic()
         if self._states.are_shown():
-            self._loop.hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
-            self._states_until = now + STATES_SILENT_AFTER
+            hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
+            self._states_until, self._new_until = now + STATES_SILENT_AFTER, 0.0
         if self._clocks is not None and self._clocks.are_shown():
             self._outputs.clock_held = True
-            self._clock_until = now + CLOCK_SILENT_AFTER
-        elif self._clocks is not None and not SENDERS_ARE_TOLD:
-            self._outputs.clock_held = True
-            self._clock_until = now + CLOCK_LISTENING
+            self._clock_until, self._new_until = now + CLOCK_SILENT_AFTER, 0.0
 
     def _look(self) -> None:
         now = time.monotonic()
+        if now < self._new_until:  # the graph was not complete at the start
+            self._listen_first(lambda why: self._path.call(lambda: self._loop.hold(why)))
         self._look_at_states(now)
         if self._clocks is not None:
             self._look_at_clocks(self._clocks, now)
