@@ -87,6 +87,8 @@ class ControlPath:
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
         self._wake = _rclpy.GuardCondition(node.context.handle)
+        self._rest = threading.Lock()  # held but for a wake
+        self._rest.acquire()
         self._wait_set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, node.context.handle)
         self._thread = threading.Thread(target=self._run, name=f"control path of {topic}", daemon=True)
 
@@ -115,25 +117,27 @@ class ControlPath:
         Returns:
             The message, or None after the timeout, a message of a further topic, a call, :meth:`wake` or a stop.
         """
-        self._wait(timeout, for_message=True)
+        wait_set = self._wait_set
+        wait_set.clear_entities()
+        wait_set.add_subscription(self._handle)
+        for further in self._further:
+            wait_set.add_subscription(further.subscription.handle)
+        wait_set.add_guard_condition(self._wake)
+        wait_set.wait(-1 if timeout is None else to_nanoseconds(timeout))
+        if self._calls:
+            self._run_calls()
         for place, further in enumerate(self._further, start=1):
             if self._wait_set.is_ready("subscription", place):
                 self._handle_all(further)
         return self.take()
 
-    def sleep(self, timeout: float | None = None) -> None:
-        """Wait as :meth:`wait`, but do not return early for messages, and leave them waiting."""
-        self._wait(timeout, for_message=False)
+    def sleep(self, timeout: float) -> None:
+        """Wait as :meth:`wait`, but do not return early for messages, and leave them waiting.
 
-    def _wait(self, timeout: float | None, for_message: bool) -> None:
-        wait_set = self._wait_set
-        wait_set.clear_entities()
-        if for_message:
-            wait_set.add_subscription(self._handle)
-            for further in self._further:
-                wait_set.add_subscription(further.subscription.handle)
-        wait_set.add_guard_condition(self._wake)
-        wait_set.wait(-1 if timeout is None else to_nanoseconds(timeout))
+        Args:
+            timeout: Longest wait [s].
+        """
+        self._rest.acquire(timeout=max(timeout, 0.0))  # a wait set would take several times as long
         if self._calls:
             self._run_calls()
 
@@ -167,8 +171,10 @@ class ControlPath:
                 further.handler(message)
 
     def wake(self) -> None:
-        """Make a :meth:`wait` return early; from any thread."""
+        """Make a :meth:`wait` or :meth:`sleep` return early; from any thread."""
         self._wake.trigger_guard_condition()
+        with suppress(RuntimeError):  # it has been released, and will end the next sleep
+            self._rest.release()
 
     def call(self, function: Callable[[], Any], timeout: float = 5.0) -> Any:
         """Run a function in the path's thread between two waits, and return its result; from any other thread.

@@ -33,11 +33,15 @@ from robodyn_ros.nodes.common.poses import from_arrays, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.robot import Robot
+from robodyn_ros.timing import to_nanoseconds
 
 PARAMETERS = (
     Parameter("display_rate", 10.0, "Rate of ~/tip_path, ~/target and ~/effort, for displays such as RViz [Hz].",
               read_only=True, minimum=0.1, maximum=100.0),
 )
+
+UNHEARD_PERIOD = 0.5
+"""Time between two looks for subscribers, while there are none [s]."""
 
 TRAIL = 80
 """Poses in ``~/tip_path``."""
@@ -66,9 +70,13 @@ class DisplayTopics:
         self._joint_names = list(robot.joint_names)
         self._trail: deque[PoseStamped] = deque(maxlen=TRAIL)
         self._shown: Trajectory | None = None
-        node.create_steady_timer(1.0 / rate, self._publish)
+        self._publishers = (self._tip_path, self._desired_path, self._target, self._effort)
+        self._period = 1.0 / rate
+        self._timer = node.create_steady_timer(self._period, self._publish)
 
     def _publish(self) -> None:
+        heard = any(map(self._heard, self._publishers))
+        self._timer.timer_period_ns = to_nanoseconds(self._period if heard else max(self._period, UNHEARD_PERIOD))
         tick, header = self._loop.last, self._header()
         if tick is None:
             return

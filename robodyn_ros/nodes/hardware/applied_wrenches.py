@@ -35,7 +35,12 @@ class AppliedWrenches:
         self._loop, self._prefix = loop, frame_prefix
         self._publisher = node.create_publisher(WrenchStamped, "~/applied_wrench", 10)
         self._shown: set[str] = set()
-        node.create_steady_timer(PERIOD, self._publish)
+        self._timer = node.create_steady_timer(PERIOD, self._publish)
+        self._timer.cancel()
+
+    def show(self) -> None:
+        """Publish from now on until no wrench is in force; until then, the timer would only cost time."""
+        self._timer.reset()
 
     def _publish(self) -> None:
         wrenches = self._loop.wrenches.in_force()
@@ -47,3 +52,5 @@ class AppliedWrenches:
             message.header.frame_id = self._prefix + link
             set_stamp(message.header.stamp, self._loop.stamp)
             self._publisher.publish(message)
+        if not wrenches:
+            self._timer.cancel()

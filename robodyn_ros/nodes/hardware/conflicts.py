@@ -23,9 +23,6 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.hardware.outputs import StateOutputs
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 
-PERIOD = 0.2
-"""Time between two looks for other nodes [s]."""
-
 STATES_SILENT_AFTER = 1.0
 """Time without a joint state after which another hardware node has left; it repeats states every 0.1 s [s]."""
 
@@ -59,7 +56,6 @@ class Conflicts:
         self._clocks = RivalPublishers(node, own, Clock, "/clock", CLOCK_SILENT_AFTER) if outputs.has_clock else None
         self._states_until = self._clock_until = 0.0  # until when silence does not mean that the other one has left
         self._new_until = 0.0
-        node.create_steady_timer(PERIOD, self._look)
 
     def begin(self) -> None:
         """Hold at the start what another node, shown by the graph, may publish already; it is listened to then."""
@@ -76,7 +72,8 @@ class Conflicts:
             self._outputs.clock_held = True
             self._clock_until, self._new_until = now + CLOCK_SILENT_AFTER, 0.0
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Look for other nodes, and for the end of those that were there."""
         now = time.monotonic()
         if now < self._new_until:  # the graph was not complete at the start
             self._listen_first(lambda why: self._path.call(lambda: self._loop.hold(why)))

@@ -61,6 +61,9 @@ from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.simulation.surface_shapes import surface_shape
 from robodyn_ros.timing import to_seconds
 
+OTHERS_PERIOD = 0.2
+"""Time between two looks for other nodes, and after which a refusal of commands is told at the latest [s]."""
+
 
 class HardwareNode(RobodynNode):
     """Parameters, services and topics of a :class:`PlantLoop`.
@@ -104,6 +107,7 @@ class HardwareNode(RobodynNode):
         self.add_control_path(self._path)
         self._refusals = RefusedCommands(self, self._loop, self._path)
         self._conflicts = Conflicts(self, self._loop, self._path, outputs)
+        self.create_steady_timer(OTHERS_PERIOD, self._look_at_others)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench)
         self._applied = AppliedWrenches(self, self._loop, parameters["frame_prefix"])
         self._publish_surfaces(plant.model.world)
@@ -113,6 +117,11 @@ class HardwareNode(RobodynNode):
         self.create_service(SetState, "~/set_state", self._on_set_state)
         self.log.info("robot", f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
                       f"{steps} steps of {plant.step} s each")
+
+    def _look_at_others(self) -> None:
+        """Tell commanders of refusals, and look for other hardware nodes."""
+        self._refusals.tell()
+        self._conflicts.look()
 
     def _publish_surfaces(self, world: World | None) -> None:
         """Publish the surfaces of the world once, for displays; without a world, none."""
@@ -162,6 +171,7 @@ class HardwareNode(RobodynNode):
             self.diagnostics.problem(f"rejected wrenches: {error.reason}", f"wrench rejected: {error}")
         else:
             self._path.call(lambda: self._loop.wrenches.put_in_force(link, wrench))
+            self._applied.show()
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return self._answer(response, lambda: self._path.call(self._loop.reset), "at the initial state")

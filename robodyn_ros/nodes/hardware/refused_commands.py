@@ -19,9 +19,6 @@ from robodyn_ros.nodes.common.topics import LATCHED_QOS, REFUSED_COMMANDS
 from robodyn_ros.nodes.hardware.joint_owners import Refusal
 from robodyn_ros.nodes.hardware.plant_loop import PlantLoop
 
-PERIOD = 0.1
-"""Time after which a refusal is told at the latest [s]."""
-
 COMMAND_TOPICS = ("joint_commands", "voltage_commands", "~/commands")
 
 
@@ -41,9 +38,9 @@ class RefusedCommands:
         self._told: dict[bytes, Refusal] = {}
         self._publisher = node.create_publisher(DiagnosticStatus, REFUSED_COMMANDS, LATCHED_QOS)
         self._publish({})  # a controller that another hardware node refused is free
-        node.create_steady_timer(PERIOD, self._tell)
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Publish and report refusals that are new or have ended."""
         owners = self._loop.owners
         if not owners.refusals and not self._told:
             return
