@@ -8,6 +8,8 @@
 
 """From a caller's arrays to compiled code: checks of the arguments, the words that describe arrays, and threads."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
