@@ -19,6 +19,7 @@ SECTIONS = {
     "single_call": "bench.single_call:SINGLE_CALL",
     "derivatives": "bench.single_call:DERIVATIVES",
     "batch": "bench.batch:BATCH",
+    "batch_limits": "bench.batch_limits:BATCH_LIMITS",
     "generated_code": "bench.generated_code:GENERATED_CODE",
     "plant": "bench.plant:PLANT",
     "closed_loop": "bench.closed_loop:CLOSED_LOOP",
