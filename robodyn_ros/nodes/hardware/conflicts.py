@@ -32,7 +32,8 @@ CLOCK_SILENT_AFTER = 3.0
 NEW = 5.0
 """Time from the start in which a node takes another publisher that the graph shows for the first one [s].
 
-Only a node that cannot tell its own messages from those of others needs it, as it cannot compare their numbers.
+Only a node that cannot tell its own messages from those of others needs it, as it cannot compare their numbers. On a
+busy machine it takes seconds until the graph is complete, and until the other one is heard.
 """
 
 _TWO_NODES, _TWO_CLOCKS = "two hardware nodes", "two clocks"  # conditions
@@ -63,14 +64,14 @@ class Conflicts:
         self._listen_first(self._loop.hold)
 
     def _listen_first(self, hold: Callable[[str], None]) -> None:
-        """Hold, once, what another node may publish."""
+        """Hold what another node may publish."""
         now = time.monotonic()
         if self._states.are_shown():
             hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
-            self._states_until, self._new_until = now + STATES_SILENT_AFTER, 0.0
+            self._states_until = now + STATES_SILENT_AFTER
         if self._clocks is not None and self._clocks.are_shown():
             self._outputs.clock_held = True
-            self._clock_until, self._new_until = now + CLOCK_SILENT_AFTER, 0.0
+            self._clock_until = now + CLOCK_SILENT_AFTER
 
     def look(self) -> None:
         """Look for other nodes, and for the end of those that were there."""
