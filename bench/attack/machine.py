@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""How late this machine itself wakes a process that sleeps, beside which gaps of the nodes are judged."""
+"""How late this machine itself wakes a process that sleeps, or computes a little, beside which nodes are judged."""
 
 from __future__ import annotations
 
@@ -15,30 +15,34 @@ import sys
 import threading
 
 _PROGRAM = """
-import time
+import sys, time
+work = float(sys.argv[1])
 while True:
     begin = time.monotonic()
     time.sleep(0.001)
-    late = time.monotonic() - begin - 0.001
+    while time.monotonic() - begin < 0.001 + work:
+        pass
+    late = time.monotonic() - begin - 0.001 - work
     if late > 0.002:
         print(late, flush=True)
 """
 
 
 class MachineWatch:
-    """Processes that do nothing but sleep; the attack ends them.
+    """Processes that sleep for 1 ms again and again; `close` ends them.
 
     Args:
         processes: How many; the greatest lateness of any of them counts.
+        work: Time that each computes after each sleep [s]; the scheduler prefers processes that only sleep.
 
     Attributes:
         worst: Greatest lateness since it was last set to 0 [s].
     """
 
-    def __init__(self, processes: int = 1) -> None:
+    def __init__(self, processes: int = 1, work: float = 0.0) -> None:
         self.worst = 0.0
-        self._processes = [subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE, text=True)
-                           for _ in range(processes)]
+        command = [sys.executable, "-c", _PROGRAM, str(work)]
+        self._processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
         for process in self._processes:
             threading.Thread(target=self._read, args=(process,), daemon=True).start()
 

@@ -56,7 +56,7 @@ def ros(tmp_path_factory):
     world = tmp_path_factory.mktemp("world") / "world.yaml"  # out of reach
     world.write_text("surfaces: {wall: {shape: plane, position: [-3, 0, 0], normal: [1, 0, 0]}}")
     command = ("-m", "robodyn_ros", "simulate", "--robot", "planar_2r", "--controller", "computed_torque", "--world",
-               str(world))
+               str(world), "--time-mode", "lockstep", "--speed-limit", "1")
     with RosProcess("simulate", {"frame_prefix": PREFIX}, command=command), RosTest() as ros:
         yield ros
 
