@@ -103,9 +103,12 @@ def test_dc_motors_are_driven_by_voltage_as_docs_hardware_shows():
         ros.wait_for(lambda: states and stamp(states[-1]) > 1.0 and actuators, "a simulated second")
         assert ros.node.count_publishers("joint_commands") == 0
         assert max(abs(value) for value in states[-1].position) < 0.05  # held against gravity, with gears that rub
-        commanded = {tuple(message.voltage) for message in commands}
-        last = ros.wait_for(lambda: next((state for state in actuators if tuple(state.voltage) in commanded), None),
-                            "a commanded voltage at the motors' terminals")
+
+        def driven():
+            commanded = {tuple(message.voltage) for message in commands}
+            return next((state for state in actuators if tuple(state.voltage) in commanded), None)
+
+        last = ros.wait_for(driven, "a commanded voltage at the motors' terminals")
         assert min(last.voltage) > 0.1
         assert min(last.temperature) > 25.0
         process.stop()
