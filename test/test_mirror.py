@@ -82,7 +82,7 @@ TESTED_BY = {
     "view/robot_figure.py": "view/test_robot_scene.py",
     "study/cluster_connection.py": "study/test_cluster.py",
     "study/cluster_run.py": "study/test_cluster.py",
-    "study/site.py": "study/test_cluster.py",
+    "study/worker_site.py": "study/test_cluster.py",
     # Parts of identification.
     "identification/report.py": "commands/test_identify.py",
     "plots/identification_figure.py": "commands/test_identify.py",

@@ -81,6 +81,7 @@ def tune(loop: ClosedLoop, scenario: Scenario, fields: Sequence[str] | None = No
     own = loop.scores(scenario, [loop.controller.parameters])
     scale = np.where(np.isfinite(limit) & (limit > 0.0), limit, np.maximum(own.worst_effort[0], 1e-9))
     costs: list[float] = []
+
     def evaluate(exponents: Array) -> Array:
         candidates = [space.parameters(one) for one in exponents.T]
         scores = loop.scores(scenario, candidates, threads=threads if client is None else None, client=client)

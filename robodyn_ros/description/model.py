@@ -33,7 +33,6 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravitational acceleration in base axes [m/s^2], the default of Pinocchio and MuJoCo."""
 
 
-
 def skew(vector: Array) -> Array:
     """The matrix [x] with ``[x] y = x × y``, shape (3, 3)."""
     x, y, z = vector

@@ -48,7 +48,7 @@ class Cluster(ClusterConnection):
         return ClusterRun(self, description, arrays, gaps, size).blocks()
 
     def scores(self, loop: ClosedLoop, scenario: Scenario, arrays: Mapping[str, Array]) -> Score:
-        """Compute the scores of a closed loop on the workers: ``ClosedLoop.scores(..., client=cluster)`` calls it.
+        """Compute samples of a closed loop on the workers, for ``client=`` of `ClosedLoop.scores`.
 
         Args:
             loop: The loop.

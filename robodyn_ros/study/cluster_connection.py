@@ -22,7 +22,7 @@ from importlib.metadata import version
 from typing import Any, Self
 
 from robodyn_ros.errors import ClusterError, printable
-from robodyn_ros.study.site import Site, site
+from robodyn_ros.study.worker_site import Site, site
 
 ANSWER_TIME = 10.0
 """Longest wait for the scheduler and for the first worker at the start [s]."""

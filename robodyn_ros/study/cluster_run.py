@@ -30,7 +30,7 @@ from robodyn_ros.errors import ClusterError, RobodynError
 from robodyn_ros.study.block import Block, BlockSize, compute_block, rows
 from robodyn_ros.study.cluster_connection import QUEUED, ClusterConnection, one_line
 from robodyn_ros.study.loop_description import LoopDescription
-from robodyn_ros.study.site import site
+from robodyn_ros.study.worker_site import site
 
 _LOOK = 0.5  # time between two looks at scheduler and workers [s]
 _RESULT_TIME = 5.0  # longest wait for a result that a worker has [s]

@@ -22,7 +22,7 @@ from robodyn_ros.compile import cache
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import config_file, shipped_robots
 from robodyn_ros.study.run import about
-from robodyn_ros.study.site import site
+from robodyn_ros.study.worker_site import site
 
 ODD = """<robot name='odd'><link name='base'/><link name='arm'><inertial><mass value='2'/>
 <inertia ixx='1' iyy='1' izz='9' ixy='0' ixz='0' iyz='0'/></inertial></link>

@@ -64,5 +64,3 @@ def test_the_mass_is_expected_within_its_deviation():
     covariance = prior.covariance()
     share = np.sqrt(1.0 / (scale @ np.linalg.inv(covariance) @ scale)) / np.linalg.norm(BALL)
     assert share == pytest.approx(PRIOR_DEVIATION / 2.0)
-
-

@@ -106,6 +106,7 @@ def rebuilt(plant, values):
     return replace(plant, model=model, friction=friction.scaled(values.get("friction.scale", 1.0)),
                    actuators=actuators)
 
+
 RUBBING = plant_of(ROBOT, friction=Friction(np.full(N, 0.5), np.full(N, 0.3), np.full(N, 0.4)))
 
 

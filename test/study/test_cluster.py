@@ -40,7 +40,7 @@ from robodyn_ros.study import cluster_connection, cluster_run
 from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import PARAMETERS
-from robodyn_ros.study.site import site
+from robodyn_ros.study.worker_site import site
 
 distributed = pytest.importorskip("distributed", reason="needs robodyn_ros[cluster]: Dask distributed")
 
@@ -236,6 +236,7 @@ def test_without_worker_for_too_long_all_computed_blocks_come_before_the_error(c
 
 
 class _Web(BaseHTTPRequestHandler):
+
     def do_GET(self):
         self.send_response(200)
         self.end_headers()

@@ -144,6 +144,7 @@ def test_a_full_disk_keeps_the_blocks_before(tmp_path, monkeypatch):
     stream.append({"law": "pd", "sample": np.arange(4), "rms_error": np.ones(4)})
 
     class Full:
+
         def write_batch(self, batch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
