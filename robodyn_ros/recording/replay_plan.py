@@ -88,8 +88,10 @@ class ReplayPlan(RecordedTicks):
         super().__init__(run, float(control.time[0]))
         self._control, self._repeats_swaps = control, swaps
         chosen = np.unique(control.time, return_index=True)[1]
-        self._rows = chosen[control.time[chosen] >= self.start - 0.5 * self.period]
-        self._row_ticks = np.array([self.tick(time) for time in control.time[self._rows]])
+        rows = chosen[control.time[chosen] >= self.start - 0.5 * self.period]
+        ticks = np.array([self.tick(time) for time in control.time[rows]])
+        newest = np.append(np.diff(ticks) > 0, True)  # in real time, two states may be nearest to one tick
+        self._rows, self._row_ticks = rows[newest], ticks[newest]
         self.controller = control.controller[self._rows[0]]
 
     @cached_property

@@ -69,7 +69,7 @@ def test_options_of_the_other_demo_are_refused(options, line, capsys):
 def test_the_demo_presses_and_draws(tmp_path):
     command = ("-m", "robodyn_ros", "demo", "--touch", "--output", str(tmp_path))
     with RosProcess("demo", command=command) as demo:
-        assert demo.wait(120.0) == 0
+        assert demo.wait(120.0) == 0, demo.output()
         printed = demo.output()
     rms, worst = map(float, re.search(r"force on the wall +N +(\S+) +(\S+)", printed).groups())
     assert rms < 0.15 and worst < 0.5  # 10 N, with 0.05 N of noise

@@ -48,6 +48,16 @@ def record(path, seconds, reference, controller=lambda time: "pd", stamp=lambda 
     return ReplayPlan(Run(path))
 
 
+def test_two_states_nearest_to_one_tick_are_one_point(tmp_path):
+    def stamp(time):
+        late = PERIOD * 0.7 if round(time / PERIOD) in (99, 100) else 0.0
+        return START + round((time - late) * SECOND)
+    (motion,) = (each for each in record(tmp_path / "run", 0.4, swing, stamp=stamp, samples=1).requests
+                 if isinstance(each, ReferenceMotion))
+    assert (np.diff(motion.points.times) > 0.0).all()
+
+
+
 def sampled(motion, start):
     """The reference that a node follows, from another one at the start, as a function of the tick."""
     trajectory = JointTrajectory(start, 0.0, motion.points)
