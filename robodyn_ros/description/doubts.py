@@ -20,7 +20,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.document import Document
-from robodyn_ros.description.joint_and_link_elements import NO_INERTIA, read_number, read_numbers
+from robodyn_ros.description.joint_and_link_elements import NO_INERTIA, read_mass, read_numbers, read_rotational
 from robodyn_ros.description.model import Array, Joint, RobotModel
 from robodyn_ros.description.report import Report
 
@@ -125,7 +125,7 @@ def _check_link(element: etree._Element, box: Array | None, length: float, reach
     inertial = element.find("inertial")
     if inertial is None:
         return
-    mass = read_number(inertial.find("mass"), "value") or 0.0
+    mass = read_mass(inertial)
     if mass > HEAVIEST:
         report.warn(element, f"its mass is {mass:g} kg", f"links are lighter than {HEAVIEST:g} kg: are these grams?")
     _check_angles(element, inertial.find("origin"), report)
@@ -145,10 +145,7 @@ def _check_link(element: etree._Element, box: Array | None, length: float, reach
 
 def _check_gyration(element: etree._Element, inertial: etree._Element, mass: float, length: float, widest: float,
                     report: Report) -> None:
-    moments = inertial.find("inertia")
-    xx, yy, zz, xy, xz, yz = (
-        read_number(moments, name) or 0.0 for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
-    largest = float(np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))[2])
+    largest = float(np.linalg.eigvalsh(read_rotational(inertial))[2])
     radius = math.sqrt(max(largest, 0.0) / mass)
     found = f"its inertia is that of {mass:g} kg at {radius:.3g} m from the centre of mass"
     if radius > widest:

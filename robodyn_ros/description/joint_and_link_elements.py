@@ -199,6 +199,18 @@ def read_reductions(root: etree._Element, joints: dict[str, etree._Element], rep
     return reductions
 
 
+def read_mass(inertial: etree._Element) -> float:
+    """Return the mass of a checked ``<inertial>`` [kg]; 0 if it has none."""
+    return read_number(inertial.find("mass"), "value") or 0.0
+
+
+def read_rotational(inertial: etree._Element) -> Array:
+    """Return the rotational inertia of a checked ``<inertial>`` in its axes, shape (3, 3) [kg m^2]; zeros if missing."""
+    xx, xy, xz, yy, yz, zz = (read_number(inertial.find("inertia"), name) or 0.0
+                              for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
 def read_inertia(element: etree._Element, report: Report, *, moves: bool) -> Inertia:
     """Return the inertia of a link in its own frame.
 
@@ -216,10 +228,7 @@ def read_inertia(element: etree._Element, report: Report, *, moves: bool) -> Ine
     inertial = element.find("inertial")
     if inertial is None:
         return Inertia.zero()
-    mass = read_number(inertial.find("mass"), "value") or 0.0
-    xx, xy, xz, yy, yz, zz = (read_number(inertial.find("inertia"), name) or 0.0
-                              for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
-    rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    mass, rotational = read_mass(inertial), read_rotational(inertial)
     if mass < 0.0:
         raise report.error(element, f"the mass {mass:g} kg is negative", "give a mass of zero or more")
     moments = np.linalg.eigvalsh(rotational)

@@ -67,7 +67,8 @@ class Conflicts:
         """Hold what another node may publish."""
         now = time.monotonic()
         if self._states.are_shown():
-            hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
+            if not self._loop.held:
+                hold(f"the graph shows another publisher of {self._states.topic}; this node listens to it first")
             self._states_until = now + STATES_SILENT_AFTER
         if self._clocks is not None and self._clocks.are_shown():
             self._outputs.clock_held = True
