@@ -205,7 +205,7 @@ def read_mass(inertial: etree._Element) -> float:
 
 
 def read_rotational(inertial: etree._Element) -> Array:
-    """Return the rotational inertia of a checked ``<inertial>`` in its axes, shape (3, 3) [kg m^2]; zeros if missing."""
+    """Return the rotational inertia of a checked ``<inertial>``, shape (3, 3) [kg m^2]; zeros if it has none."""
     xx, xy, xz, yy, yz, zz = (read_number(inertial.find("inertia"), name) or 0.0
                               for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
