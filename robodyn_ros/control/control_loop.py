@@ -173,9 +173,11 @@ class ControlLoop:
                 self._on_start(reason)
             self.start(stamp, q, v, to_rest=True)
             period = 0.0
+        state = State((stamp - self._origin) / NANOSECONDS_PER_SECOND, period, q, v, self.wrench_tip)
+        if self._starting and not new_start and self._to_rest is not None and not self.moving():
+            self._hold(state, to_rest=True)  # only from here on does the plant follow; the answer may have been late
         self._starting = bool(new_start)
         self._stamp = stamp
-        state = State((stamp - self._origin) / NANOSECONDS_PER_SECOND, period, q, v, self.wrench_tip)
         if not self.clock.at_full_speed():
             self.clock.advance(period, self._source.under_way() and self.moving())
         if self.supervisor.is_conspicuous(v) and not self.halted:

@@ -424,6 +424,18 @@ def test_states_without_commands_are_one_new_start_that_brings_the_robot_to_rest
     assert rig.starts == ["not followed", "again"] and not rig.loop.moving()
 
 
+def test_coming_to_rest_begins_where_the_plant_follows_however_late_the_answer_was():
+    rig = Rig(Recorder())
+    rig.loop.tick(rig.stamp, Q, V, new_start="not followed")
+    rig.stamp += 40 * PERIOD  # the controller was stopped, and its answer came late
+    there = Q + 20 * PERIOD * 1e-9 * V
+    tick = rig.loop.tick(rig.stamp, there, 0.5 * V)
+    np.testing.assert_array_equal(tick.reference.q, there)
+    np.testing.assert_array_equal(tick.reference.v, 0.5 * V)
+    assert not rig.starts, "the same new start"
+    assert rig.tick().reference.v @ V < 0.5 * V @ V, "the second state that it follows is part of the motion"
+
+
 def test_a_controller_under_which_a_joint_runs_away_is_dropped():
     limit = ROBOT.model.velocity_limit
     rig = Rig(Recorder())
