@@ -14,6 +14,7 @@ A plugin consists of its module and the modules of the same folder that this mod
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -190,17 +191,31 @@ def _digest(file: Path) -> bytes:
 def _imported_siblings(module: Source) -> Iterator[Source]:
     """Modules of the same folder that a module's source imports, anywhere in it."""
     try:
-        tree = ast.parse(module.file.read_bytes())
+        names = _imported(module.file.read_bytes(), module.package)
     except (OSError, SyntaxError, ValueError):
         return
-    for node in ast.walk(tree):
-        names: list[str] = []
+    for name in names:
+        sibling = module.sibling(name.rpartition(".")[2])
+        if sibling.name == name and sibling.file.is_file():
+            yield sibling
+
+
+@functools.lru_cache(maxsize=256)  # laws of one folder share modules, and parsing is most of the time of a look
+def _imported(source: bytes, package: str) -> tuple[str, ...]:
+    """Full names that a source imports and that modules may have, each once.
+
+    Args:
+        source: The source.
+        package: Package whose modules lie in its folder.
+
+    Raises:
+        SyntaxError, ValueError: It cannot be parsed.
+    """
+    names: dict[str, None] = {}
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names.update(dict.fromkeys(alias.name for alias in node.names))
         elif isinstance(node, ast.ImportFrom) and node.level <= 1:
-            origin = f"{module.package}.{node.module or ''}".strip(".") if node.level else node.module or ""
-            names = [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
-        for name in names:
-            sibling = module.sibling(name.rpartition(".")[2])
-            if sibling.name == name and sibling.file.is_file():
-                yield sibling
+            origin = f"{package}.{node.module or ''}".strip(".") if node.level else node.module or ""
+            names.update(dict.fromkeys((origin, *(f"{origin}.{alias.name}" for alias in node.names))))
+    return tuple(names)
