@@ -66,7 +66,7 @@ class StatePublisher(RobodynNode):
 
         PolledJointStates(self, JointOrder(model.joint_names), self.parameters["publish_frequency"], self._publish,
                           start=np.full(model.n, np.nan))
-        self.log.info("robot", f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'")
+        self.introduction = f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'"
 
     def _frames(self, links: Iterable[str]) -> dict[str, str]:
         """Return the frame of each link's parent by the frame of the link."""

@@ -97,6 +97,7 @@ class RobodynNode(Node):
         log: The node's log; see :mod:`robodyn_ros.nodes.common.throttled_log`.
         diagnostics: Counters and throttled warnings; see :mod:`robodyn_ros.nodes.common.diagnostics`.
         stop_requested: Set when the process is asked to stop; callbacks that wait have to check it.
+        introduction: What the node is, logged once its threads run; empty: nothing.
     """
 
     def __init__(self, name: str) -> None:
@@ -108,6 +109,7 @@ class RobodynNode(Node):
             raise RobodynError(f"node '{name}' cannot start: {error}") from None
         self._checked_services = CheckedParameterService(self)
         self.stop_requested = threading.Event()
+        self.introduction = ""
         self.log = ThrottledLog(self.get_logger())
         self.parameters = DeclaredParameters(self, self.log)
         self.diagnostics = Diagnostics(self, self.log)
@@ -255,9 +257,6 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
             for factory in factories:
                 nodes.append(factory())
         check_given(nodes, GIVEN.get())
-        nodes[0].log.info("discovery", described())
-        for node in nodes:
-            _log_parameters(node)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
         gc.freeze()  # keeps objects of the start-up out of later collections, which become short
@@ -266,6 +265,12 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
             node.stop_requested = stop
             executor.add_node(node)
             node.start()
+        for node in nodes:  # not before: rclpy looks at every imported module for its first line
+            if node.introduction:
+                node.log.info("introduction", node.introduction)
+        nodes[0].log.info("discovery", described())
+        for node in nodes:
+            _log_parameters(node)
         _spin(executor, stop, nodes[0].diagnostics)
     finally:
         stop.set()
