@@ -30,7 +30,7 @@ from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.nodes.common.topics import CONTROL_QOS, unserved_subscription
+from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
 from robodyn_ros.timing import to_nanoseconds
 
 FAILED_CYCLES = "failed control cycles"
@@ -65,6 +65,7 @@ class ControlPath:
         cycle: Called with this path again and again while :attr:`active`; it waits with :meth:`wait`.
         qos: Quality of service of the subscription.
         serialized: Return the messages as bytes; see :mod:`robodyn_ros.nodes.common.joint_wire`.
+        every: Return every message; otherwise only the newest of those that wait.
 
     Attributes:
         active: Whether the loop is to go on.
@@ -74,13 +75,13 @@ class ControlPath:
     """
 
     def __init__(self, node: Node, diagnostics: Diagnostics, message_type: type[Any], topic: str,
-                 cycle: Callable[[ControlPath], None], qos: QoSProfile = CONTROL_QOS, serialized: bool = False
-                 ) -> None:
+                 cycle: Callable[[ControlPath], None], qos: QoSProfile = STATE_QOS, serialized: bool = False,
+                 every: bool = False) -> None:
         self.active = True
         self.prepare: Callable[[], None] = lambda: None
         self.info: dict[str, Any] = {}
         self._node, self._diagnostics, self._cycle, self._serialized = node, diagnostics, cycle, serialized
-        self._message_type, self._topic = message_type, topic
+        self._message_type, self._topic, self._every = message_type, topic, every
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._subscription = unserved_subscription(node, message_type, topic, qos)
         self._further: list[_Further] = []
@@ -93,7 +94,7 @@ class ControlPath:
         self._thread = threading.Thread(target=self._run, name=f"control path of {topic}", daemon=True)
 
     def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None],
-               qos: QoSProfile = CONTROL_QOS) -> None:
+               qos: QoSProfile = STATE_QOS) -> None:
         """Wait for a further topic too; call this before the path starts.
 
         Args:
@@ -142,8 +143,9 @@ class ControlPath:
             self._run_calls()
 
     def take(self) -> Any | None:
-        """Return the waiting message, if any, without waiting; for the thread of the path only."""
-        taken = self._handle.take_message(self._message_type, True)
+        """Return a waiting message, if any, without waiting; for the thread of the path only."""
+        taken = (self._handle.take_message(self._message_type, True) if self._every
+                 else take_newest(self._handle, self._message_type))
         if taken is None:
             return None
         data, self.info = taken
@@ -156,11 +158,9 @@ class ControlPath:
 
     def discard(self) -> None:
         """Drop the waiting messages of all topics; for the thread of the path only."""
-        while self._handle.take_message(self._message_type, True) is not None:
-            pass
+        take_newest(self._handle, self._message_type)
         for further in self._further:
-            while further.subscription.handle.take_message(further.message_type, True) is not None:
-                pass
+            take_newest(further.subscription.handle, further.message_type)
 
     def _handle_all(self, further: _Further) -> None:
         """Pass all waiting messages to the handler; malformed ones go to the diagnostics."""

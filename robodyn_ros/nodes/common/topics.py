@@ -44,7 +44,18 @@ LATCHED_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=Dura
                          history=HistoryPolicy.KEEP_LAST, depth=1)
 """For robot_description, refused_commands and surfaces: late subscribers get the last value."""
 
-LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
+NEWEST_DEPTH = 2
+"""Messages that a subscription keeps of which only the newest is wanted.
+
+One that keeps a single message makes Fast DDS 3 leak: a message that was published before the one that is kept, by
+another publisher, and arrives after it, is neither kept nor freed (DataReaderHistory.cpp, received_change_keep_last).
+"""
+
+STATE_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
+                       history=HistoryPolicy.KEEP_LAST, depth=NEWEST_DEPTH)
+"""For subscriptions of joint_states that answer each of them."""
+
+LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=NEWEST_DEPTH)
 """For subscriptions that need the newest message only and must not slow down the publisher."""
 
 
@@ -114,7 +125,7 @@ class LatestMessage(Generic[Message]):
     def take(self) -> Message | None:
         """Return the newest message, or None if none has come since the last call, or a malformed one."""
         with self._subscription.handle:
-            taken = self._subscription.handle.take_message(self._message_type, True)
+            taken = take_newest(self._subscription.handle, self._message_type)
         if taken is None:
             return None
         message: Message | None = self._diagnostics.deserialize(taken[0], self._message_type,
@@ -128,6 +139,22 @@ class LatestMessage(Generic[Message]):
             node: The node that subscribes.
         """
         node.destroy_subscription(self._subscription)
+
+
+def take_newest(handle: Any, message_type: type[Any]) -> tuple[bytes, dict[str, Any]] | None:
+    """Take all waiting messages of a subscription.
+
+    Args:
+        handle: Handle of the subscription, entered as a context manager.
+        message_type: Type of the messages.
+
+    Returns:
+        The newest one, serialized, and what the middleware knows of it; None: none is waiting.
+    """
+    newest = None
+    while (taken := handle.take_message(message_type, True)) is not None:
+        newest = taken
+    return newest
 
 
 class DisplayPublisher:

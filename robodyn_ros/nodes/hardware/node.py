@@ -98,7 +98,7 @@ class HardwareNode(RobodynNode):
         parameters.on_change(self._on_change)
         self.diagnostics.values = PlantValues(self._loop)
         self._path = ControlPath(self, self.diagnostics, JointState, "joint_commands", self._loop.cycle, COMMAND_QOS,
-                                 serialized=True)
+                                 serialized=True, every=True)
         self._path.listen(Float64MultiArray, "~/commands",
                           lambda message: self._loop.on_array(message, sender(self._path.info)), COMMAND_QOS)
         if plant.model.actuators.is_motor.any():
@@ -115,8 +115,8 @@ class HardwareNode(RobodynNode):
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Step, "~/step", self._on_step, callback_group=ReentrantCallbackGroup())
         self.create_service(SetState, "~/set_state", self._on_set_state)
-        self.log.info("robot", f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
-                      f"{steps} steps of {plant.step} s each")
+        self.introduction = (f"'{robot.name}', {robot.n} joints, {time_mode}, {parameters['update_rate']} Hz, "
+                             f"{steps} steps of {plant.step} s each")
 
     def _look_at_others(self) -> None:
         """Tell commanders of refusals, and look for other hardware nodes."""
