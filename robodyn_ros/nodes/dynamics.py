@@ -83,7 +83,8 @@ class DynamicsNode(RobodynNode):
 
         self._gravity_effort = self.create_publisher(JointState, "~/gravity_effort", 1)
         self._wire = JointWire(self._joints.names, ("effort",))
-        PolledJointStates(self, self._joints, self.parameters["publish_frequency"], self._stream_gravity)
+        PolledJointStates(self, self._joints, self.parameters["publish_frequency"], self._gravity_effort,
+                          self._stream_gravity)
         self._started = time.monotonic()
         self._to_compile = self._first_calls()
         self._compiling = self.create_steady_timer(0.0, self._compile_next)
@@ -112,7 +113,7 @@ class DynamicsNode(RobodynNode):
 
     def _stream_gravity(self, stamp: int, q: Array) -> None:
         """Publish the gravity effort, once all is compiled; on the thread that looks for joint states."""
-        if not self._to_compile and self._gravity_effort.get_subscription_count() > 0:
+        if not self._to_compile:
             self._gravity_effort.publish(self._wire.encode(stamp, self._dynamics.gravity(q)))
 
     def _answer(self, name: str, answer: Callable[[Any, Any], None], request: Any, response: Any) -> Any:

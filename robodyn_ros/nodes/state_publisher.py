@@ -64,8 +64,8 @@ class StatePublisher(RobodynNode):
                                           np.array(list(map(to_numbers, fixed.values())))))
         self._tf = self.create_publisher(TFMessage, "/tf", TF_QOS)
 
-        PolledJointStates(self, JointOrder(model.joint_names), self.parameters["publish_frequency"], self._publish,
-                          start=np.full(model.n, np.nan))
+        PolledJointStates(self, JointOrder(model.joint_names), self.parameters["publish_frequency"], self._tf,
+                          self._publish, start=np.full(model.n, np.nan))
         self.introduction = f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'"
 
     def _frames(self, links: Iterable[str]) -> dict[str, str]:
@@ -75,8 +75,6 @@ class StatePublisher(RobodynNode):
 
     def _publish(self, stamp: int, q: Array) -> None:
         """Publish the moving links whose joints are known; on the thread that looks for joint states."""
-        if self._tf.get_subscription_count() == 0:
-            return
         if self._poses is None:
             self._poses = compile_function(
                 lambda q: np.array(list(map(to_numbers, self._tree.moving_poses(q).values()))), {"q": q.shape},

@@ -9,7 +9,6 @@
 """The dynamics node over DDS, in a process of its own, against the textbook in this process."""
 
 import signal
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -28,7 +27,6 @@ from robodyn_interfaces.srv import (
     MassMatrix,
 )
 from robodyn_ros import Robot
-from robodyn_ros.nodes.dynamics import DynamicsNode
 from robodyn_ros.resources import robot_file
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
@@ -161,19 +159,3 @@ def test_a_robot_that_is_not_there_is_one_clear_line_and_exit_code_2():
         assert process.wait() == 2
         assert "no robot 'arm66'" in process.output() and "arm6" in process.output()
         assert "Traceback" not in process.output()
-
-
-def test_gravity_is_computed_for_subscribers_only(ros, node):
-    ros.wait_for(lambda: "ready" in node.output(), "the start of the node of this file, which its end needs")
-    calls = []
-
-    def stream_gravity(subscribers):
-        DynamicsNode._stream_gravity(Mock(
-            _to_compile=[], _dynamics=Mock(gravity=lambda q: calls.append("compute") or q),
-            _gravity_effort=Mock(get_subscription_count=lambda: subscribers, publish=lambda _: calls.append("publish"))
-        ), 0, np.zeros(1))
-
-    stream_gravity(0)
-    assert calls == []
-    stream_gravity(1)
-    assert calls == ["compute", "publish"]

@@ -9,7 +9,7 @@
 """The state publisher over DDS, against forward kinematics."""
 
 import signal
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -21,7 +21,8 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import Robot
-from robodyn_ros.nodes.state_publisher import StatePublisher
+from robodyn_ros.nodes.common import polled_states
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.resources import robot_file
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -144,15 +145,17 @@ def test_a_description_that_cannot_be_used_is_one_clear_message(tmp_path):
         assert "broken.urdf" in node.output() and "Traceback" not in node.output()
 
 
-def test_poses_are_computed_for_subscribers_only():
-    calls = []
-
-    def publish(subscribers):
-        StatePublisher._publish(Mock(
-            _tf=Mock(get_subscription_count=lambda: subscribers, publish=lambda _: calls.append("publish")),
-            _poses=lambda _: calls.append("compute") or np.zeros((1, 7))), 0, np.zeros(1))
-
-    publish(0)
-    assert calls == []
-    publish(1)
-    assert calls == ["compute", "publish"]
+def test_joint_states_are_read_for_subscribers_only():
+    subscribers, path, used = 0, Mock(take=Mock(return_value=None)), []
+    with patch.object(polled_states, "ControlPath"):
+        states = polled_states.PolledJointStates(
+            Mock(), JointOrder(["joint1"]), 100.0, Mock(get_subscription_count=lambda: subscribers), used.append)
+    states._cycle(path)
+    path.take.assert_not_called()
+    states._cycle(path)
+    (seconds,) = path.sleep.call_args.args
+    assert 0.5 * polled_states.UNHEARD_PERIOD < seconds <= polled_states.UNHEARD_PERIOD
+    subscribers, states._next = 1, 0.0
+    states._cycle(path)
+    path.take.assert_called_once()
+    assert not used, "none had come"

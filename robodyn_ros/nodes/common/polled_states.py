@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.description.model import Array
@@ -24,24 +26,29 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATEST_QOS
 
 TOPIC = "joint_states"
+UNHEARD_PERIOD = 0.2
+"""Time between two looks for a subscriber while there is none [s]."""
 
 
 class PolledJointStates:
     """Looks for the newest joint state at a fixed rate, on a thread of its own.
 
-    A turn of an executor takes ten times longer than a look, so no timer does it.
+    A turn of an executor takes ten times longer than a look, so no timer does it. While nobody subscribes to what is
+    published, joint states are neither read nor checked.
 
     Args:
         node: The node that subscribes.
         joints: The robot's joints.
         rate: Looks per second [Hz].
+        publisher: Publishes what is made of them.
         use: Called in that thread with stamp [ns] and positions, shape (n,), of each joint state that is read.
         start: Positions of joints before a joint state names them, shape (n,); None: each joint state has to name all.
     """
 
-    def __init__(self, node: RobodynNode, joints: JointOrder, rate: float, use: Callable[[int, Array], None],
-                 start: Array | None = None) -> None:
+    def __init__(self, node: RobodynNode, joints: JointOrder, rate: float, publisher: Publisher[Any],
+                 use: Callable[[int, Array], None], start: Array | None = None) -> None:
         self._diagnostics, self._joints, self._use, self._q = node.diagnostics, joints, use, start
+        self._publisher = publisher
         self._wire = JointWire(joints.names)
         self._period, self._next = 1.0 / rate, time.monotonic()
         node.add_control_path(ControlPath(node, node.diagnostics, JointState, TOPIC, self._cycle, LATEST_QOS,
@@ -51,6 +58,9 @@ class PolledJointStates:
         now = time.monotonic()
         if now < self._next:
             path.sleep(self._next - now)
+            return
+        if not self._publisher.get_subscription_count():
+            self._next = now + max(self._period, UNHEARD_PERIOD)
             return
         self._next = max(self._next + self._period, now)
         data = path.take()
