@@ -28,7 +28,7 @@ from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 
-SAMPLES, DURATION, REPETITIONS = 20_000, 1.0, 5
+SAMPLES, DURATION, REPETITIONS = 100_000, 1.0, 3
 EFFICIENCY = 0.9
 """Least speed of two workers, by twice that of one."""
 
