@@ -59,7 +59,11 @@ def print_tracking(graph: TwoMachines) -> None:
     print(line(["---"] * 4))
     for name, quality in QUALITIES.items():
         graph.network.set(quality)
-        error, unanswered = graph.move()
+        try:
+            error, unanswered = graph.move()
+        except RobodynError as dropped:
+            print(line([name, str(dropped), "", ""]), flush=True)
+            continue
         print(line([name, f"{1e3 * np.sqrt(np.mean(error**2)):.2f}", f"{1e3 * np.abs(error).max():.2f}",
                     f"{100.0 * unanswered:.1f} %"]), flush=True)
     graph.network.set(Quality())

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.tracking import TrackingSample
 from robodyn_ros.timing import to_seconds
 
-ROBOT = "arm6"
+ROBOT, LAW = "arm6", "computed_torque"
 DEADLINE = 120.0
 """Longest wait for nodes that start, and for commands after a cut [s]."""
 SERVER_PORT = 11811
@@ -97,7 +98,7 @@ class TwoMachines:
 
     def __init__(self, network: Network, discovery: Environment, **controller: object) -> None:
         self.network, self._discovery = network, discovery
-        self._controller = {"controller": "computed_torque", "state_publish_rate": 100.0, **controller}
+        self._controller = {"controller": LAW, "state_publish_rate": 100.0, **controller}
         self._stack = ExitStack()
         self._joint_names = Robot.from_urdf(robot_file(ROBOT)).joint_names
         self.nodes: dict[str, NodeProcess] = {}
@@ -181,6 +182,9 @@ class TwoMachines:
         Returns:
             Desired minus measured joint positions at each state that the controller published, shape (N, n) [rad], and
             the part of the control periods in which no new command came.
+
+        Raises:
+            RobodynError: The controller dropped its law, and stops the arm; it has the law again over a perfect link.
         """
         points: Sequence[Array] = [*(BEGIN + SWINGS), BEGIN]
         times = SECONDS_PER_SWING * np.arange(1.0, len(points) + 1.0)
@@ -189,6 +193,11 @@ class TwoMachines:
         self.client.follow(self._joint_names, Points.from_arrays(times, np.array(points)), DEADLINE)
         end = self.client.wait_for(lambda: samples, "controller state", DEADLINE)[0].time + times[-1] + 0.5
         self.client.wait_for(lambda: samples[-1].time > end, "end of the motion", DEADLINE)
+        if samples[-1].controller != LAW:
+            why = re.findall(f"'{LAW}' was dropped, (.*)", self.nodes["controller"].output())
+            self.network.set(Quality())
+            self.client.swap(LAW)
+            raise RobodynError(f"the law was dropped: {why[-1]}")
         after = self._report()
         periods, unanswered = (int(after[name]) - int(before[name])
                                for name in ("periods", "periods without a new command"))
