@@ -327,8 +327,14 @@ class ClosedLoop:
         checked = checked_samples(given, self.plant, self.varied)
         if OFFSET in checked:
             checked["start.q"] = scenario.q + checked.pop(OFFSET)
-        for start in checked.get("start.q", ()):
-            start_position(self.robot, start)
+        if "start.q" in checked:
+            starts, model = checked["start.q"], self.robot.model
+            if (beyond := ((starts < model.position_lower) | (starts > model.position_upper)).any(axis=1)).any():
+                sample = int(beyond.argmax())
+                try:
+                    start_position(self.robot, starts[sample])
+                except InputError as error:
+                    raise InputError(f"samples of start.q, sample {sample}: {error}") from None
         return checked
 
     def _own(self, scenario: Scenario, values: Mapping[str, Array], sample: int | None = None) -> dict[str, Array]:

@@ -255,6 +255,16 @@ def test_an_offset_of_the_start_is_from_where_the_motion_begins():
     np.testing.assert_array_equal(alone.q[0], absolute["start.q"][1])
 
 
+@pytest.mark.parametrize("name", ["start.q", "start.q_offset"])
+def test_a_start_beyond_the_limits_names_the_sample_and_the_joint(name):
+    loop, joint = loop_of(RUBBING, (name,)), int(np.isfinite(ROBOT.model.position_upper).argmax())
+    starts = np.zeros((3, N))
+    starts[2, joint] = 100.0
+    with pytest.raises(InputError, match=f"samples of start.q, sample 2: position of joint "
+                                         f"'{ROBOT.joint_names[joint]}': expected .*, its limits, received 100"):
+        scores(loop, samples={name: starts})
+
+
 def test_searched_gains_keep_the_wrong_model_of_their_sample():
     loop, masses = loop_of(RUBBING, ("model.payload.mass",), "adaptive"), np.array([1.0, 2.0])
     gains = [replace(loop.controller.parameters, d=factor * loop.controller.parameters.d) for factor in (0.5, 2.0)]
