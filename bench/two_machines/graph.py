@@ -48,6 +48,8 @@ SERVER_PORT = 11811
 SERVER = f"{ADDRESSES['robot']}:{SERVER_PORT}"
 SECONDS_PER_SWING = 1.0
 """Time of each part of the motion that is measured [s]."""
+AT_REST = 0.02
+"""Greatest speed of a joint after a law was dropped [rad/s]."""
 BEGIN = np.array([0.0, -1.2, 1.4, -1.6, -1.2, 0.0])
 """Joint positions at the beginning and at the end of the motion [rad]."""
 
@@ -196,6 +198,7 @@ class TwoMachines:
         if samples[-1].controller != LAW:
             why = re.findall(f"'{LAW}' was dropped, (.*)", self.nodes["controller"].output())
             self.network.set(Quality())
+            self.next_state(lambda state: bool(np.abs(state.velocity).max() < AT_REST), "arm at rest")
             self.client.swap(LAW)
             raise RobodynError(f"the law was dropped: {why[-1]}")
         after = self._report()
