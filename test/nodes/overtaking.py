@@ -13,13 +13,13 @@ import os
 import time
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 import rclpy
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from std_msgs.msg import ByteMultiArray
 
+from bench.process_trace import ProcessSample
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
 
 SETTLED, SECONDS = 500, 12.0
@@ -48,14 +48,8 @@ def subscribe(topic: str, answer: Connection) -> None:
         time.sleep(5 * PERIOD)
         taken += take_newest(handle, ByteMultiArray) is not None
         if taken * 5 >= SETTLED and not before:
-            before, end = own_memory(), time.monotonic() + SECONDS
-    answer.send(own_memory() - before)
-
-
-def own_memory() -> float:
-    """Memory of this process, without files [MB]."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
+            before, end = ProcessSample.of(os.getpid()).memory, time.monotonic() + SECONDS
+    answer.send(ProcessSample.of(os.getpid()).memory - before)
 
 
 def growth(topic: str = "overtaking", patience: float = 120.0) -> float:
