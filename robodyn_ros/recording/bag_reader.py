@@ -100,7 +100,7 @@ def _mcap_files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise RecordingError(f"no recording at '{path}': expected a folder as robodyn record or ros2 bag record writes")
-    files = sorted(path.glob("*.mcap"))
+    files = sorted(path.glob("*.mcap"), key=lambda file: (len(file.name), file.name))  # NAME_2 before NAME_10
     if not files:
         other = "it has the storage sqlite3: convert it with ros2 bag convert" if any(path.glob("*.db3")) else \
             "is it the folder of a recording?"

@@ -28,6 +28,11 @@ BAG_VERSION = 9
 """Version of metadata.yaml, since ROS 2 Jazzy."""
 
 
+FILE_SECONDS = 300.0
+"""Time after which a recording goes on in another file [s]. Until a file ends, its index is in memory: 1.5 kB for each
+flush."""
+
+
 @dataclass
 class TopicEntry:
     """A topic in metadata.yaml.
@@ -35,6 +40,7 @@ class TopicEntry:
     Attributes:
         name: Full name.
         type: Type of its messages, such as ``sensor_msgs/msg/JointState``.
+        definition: The type's definition, followed by those that it uses, as the format ros2msg has them.
         qos: Offered qualities of service, as rosbag2 writes them.
         type_hash: Hash of the type, ``RIHS01_…``; empty: not known.
         count: Number of messages so far.
@@ -42,13 +48,35 @@ class TopicEntry:
 
     name: str
     type: str
+    definition: str
     qos: Sequence[Mapping[str, Any]]
     type_hash: str
     count: int = 0
 
 
+@dataclass
+class FileEntry:
+    """A file in metadata.yaml.
+
+    Attributes:
+        name: Name in the folder.
+        count: Number of messages so far.
+        first, last: Times of receipt of its messages so far [ns]; 0: none yet.
+    """
+
+    name: str
+    count: int = 0
+    first: int = 0
+    last: int = 0
+
+    def content(self) -> dict[str, Any]:
+        """Return times and number of messages as metadata.yaml has them, of a file and of all."""
+        return {"starting_time": {"nanoseconds_since_epoch": self.first},
+                "duration": {"nanoseconds": self.last - self.first}, "message_count": self.count}
+
+
 class BagWriter:
-    """A rosbag2 folder: NAME_0.mcap, and a metadata.yaml that each flush renews.
+    """A rosbag2 folder: NAME_0.mcap, NAME_1.mcap and so on, and a metadata.yaml that each flush renews.
 
     Args:
         folder: Folder to make.
@@ -59,26 +87,22 @@ class BagWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file_name = f"{folder.name}_0.mcap"
+        self._topics: dict[int, TopicEntry] = {}
+        self._files: list[FileEntry] = []
+        self._listed = 0
         try:
             folder.mkdir(parents=True)
-            self._file = ReadableFile(folder / self._file_name)
+            self._begin_file()
         except FileExistsError:
             raise RecordingError(f"'{folder}' is there already, and no recording is written over: give another "
                                  "name") from None
         except OSError as error:
             raise RecordingError(f"cannot record to '{folder}': {error.strerror}") from None
-        self._writer = Writer(cast(IO[Any], self._file))  # it calls write, tell and flush alone
-        self._writer.start(profile="ros2", library="robodyn_ros")
-        self._schemas: dict[str, int] = {}
-        self._topics: dict[int, TopicEntry] = {}
-        self._first = self._last = self._listed = 0
-        self.flush()
 
     @property
     def message_count(self) -> int:
         """Number of messages so far."""
-        return sum(topic.count for topic in self._topics.values())
+        return sum(file.count for file in self._files)
 
     def add_topic(self, name: str, type_name: str, definition: str, qos: Sequence[Mapping[str, Any]] = (),
                   type_hash: str = "") -> int:
@@ -94,12 +118,9 @@ class BagWriter:
         Returns:
             Number of the topic, for :meth:`write`.
         """
-        if type_name not in self._schemas:
-            self._schemas[type_name] = self._writer.register_schema(type_name, "ros2msg", definition.encode())
-        metadata = {"offered_qos_profiles": yaml.safe_dump(list(qos), sort_keys=False).strip() if qos else "",
-                    "topic_type_hash": type_hash}
-        channel = self._writer.register_channel(name, "cdr", self._schemas[type_name], metadata)
-        self._topics[channel] = TopicEntry(name, type_name, qos, type_hash)
+        topic = TopicEntry(name, type_name, definition, qos, type_hash)
+        channel = self._register(topic)
+        self._topics[channel] = topic
         return channel
 
     def write(self, topic: int, received: int, published: int, data: bytes) -> None:
@@ -111,23 +132,33 @@ class BagWriter:
             published: Time of publication [ns].
             data: The serialized message.
         """
-        self._last = max(received, self._last)
-        self._first = self._first or self._last
+        file = self._files[-1]
+        file.last = max(received, file.last or self._all_files().last)
+        file.first = file.first or file.last
+        file.count += 1
         self._topics[topic].count += 1
-        self._writer.add_message(topic, self._last, data, published)
+        self._writer.add_message(topic, file.last, data, published)
 
     def add_metadata(self, name: str, entries: dict[str, str]) -> None:
         """Add an MCAP metadata record, after the messages so far."""
         self._writer.add_metadata(name, entries)
 
     def flush(self) -> None:
-        """Write everything so far to the file.
+        """Write everything so far to the file, and begin another one where it is long.
 
         Raises:
             RecordingError: The disk is full, or otherwise cannot be written; the file keeps what it had.
         """
-        self._writer.flush()
-        self._commit()
+        file = self._files[-1]
+        if file.last - file.first < 1e9 * FILE_SECONDS:
+            self._writer.flush()
+            self._commit()
+            return
+        self.close()
+        try:
+            self._begin_file()
+        except OSError as error:
+            raise self._ended(error) from None
 
     def close(self) -> None:
         """Write the rest, and the index of the file.
@@ -145,6 +176,37 @@ class BagWriter:
         """Close the file as it is."""
         self._file.close()
 
+    def _begin_file(self) -> None:
+        """Make the next file, with the topics so far.
+
+        Raises:
+            OSError: It cannot be written; it is not there then.
+        """
+        name = f"{self._folder.name}_{len(self._files)}.mcap"
+        self._file = ReadableFile(self._folder / name)
+        self._writer = Writer(cast(IO[Any], self._file))  # it calls write, tell and flush alone
+        self._writer.start(profile="ros2", library="robodyn_ros")
+        self._schemas: dict[str, int] = {}
+        for topic in self._topics.values():  # in the same order, so that they get the same numbers
+            self._register(topic)
+        self._writer.flush()
+        try:
+            self._file.commit()
+        except OSError:
+            self._file.close()
+            (self._folder / name).unlink()
+            raise
+        self._files.append(FileEntry(name))
+        self._write_metadata()
+
+    def _register(self, topic: TopicEntry) -> int:
+        """Return the number of a topic in the file."""
+        if topic.type not in self._schemas:
+            self._schemas[topic.type] = self._writer.register_schema(topic.type, "ros2msg", topic.definition.encode())
+        qos = yaml.safe_dump(list(topic.qos), sort_keys=False).strip() if topic.qos else ""
+        return self._writer.register_channel(topic.name, "cdr", self._schemas[topic.type], {
+            "offered_qos_profiles": qos, "topic_type_hash": topic.type_hash})
+
     def _commit(self, last: bool = False) -> None:
         try:
             if len(self._topics) != self._listed:  # before their messages: some readers know no topics but these
@@ -152,22 +214,30 @@ class BagWriter:
             self._file.commit(last)
             self._write_metadata()
         except OSError as error:
-            raise RecordingError(f"cannot write the recording '{self._folder}': {error.strerror}; it ends here and can "
-                                 "be read up to here") from None
+            raise self._ended(error) from None
+
+    def _ended(self, error: OSError) -> RecordingError:
+        return RecordingError(f"cannot write the recording '{self._folder}': {error.strerror}; it ends here and can "
+                              "be read up to here")
+
+    def _all_files(self) -> FileEntry:
+        """Return times and messages of all files."""
+        first, last = self._files[0], max(self._files, key=lambda file: file.last)
+        return FileEntry("", self.message_count, first.first, last.last)
 
     def _write_metadata(self) -> None:
-        times = {"starting_time": {"nanoseconds_since_epoch": self._first},
-                 "duration": {"nanoseconds": self._last - self._first}, "message_count": self.message_count}
+        whole = self._all_files().content()
         content = {"rosbag2_bagfile_information": {
-            "version": BAG_VERSION, "storage_identifier": "mcap", "relative_file_paths": [self._file_name],
-            "duration": times["duration"], "starting_time": times["starting_time"],
-            "message_count": self.message_count,
+            "version": BAG_VERSION, "storage_identifier": "mcap",
+            "relative_file_paths": [file.name for file in self._files],
+            "duration": whole["duration"], "starting_time": whole["starting_time"],
+            "message_count": whole["message_count"],
             "topics_with_message_count": [{"topic_metadata": {
                 "name": topic.name, "type": topic.type, "serialization_format": "cdr",
                 "offered_qos_profiles": list(topic.qos), "type_description_hash": topic.type_hash},
                 "message_count": topic.count} for topic in self._topics.values()],
             "compression_format": "", "compression_mode": "",
-            "files": [{"path": self._file_name, **times}],
+            "files": [{"path": file.name, **file.content()} for file in self._files],
             "custom_data": None, "ros_distro": os.environ.get("ROS_DISTRO", "")}}
         new = self._folder / ".metadata.yaml"
         try:

@@ -15,6 +15,7 @@ import signal
 import subprocess
 
 import pytest
+import yaml
 
 pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")
 
@@ -24,6 +25,7 @@ from rosbags.rosbag2 import Reader  # noqa: E402
 from rosbags.typesys import Stores, get_typestore  # noqa: E402
 
 from robodyn_ros.errors import RecordingError  # noqa: E402
+from robodyn_ros.recording import bag_writer  # noqa: E402
 from robodyn_ros.recording.bag_reader import read_bag  # noqa: E402
 from robodyn_ros.recording.bag_writer import BagWriter  # noqa: E402
 
@@ -82,6 +84,54 @@ def test_it_can_be_read_after_every_flush(tmp_path):
         writer.write(topic, 100 + i, 100 + i, serialized(f"message {i}"))
     writer.abandon()
     assert len(texts(tmp_path / "run")) == 5
+
+
+def test_a_long_recording_goes_on_in_another_file(tmp_path, monkeypatch):
+    """The index of a file is in memory until the file ends."""
+    monkeypatch.setattr(bag_writer, "FILE_SECONDS", 10.0)
+    writer, topic = written(tmp_path / "run")
+    expected = [f"message {i}" for i in range(3)]
+    for second in range(1, 131):
+        if second == 40:
+            other = writer.add_topic("/other", TEXT, "string data", [QOS], STORE.hash_rihs01(TEXT))
+        expected.append(f"at {second} s")
+        writer.write(other if second > 100 else topic, second * 10**9, 0, serialized(expected[-1]))
+        writer.flush()
+    writer.add_metadata("notes", {"key": "value"})
+    writer.abandon()
+    names = [f"run_{i}.mcap" for i in range(12)]
+    assert {file.name for file in (tmp_path / "run").iterdir()} == {"metadata.yaml", *names}
+    assert texts(tmp_path / "run") == expected
+    with Reader(tmp_path / "run") as reader:
+        assert (reader.start_time, reader.end_time, reader.message_count) == (100, 130 * 10**9 + 1, len(expected))
+        assert {connection.topic: connection.msgcount for connection in reader.connections} == {
+            "/text": len(expected) - 30, "/other": 30}
+    information = yaml.safe_load((tmp_path / "run" / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    files = information["files"]
+    assert [file["path"] for file in files] == names and sum(file["message_count"] for file in files) == len(expected)
+    bag = read_bag(tmp_path / "run")
+    assert not bag.damage and [message.data for name in ("/text", "/other") for _, message in
+                               bag.topics[name].decode()] == expected
+    with (tmp_path / "run" / "run_3.mcap").open("rb") as file:  # one that ended has an index
+        assert make_reader(file).get_summary().statistics.message_count == files[3]["message_count"]
+
+
+def test_a_disk_that_is_full_at_the_end_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(bag_writer, "FILE_SECONDS", 10.0)
+    writer, topic = written(tmp_path / "run")
+    writer.flush()
+    writer.write(topic, 20 * 10**9, 0, serialized("message 3"))
+
+    class NoRoom(bag_writer.ReadableFile):
+        def _write_at(self, place, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(bag_writer, "ReadableFile", NoRoom)
+    with pytest.raises(RecordingError, match="run': No space left on device; it ends here"):
+        writer.flush()
+    writer.abandon()
+    assert texts(tmp_path / "run") == [f"message {i}" for i in range(4)]
+    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == ["metadata.yaml", "run_0.mcap"]
 
 
 def test_a_killed_writer_leaves_what_was_flushed(tmp_path):
