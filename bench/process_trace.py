@@ -14,6 +14,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,6 +58,10 @@ def at_equal_times(samples: Sequence[ProcessSample], field: str, begin: float, e
 
 
 def growth(samples: Sequence[ProcessSample], field: str, begin: float, end: float) -> float:
-    """Return by how much a field grew at most since the process was settled, relative; 0 without later samples."""
+    """Return by how much a field grew at most since the process was settled, relative; 0 without later samples.
+
+    What counts is the smaller value of two samples in a row: a file that is open for a moment is no growth.
+    """
     settled = [getattr(sample, field) for sample in samples if sample.time >= begin + SETTLED * (end - begin)]
-    return max(settled) / settled[0] - 1.0 if settled else 0.0
+    lasting = [min(pair) for pair in pairwise(settled)]
+    return max(lasting) / lasting[0] - 1.0 if lasting else 0.0

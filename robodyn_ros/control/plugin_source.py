@@ -49,6 +49,7 @@ class Source(NamedTuple):
         """Full name of the package whose modules lie in the folder; empty for modules without a package."""
         return self.name if self.file.name == "__init__.py" else self.name.rpartition(".")[0]
 
+    @functools.lru_cache(maxsize=1024)  # noqa: B019 — a name and a path; each new path makes Python's table of names grow
     def sibling(self, name: str) -> Source:
         """The module of a name without dots in the same folder."""
         return Source(f"{self.package}.{name}".lstrip("."), self.file.with_name(f"{name}.py"))

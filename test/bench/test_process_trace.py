@@ -21,10 +21,18 @@ def samples(*memory):
 
 
 def test_growth_counts_from_when_the_process_was_settled():
-    filling = samples(50.0, 90.0, 100.0, 100.0, 101.0, 103.0, 102.0, 100.0, 100.0, 100.0, 100.0)
+    filling = samples(50.0, 90.0, 100.0, 100.0, 101.0, 103.0, 103.5, 100.0, 100.0, 100.0, 100.0)
     assert growth(filling, "memory", 0.0, 10.0) == pytest.approx(0.03)
     assert growth(filling, "threads", 0.0, 10.0) == 0.0
     assert growth(filling, "memory", 0.0, 100.0) == 0.0, "no sample is late enough"
+
+
+def test_a_file_that_is_open_for_a_moment_is_no_growth():
+    opened = [ProcessSample(float(second), 50.0, descriptors, 5)
+              for second, descriptors in enumerate((20, 20, 20, 21, 20, 20, 22, 20, 21, 20))]
+    assert growth(opened, "descriptors", 0.0, 9.0) == 0.0
+    kept = [*opened, ProcessSample(10.0, 50.0, 21, 5), ProcessSample(11.0, 50.0, 21, 5)]
+    assert growth(kept, "descriptors", 0.0, 11.0) == pytest.approx(0.05)
 
 
 def test_values_at_equal_times():

@@ -15,6 +15,7 @@ import py_compile
 import sys
 import textwrap
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -161,6 +162,13 @@ def test_old_classes_are_freed(folder):
     load()
     gc.collect()
     assert [reference() for reference in old] == [None] * 5
+
+
+def test_another_look_at_a_plugin_makes_no_new_paths(folder, monkeypatch):
+    """Pathlib enters the parts of every new path into Python's table of names, which grew by 1 MB in 280 swaps."""
+    load()
+    monkeypatch.setattr(Path, "with_name", None)
+    load()
 
 
 def test_files_of_a_plugin_are_found_without_importing_it(folder):
