@@ -20,6 +20,7 @@ Columns of B are computed side by side in vectors, and the sums stay in register
 
 import ctypes
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,30 +40,31 @@ FACTORS = 2 * SIZE + 1
 
 
 class TreeSystem:
-    """Solves M X = B for matrices of one tree, several B for each M.
+    """Solves M X = B for matrices of the trees of joints on one base, several square B for each M.
+
+    As in M, the elements of B whose row and column belong to joints of different trees must be 0.
 
     Args:
         parents: The number of each joint's parent, -1 for none.
-        columns: Number of columns of each B.
         scales: Factor of X for each of the several B.
 
     Raises:
         InputError: The parents are not those of a tree.
 
     Attributes:
-        solution: The multiples of X of one M, as a new array of the shape of its B, (count, n, columns); its arguments
-            are the arrays of one system, as `solve` takes them. CPython calls the machine code directly.
+        solution: The multiples of X of one M, as a new array of shape (count, n, n); its arguments are the arrays of
+            one system, as `solve` takes them. CPython calls the machine code directly.
     """
 
     solution: Callable[..., Any]
 
-    def __init__(self, parents: Sequence[int], columns: int, scales: Sequence[float]) -> None:
+    def __init__(self, parents: Sequence[int], scales: Sequence[float]) -> None:
         joints, count = len(parents), len(scales)
-        self._factors, self._right = (joints, FACTORS), (count, joints, columns)
-        text, exports, symbols = _module(_chains(parents), (joints, columns), scales), ["solve"], {}
+        self._factors, self._right = (joints, FACTORS), (count, joints, joints)
+        text, exports, symbols = _module(_chains(parents), joints, scales), ["solve"], {}
         supported = python_entry.unsupported_reason() is None
         if supported:
-            text += _on_a_copy(8 * count * joints * columns)
+            text += _on_a_copy(8 * count * joints * joints)
             text += python_entry.array_entry([self._factors, self._right], self._right)
             exports.append("entry")
             symbols = python_entry.symbols()
@@ -81,7 +83,7 @@ class TreeSystem:
 
         Args:
             factors: s, w and 1 / d of each joint, shape (N, n, 13), float64 and C-contiguous.
-            right: Several B for each M, shape (N, count, n, columns), float64 and C-contiguous.
+            right: Several B for each M, shape (N, count, n, n), float64 and C-contiguous.
 
         Raises:
             InputError: A shape is another one than the code was made for.
@@ -129,6 +131,28 @@ def _chains(parents: Sequence[int]) -> list[_Chain]:
     return chains
 
 
+class _Tree(NamedTuple):
+    """Joints that one joint on the base carries, and itself.
+
+    Attributes:
+        chains: Its chains' numbers.
+        columns: Its joints' numbers; where those of other trees lie between them, these too.
+    """
+
+    chains: range
+    columns: range
+
+
+def _trees(chains: Sequence[_Chain]) -> list[_Tree]:
+    """The trees on the base; ``chains`` has those of a tree side by side."""
+    starts = [number for number, chain in enumerate(chains) if not chain.parent]
+    trees = []
+    for start, end in pairwise([*starts, len(chains)]):
+        joints = [joint for chain in chains[start:end] for joint in chain.joints]
+        trees.append(_Tree(range(start, end), range(min(joints), max(joints) + 1)))
+    return trees
+
+
 def _on_a_copy(size: int) -> str:
     """``void @program(ptr factors, ptr right sides, ptr results)``: ``@solve`` of one system, on a copy of B."""
     text = FunctionText(1)
@@ -137,14 +161,14 @@ def _on_a_copy(size: int) -> str:
     return DECLARATIONS + function("internal void @program(ptr %factors, ptr %right, ptr %result)", text.lines)
 
 
-def _module(chains: list[_Chain], shape: tuple[int, int], scales: Sequence[float]) -> str:
+def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
     """``void @solve(ptr factors, ptr right sides, i64 samples)``.
 
     ``sums``, on the stack, holds p and then a at the end of each chain, behind a first one for the base.
     """
     lanes = host().lanes
     vectors = 4 if lanes == 8 else 2  # sums of as many columns fit into the registers
-    (size, columns), text = shape, FunctionText(lanes)
+    text = FunctionText(lanes)
     starts = np.cumsum([0, *(len(chain.joints) for chain in chains)]).tolist()
     factors_of = ", ".join(f"double {literal(scale, 1)}" for scale in scales)
     tables = [
@@ -153,7 +177,6 @@ def _module(chains: list[_Chain], shape: tuple[int, int], scales: Sequence[float
         table("parents", "i64", [chain.parent for chain in chains]),
         f"@scales = private constant [{len(scales)} x double] [{factors_of}]\n",
     ]
-    in_blocks = columns - columns % (lanes * vectors)
     text.line(f"%sums = alloca [{(len(chains) + 1) * SIZE * vectors} x {text.kind}], align {8 * lanes}")
 
     def sample(number: str) -> None:
@@ -162,14 +185,18 @@ def _module(chains: list[_Chain], shape: tuple[int, int], scales: Sequence[float
         text.loop("0", len(scales), 1, lambda place: one_right_side(factors, first, place))
 
     def one_right_side(factors: str, first: str, number: str) -> None:
-        right = text.row("%right", text.let(f"add i64 {first}, {number}"), size * columns)
+        right = text.row("%right", text.let(f"add i64 {first}, {number}"), size * size)
         scale = text.spread(text.load(text.at("@scales", number), "double"))
         width = lanes * vectors
-        text.loop("0", in_blocks, width, lambda column: substitute(factors, right, scale, column, width))
-        if in_blocks < columns:
-            substitute(factors, right, scale, str(in_blocks), columns - in_blocks)
+        for tree in _trees(chains):
+            begin, end, rest = tree.columns.start, tree.columns.stop, len(tree.columns) % width
+            if begin < end - rest:
+                text.loop(str(begin), end - rest, width,
+                          lambda column, tree=tree: substitute(factors, right, scale, tree, column, width))
+            if rest:
+                substitute(factors, right, scale, tree, str(end - rest), rest)
 
-    def substitute(factors: str, right: str, scale: str, first: str, width: int) -> None:
+    def substitute(factors: str, right: str, scale: str, tree: _Tree, first: str, width: int) -> None:
         places = [text.let(f"add i64 {first}, {start}") for start in range(0, width, lanes)]
         rest = text.mask(width % lanes) if width % lanes else ""  # of the last vector
 
@@ -214,10 +241,10 @@ def _module(chains: list[_Chain], shape: tuple[int, int], scales: Sequence[float
         def joint_at(position: str) -> tuple[str, str]:
             """Pointers to a joint's factors and to its row of B."""
             number = text.read("@joints", position, "i64")
-            return text.row(factors, number, FACTORS), text.row(right, number, columns)
+            return text.row(factors, number, FACTORS), text.row(right, number, size)
 
         def to_base(backward: str) -> None:
-            chain = text.let(f"sub i64 {len(chains) - 1}, {backward}")
+            chain = text.let(f"sub i64 {tree.chains.stop - 1}, {backward}")
             following = text.let(f"add i64 {chain}, 1")
             end, start = text.read("@starts", following, "i64"), text.read("@starts", chain, "i64")
             last = text.let(f"sub i64 {end}, 1")
@@ -248,11 +275,12 @@ def _module(chains: list[_Chain], shape: tuple[int, int], scales: Sequence[float
             for value, place in zip(text.loop(start, end, 1, joint, begin), sums_of(following), strict=True):
                 text.store(value, place)
 
-        bytes_ = 8 * SIZE * lanes * vectors
-        text.clear("%sums", bytes_ * (len(chains) + 1))
-        text.loop("0", len(chains), 1, to_base)
-        text.clear("%sums", bytes_)
-        text.loop("0", len(chains), 1, from_base)
+        length = SIZE * lanes * vectors
+        text.clear("%sums", 8 * length)
+        text.clear(text.row("%sums", str(tree.chains.start + 1), length), 8 * length * len(tree.chains))
+        text.loop("0", len(tree.chains), 1, to_base, at_least_once=True)
+        text.clear("%sums", 8 * length)
+        text.loop(str(tree.chains.start), tree.chains.stop, 1, from_base, at_least_once=True)
 
     text.loop("0", "%samples", 1, sample)
     head = "void @solve(ptr noalias %factors, ptr noalias %right, i64 %samples)"

@@ -39,8 +39,9 @@ def _forward_dynamics_derivatives_in_loops(
     dynamics: Dynamics, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> Array:
-    a = dynamics.forward_dynamics(q, v, tau, wrench_tip, wrenches)
-    efforts = dynamics.inverse_dynamics_derivatives(q, v, a, wrench_tip, wrenches)
+    applied = () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)  # without: no Python in between
+    a = dynamics.forward_dynamics(q, v, tau, *applied)
+    efforts = dynamics.inverse_dynamics_derivatives(q, v, a, *applied)
     system, kernel = dynamics._kernels.mass_system
     factors = None if kernel is None else dynamics._run(kernel, [q])
     return forward_dynamics_derivatives_in_loops(efforts, system, factors)

@@ -214,7 +214,7 @@ class Kernels:
             if joint.parent >= 0:
                 parents[joint.dof] = joints[joint.parent].dof
         factors = partial(mass_matrix_tree_factors, self.model)
-        return TreeSystem(parents, n, SCALES), compile_function(factors, {"q": (n,)}, "factors of the mass matrix")
+        return TreeSystem(parents, SCALES), compile_function(factors, {"q": (n,)}, "factors of the mass matrix")
 
     def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
         function: RobotFunction = variant.function

@@ -14,6 +14,7 @@ from random_robots import random_chain, urdf_robots
 from urdf_parts import joint, link
 from urdf_parts import robot as urdf_robot
 
+from bench.robots import tree
 from robodyn_ros import Robot
 from robodyn_ros.compile import derivative, trace
 from robodyn_ros.dynamics import derivatives
@@ -98,6 +99,15 @@ def test_large_robots_leave_the_solution_to_loops(monkeypatch):
     assert relative_error(dyn.forward_dynamics_derivatives(*arrays[:, 0], wrenches[0]), expected[0]) < 1e-9
     made = {variant.function.name for variant in dyn._kernels._made}
     assert made == {"forward_dynamics", "inverse_dynamics_derivatives"}
+
+
+def test_several_trees_on_the_base_in_loops(monkeypatch):
+    monkeypatch.setattr(derivatives, "LONGEST_SOLUTION", 0)
+    limbs = (("left_leg", "base", 2), ("waist", "base", 2), ("right_leg", "base", 3), ("arm", "waist", 2))
+    reference = PinReference(tree(limbs))
+    q, v, tau = random_state(reference.robot, 6)
+    found = Dynamics(reference.robot).forward_dynamics_derivatives(q, v, tau)
+    assert relative_error(found, reference.forward_dynamics_derivatives(q, v, tau)) < 1e-9
 
 
 def test_large_robots_with_joints_that_share_a_degree_of_freedom(monkeypatch):
