@@ -35,12 +35,12 @@ from bench.attack.calls import (
 )
 from bench.attack.graph import NAMESPACE, NODES, AttackedGraph
 from bench.attack.report import Report
-from robodyn_ros.nodes.common.topics import LATCHED_QOS
+from robodyn_ros.nodes.common.topics import LATCHED_QOS, NEWEST_DEPTH
 
 BURST = 250
 """Messages that are sent before the nodes are looked at."""
 
-LARGEST_MESSAGES, LARGEST_REQUESTS = 10, 3
+LARGEST_MESSAGES, LARGEST_REQUESTS = NEWEST_DEPTH + 8, 3
 
 REST = 0.5
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""
