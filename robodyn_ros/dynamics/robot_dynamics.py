@@ -39,7 +39,8 @@ def _forward_dynamics_derivatives_in_loops(
     dynamics: Dynamics, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> Array:
-    applied = () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)  # without: no Python in between
+    # Without options, a call is machine code alone.
+    applied = () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
     a = dynamics.forward_dynamics(q, v, tau, *applied)
     efforts = dynamics.inverse_dynamics_derivatives(q, v, a, *applied)
     system, kernel = dynamics._kernels.mass_system
