@@ -48,8 +48,8 @@ NEWEST_DEPTH = 32
 """Messages that a subscription keeps of which only the newest is wanted.
 
 Fast DDS 3 neither keeps nor frees a message that was published before all those that are kept, by another publisher,
-and arrives after them (DataReaderHistory.cpp, received_change_keep_last). On a busy machine, up to twenty messages of a
-publisher overtake one of the other.
+and arrives after them (DataReaderHistory.cpp, received_change_keep_last). On a busy machine, some tens of messages
+overtake one.
 """
 
 STATE_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
