@@ -60,8 +60,9 @@ def at_equal_times(samples: Sequence[ProcessSample], field: str, begin: float, e
 def growth(samples: Sequence[ProcessSample], field: str, begin: float, end: float) -> float:
     """Return by how much a field grew at most since the process was settled, relative; 0 without later samples.
 
-    What counts is the smaller value of two samples in a row: a file that is open for a moment is no growth.
+    What counts is the smaller value of two samples in a row: a file that is open for a moment is no growth. Its
+    greatest is compared with the greatest in the first tenth, because buffers that are filled and written fluctuate.
     """
     settled = [getattr(sample, field) for sample in samples if sample.time >= begin + SETTLED * (end - begin)]
     lasting = [min(pair) for pair in pairwise(settled)]
-    return max(lasting) / lasting[0] - 1.0 if lasting else 0.0
+    return max(lasting) / max(lasting[: 1 + len(lasting) // 10]) - 1.0 if lasting else 0.0

@@ -35,6 +35,11 @@ def test_a_file_that_is_open_for_a_moment_is_no_growth():
     assert growth(kept, "descriptors", 0.0, 11.0) == pytest.approx(0.05)
 
 
+def test_a_buffer_that_is_filled_and_written_is_no_growth():
+    assert growth(samples(*(60.0 + second % 5 for second in range(100))), "memory", 0.0, 99.0) == 0.0
+    assert growth(samples(*(60.0 + second % 5 + 0.02 * second for second in range(100))), "memory", 0.0, 99.0) > 0.02
+
+
 def test_values_at_equal_times():
     assert at_equal_times(samples(50.0, 60.0, 70.0), "memory", 0.0, 2.0, 5) == [50.0, 55.0, 60.0, 65.0, 70.0]
 
