@@ -166,6 +166,8 @@ class KillCampaign:
 
     def _answers_during_kill(self) -> float:
         """Return the longest time until the controller's control thread has taken over a parameter [s]."""
+        if not self._client.wait_for_service(_START_SECONDS):
+            raise RobodynError(f"the controller serves no parameters within {_START_SECONDS:g} s")
         request = SetParametersAtomically.Request(
             parameters=[Parameter("state_publish_rate", value=10.0).to_parameter_msg()])
         worst, begin, killed = 0.0, time.monotonic(), False

@@ -93,9 +93,10 @@ def test_half_a_minute(tmp_path, second_domain):
 
 
 @pytest.mark.long
-def test_killed_controllers_do_not_hold_up_the_hardware():
+@pytest.mark.parametrize("killed", ["controller", "hardware", "listener"])
+def test_killed_nodes_do_not_hold_up_the_others(killed):
     pytest.importorskip("rclpy")
-    done = subprocess.run([sys.executable, "-m", "bench.attack.kill_stalls", "--kills", "2", "--limit", "0.5"],
-                          cwd=ROOT, capture_output=True, text=True, timeout=180.0)
+    command = ("bench.attack.kill_stalls", "--node", killed, "--kills", "2", "--limit", "0.5")
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, timeout=180.0)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 kills of controller: 0 held up the survivor" in done.stdout
+    assert f"2 kills of {killed}: 0 held up the survivor" in done.stdout
