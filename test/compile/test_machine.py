@@ -7,10 +7,12 @@
 # governing permissions and limitations under the License.
 
 import ctypes
+import os
 from pathlib import Path
 
 import pytest
 
+from bench.process_trace import ProcessSample
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.errors import CompileError
 
@@ -30,21 +32,15 @@ def test_object_code_can_be_linked_more_than_once():
     assert second.function("add_one", ctypes.c_int64, ctypes.c_int64)(1) == 2
 
 
-def resident_memory():
-    """Memory of this process without that of files [bytes]."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
-
-
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory of a process is read from /proc")
 def test_linking_and_freeing_code_takes_no_memory():
     """As each swap of a controller does; some code lives on, as that of the robot's dynamics does."""
     image = compile_module(ADD_ONE)
     kept = [Code(image, ("add_one",), {}) for _ in range(100)]
-    before = resident_memory()
+    before = ProcessSample.of(os.getpid()).memory
     for _ in range(1000):
         Code(image, ("add_one",), {})
-    assert resident_memory() - before < 1000 * 1024
+    assert (ProcessSample.of(os.getpid()).memory - before) * 2**20 < 1000 * 1024
     assert kept[0].function("add_one", ctypes.c_int64, ctypes.c_int64)(1) == 2
 
 
