@@ -60,6 +60,9 @@ LATEST_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=Histo
 """For subscriptions that need the newest message only and must not slow down the publisher."""
 
 
+DISPLAY_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
+"""For publishers of topics for displays."""
+
 DISPLAY_RATE = 25.0
 """Greatest rate of topics for displays, in real time [Hz]."""
 
@@ -171,7 +174,7 @@ class DisplayPublisher:
     """
 
     def __init__(self, node: Node, message_type: type[Any], topic: str) -> None:
-        self._publisher = node.create_publisher(message_type, topic, LATEST_QOS)
+        self._publisher = node.create_publisher(message_type, topic, DISPLAY_QOS)
         self._next = 0.0
         self.publish: Callable[[Any], None] = self._publisher.publish
 
