@@ -41,6 +41,7 @@ BURST = 250
 """Messages that are sent before the nodes are looked at."""
 
 LARGEST_MESSAGES, LARGEST_REQUESTS = NEWEST_DEPTH + 8, 3
+"""Enough of the largest for every buffer that the middleware has for a subscription or a service."""
 
 REST = 0.5
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""

@@ -177,7 +177,10 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
         table("parents", "i64", [chain.parent for chain in chains]),
         f"@scales = private constant [{len(scales)} x double] [{factors_of}]\n",
     ]
+    block = lanes * vectors
+    length = SIZE * block  # of the sums of a chain
     text.line(f"%sums = alloca [{(len(chains) + 1) * SIZE * vectors} x {text.kind}], align {8 * lanes}")
+    text.clear("%sums", 8 * length)  # those of the base, which `substitute` leaves at 0
 
     def sample(number: str) -> None:
         factors = text.row("%factors", number, size * FACTORS)
@@ -187,12 +190,11 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
     def one_right_side(factors: str, first: str, number: str) -> None:
         right = text.row("%right", text.let(f"add i64 {first}, {number}"), size * size)
         scale = text.spread(text.load(text.at("@scales", number), "double"))
-        width = lanes * vectors
         for tree in _trees(chains):
-            begin, end, rest = tree.columns.start, tree.columns.stop, len(tree.columns) % width
+            begin, end, rest = tree.columns.start, tree.columns.stop, len(tree.columns) % block
             if begin < end - rest:
-                text.loop(str(begin), end - rest, width,
-                          lambda column, tree=tree: substitute(factors, right, scale, tree, column, width))
+                text.loop(str(begin), end - rest, block,
+                          lambda column, tree=tree: substitute(factors, right, scale, tree, column, block))
             if rest:
                 substitute(factors, right, scale, tree, str(end - rest), rest)
 
@@ -217,7 +219,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
 
         def sums_of(chain: str) -> list[str]:
             """Pointers to the six sums of a chain, for each vector of columns."""
-            row = text.row("%sums", chain, SIZE * lanes * vectors)
+            row = text.row("%sums", chain, length)
             return [text.at(row, lanes * place) for place in range(SIZE * len(places))]
 
         def less(total: Sequence[str], joint: str, start: int, sums: Sequence[str]) -> list[str]:
@@ -275,9 +277,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
             for value, place in zip(text.loop(start, end, 1, joint, begin), sums_of(following), strict=True):
                 text.store(value, place)
 
-        length = SIZE * lanes * vectors
-        text.clear("%sums", 8 * length)
-        text.clear(text.row("%sums", str(tree.chains.start + 1), length), 8 * length * len(tree.chains))
+        text.clear(text.at("%sums", (tree.chains.start + 1) * length), 8 * length * len(tree.chains))
         text.loop("0", len(tree.chains), 1, to_base, at_least_once=True)
         text.clear("%sums", 8 * length)
         text.loop(str(tree.chains.start), tree.chains.stop, 1, from_base, at_least_once=True)

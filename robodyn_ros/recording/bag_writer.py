@@ -27,7 +27,6 @@ from robodyn_ros.errors import RecordingError
 BAG_VERSION = 9
 """Version of metadata.yaml, since ROS 2 Jazzy."""
 
-
 FILE_SECONDS = 300.0
 """Time after which a recording goes on in another file [s]. Until a file ends, its index is in memory: 1.5 kB for each
 flush."""
@@ -89,7 +88,7 @@ class BagWriter:
         self._folder = folder
         self._topics: dict[int, TopicEntry] = {}
         self._files: list[FileEntry] = []
-        self._listed = 0
+        self._last = self._listed = 0
         try:
             folder.mkdir(parents=True)
             self._begin_file()
@@ -133,11 +132,11 @@ class BagWriter:
             data: The serialized message.
         """
         file = self._files[-1]
-        file.last = max(received, file.last or self._all_files().last)
+        file.last = self._last = max(received, self._last)
         file.first = file.first or file.last
         file.count += 1
         self._topics[topic].count += 1
-        self._writer.add_message(topic, file.last, data, published)
+        self._writer.add_message(topic, self._last, data, published)
 
     def add_metadata(self, name: str, entries: dict[str, str]) -> None:
         """Add an MCAP metadata record, after the messages so far."""
@@ -220,13 +219,8 @@ class BagWriter:
         return RecordingError(f"cannot write the recording '{self._folder}': {error.strerror}; it ends here and can "
                               "be read up to here")
 
-    def _all_files(self) -> FileEntry:
-        """Return times and messages of all files."""
-        first, last = self._files[0], max(self._files, key=lambda file: file.last)
-        return FileEntry("", self.message_count, first.first, last.last)
-
     def _write_metadata(self) -> None:
-        whole = self._all_files().content()
+        whole = FileEntry("", self.message_count, self._files[0].first, self._last).content()
         content = {"rosbag2_bagfile_information": {
             "version": BAG_VERSION, "storage_identifier": "mcap",
             "relative_file_paths": [file.name for file in self._files],
