@@ -28,6 +28,7 @@ from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
 from robodyn_ros.compile.program import (
     Arrays,
+    Call,
     Compute,
     Read,
     Record,
@@ -60,10 +61,12 @@ class ProgramText:
     Args:
         traced: The program.
         width: Samples in a block; 1 for one sample.
-        in_place: Read inputs from and write outputs to the caller's arrays; for one sample and one computation.
+        in_place: Read inputs from and write outputs to the caller's arrays, of vectors if the width is not 1; for a
+            program of calls and then one computation.
 
     Attributes:
         text: The module.
+        calls: Each `Call`, and the name by which the module calls it.
         places: Where each variable begins.
         frame_size: Size of the frame [numbers, or vectors].
         arrays: Role (sequence, record, input or output) and name of each array that the words describe.
@@ -74,11 +77,15 @@ class ProgramText:
         lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
         self._runtime, self._text = Runtime(width, lanes, host().fused), FunctionText(width)
         self._sizes = {name: math.prod(shape) for name, shape in traced.variables.items()}
+        self.calls = {statement: f"called{number}" for number, statement in enumerate(
+            each for each in walk(traced.statements) if isinstance(each, Call))}
         self.frame_size = 0
         self.arrays: list[tuple[str, str]] = []
         if in_place:
             self.places = {name: Place(f"in{number}", 0) for number, name in enumerate(self._program.inputs)}
             self.places |= {name: Place(f"out{number}", 0) for number, name in enumerate(self._program.outputs)}
+            self.places |= {name: Place(f"own{number}", 0) for number, name in enumerate(self._sizes)
+                            if name not in self.places}
             body = self._in_place()
         else:
             self.places = {name: self._reserve(size) for name, size in self._sizes.items()}
@@ -87,15 +94,26 @@ class ProgramText:
                 described |= {"input": self._program.inputs, "output": self._program.outputs}
             self.arrays = [(role, name) for role, names in described.items() for name in names]
             body = self._in_frame()
-        self.text = self._runtime.text() + body
+        declared = "".join(f"declare void @{name}({', '.join(['ptr'] * (len(each.inputs) + 1))}) nounwind\n"
+                           for each, name in self.calls.items())
+        self.text = self._runtime.text() + declared + body
 
     def _in_place(self) -> str:
         ((statement, tape),) = self._traced.tapes.items()
-        parameters = [place.pointer for place in self.places.values()]
-        lowered = self._lower(statement, tape, (*parameters, "spill"), Place("spill", 0), "")
-        given = ", ".join(f"ptr noalias %{name}" for name in parameters)
-        spill = f"  %spill = alloca [{lowered.spill_slots} x double], align 64"
-        return lowered.functions + self._function(f"void @program({given})", [spill, lowered.body])
+        pointers = [place.pointer for place in self.places.values()]
+        lowered = self._lower(statement, tape, (*pointers, "spill"), Place("spill", 0), "")
+        count = len(self._program.inputs) + len(self._program.outputs)
+        given = ", ".join(f"ptr noalias %{name}" for name in pointers[:count])
+        own = {place.pointer: self._sizes[name] for name, place in list(self.places.items())[count:]}
+        for name, size in (own | {"spill": lowered.spill_slots}).items():
+            self._text.line(f"%{name} = alloca [{size} x {self._text.kind}], align 64")
+        for call in self.calls:
+            self._call(call)
+        return lowered.functions + self._function(f"void @program({given})", [*self._text.lines, lowered.body])
+
+    def _call(self, statement: Call) -> None:
+        given = ", ".join(f"ptr {self._at(self.places[name])}" for name in (*statement.inputs, statement.output))
+        self._text.line(f"call void @{self.calls[statement]}({given})")
 
     def _function(self, head: str, lines: list[str]) -> str:
         return function(f"{head} {self._runtime.attributes}", lines)
@@ -183,6 +201,8 @@ class ProgramText:
         for statement in statements:
             if isinstance(statement, Compute):
                 self._text.line(f"call void @{self._functions[statement]}(ptr %block)")
+            elif isinstance(statement, Call):
+                self._call(statement)
             elif isinstance(statement, Repeat):
                 self._repeat(statement)
             elif isinstance(statement, RepeatWhile):
@@ -247,7 +267,7 @@ class ProgramText:
 
     def _changed(self, statement: RepeatWhile) -> tuple[str, ...]:
         """The variables that a loop changes."""
-        inner = [each for each in walk(statement.statements) if isinstance(each, Compute)]
+        inner = [each for each in walk(statement.statements) if isinstance(each, Compute | Call)]
         outputs = {name for computation in inner for name in computation.output_names}
         return tuple(name for name in self.places if name in outputs)
 
@@ -287,8 +307,12 @@ class ProgramText:
         text, align = self._text, 8 * self._width
         rows = self._reserve(max((self._sizes[name] for name in self._program.outputs), default=0))
         self._aside = self._at(rows)
-        first = next(iter(self._traced.statements), None)  # writes some variables without reading them: they need no 0
-        overwritten = set(first.output_names) - set(first.inputs) if isinstance(first, Compute) else set()
+        read, overwritten = set[str](), set[str]()  # what the first statements write before they read it needs no 0
+        for first in self._traced.statements:
+            if not isinstance(first, Compute | Call):
+                break
+            read |= set(first.inputs) - overwritten
+            overwritten |= set(first.output_names) - read
 
         def block(row: str) -> None:
             left = text.let(f"sub i64 %end, {row}")
@@ -336,7 +360,9 @@ class CompiledProgram:
         self._width = width
         self.frame_size = layout.frame_size
         self.word_count = len(program.counts) + ROW_WORDS * len(layout.arrays)
-        text, exports, symbols = layout.text, ["batch" if width > 1 else "program"], {}
+        by_blocks = width > 1 and not in_place
+        text, exports, symbols = layout.text, ["batch" if by_blocks else "program"], {}
+        codes = {name: statement.kernel.code(width) for statement, name in layout.calls.items()}
         names = ", ".join(program.counts) or "no counts"
         self.counts_message = f"{name}: run: expected {len(program.counts)} integers of 0 or more by position ({names})"
         if width == 1 and python_entry.unsupported_reason() is None:
@@ -349,9 +375,11 @@ class CompiledProgram:
             exports.append("entry")
             symbols = python_entry.symbols()
         self.has_entry = len(exports) > 1
-        self.code = Code(compile_module(text), tuple(exports), symbols)
+        symbols = symbols | {name: code["program"] for name, code in codes.items()}
+        self.code = Code(compile_module(text), tuple(exports), symbols, tuple(codes.values()))
         word, address = ctypes.c_int64, ctypes.c_void_p
-        arguments = [word, word, address, address] if width > 1 else [address] * max(2, len(layout.places) * in_place)
+        pointers = len(program.inputs) + len(program.outputs) if in_place else 2
+        arguments = [word, word, address, address] if by_blocks else [address] * pointers
         self.function = self.code.function(exports[0], None, *arguments)
 
     def view(self, frame: NDArray[np.float64], variable: str) -> NDArray[np.float64]:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile.batch_abi import checked_threads, empty_result, ordered_arguments, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
-from robodyn_ros.compile.machine import host
+from robodyn_ros.compile.machine import Code, host
 from robodyn_ros.compile.products import trace_products
-from robodyn_ros.compile.program import Arrays, Compute, Program, TracedProgram
+from robodyn_ros.compile.program import Arrays, Call, Compute, Program, TracedProgram
 from robodyn_ros.compile.python_entry import Fallback, documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
@@ -29,7 +29,8 @@ RESULT = "(result)"
 
 
 def compile_function(
-    function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *, reproducible: bool = False
+    function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *, reproducible: bool = False,
+    known: Mapping[str, "Kernel"] | None = None, shared: bool = False,
 ) -> "Kernel":
     """Trace a function and compile it for this processor.
 
@@ -39,13 +40,17 @@ def compile_function(
         name: Name in error messages; the function's name if not given.
         reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
             formulas then take some per cent longer.
+        known: Kernels that compute further inputs of the function, behind the others, from the inputs of their own
+            names; by these inputs' names. Their code is called, not compiled again.
+        shared: Whether this kernel will be among the ``known`` of others, also for batches.
 
     Raises:
         CompileError: The function cannot be traced or compiled.
     """
-    tape = trace_products(function, inputs)
+    known = dict(known or {})
+    tape = trace_products(function, dict(inputs) | {name: kernel.output_shape for name, kernel in known.items()})
     return Kernel(tape.contracted(shared=True) if reproducible else tape,
-                  name or str(getattr(function, "__name__", "function")))
+                  name or str(getattr(function, "__name__", "function")), known, shared)
 
 
 class Kernel:
@@ -61,26 +66,33 @@ class Kernel:
     Attributes:
         tape: The traced function.
         name: Name in error messages.
+        inputs: Shape of each argument, by name.
+        output_shape: Shape of the result.
         call: The function that a call of the kernel runs; calling it directly saves the 60 ns in which Python finds it.
     """
 
     # A slot for __call__ holds whatever is called, here a function that CPython calls directly.
-    __slots__ = ("__call__", "__weakref__", "_batch", "_batch_lock", "_single", "_traced", "call", "name", "tape")
+    __slots__ = ("__call__", "__weakref__", "_batch", "_known", "_lock", "_shared", "_single", "_traced", "_vectors",
+                 "call", "inputs", "name", "output_shape", "tape")
 
     if TYPE_CHECKING:
 
         def __call__(self, *arrays: Any, **named: Any) -> NDArray[np.float64]:
             """Compute the function for one sample."""
 
-    def __init__(self, tape: Tape, name: str) -> None:
-        self.tape = tape
-        self.name = name
+    def __init__(
+        self, tape: Tape, name: str, known: Mapping[str, "Kernel"] | None = None, shared: bool = False
+    ) -> None:
+        self._known, self._shared = dict(known or {}), shared
+        self.tape, self.name, self.output_shape = tape, name, tape.output_shape
+        self.inputs = {each: shape for each, shape in tape.inputs.items() if each not in self._known}
         self._batch: CompiledProgram | None = None
-        self._batch_lock = threading.Lock()
-        self._traced = traced_tape(tape)
+        self._vectors: CompiledProgram | None = None
+        self._lock = threading.RLock()
+        self._traced = traced_tape(tape, self._known)
         self._single = CompiledProgram(self._traced, 1, name, in_place=True)
         compute = self.with_fallback(_call_by_ctypes(tape.output_shape, self._single))
-        self.call = self.with_fallback(_with_checks(tape.inputs, name, compute))
+        self.call = self.with_fallback(_with_checks(self.inputs, name, compute))
         self.__call__ = self.call  # type: ignore[method-assign]
 
     def with_fallback(self, fallback: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
@@ -96,7 +108,7 @@ class Kernel:
         """
         if self._single.has_entry:
             if text is None:
-                signature = f"({', '.join(self.tape.inputs)})"
+                signature = f"({', '.join(self.inputs)})"
                 about = f"{self.name}, compiled. Takes and returns float64 arrays."
                 text = documentation(self.name, signature, about)
             return python_function(self.name, text, Fallback(fallback), self._single.code)
@@ -123,9 +135,10 @@ class Kernel:
             InputError: An array is missing, superfluous, not of real numbers or of another shape, or the numbers of
                 samples differ.
         """
-        with self._batch_lock:
+        with self._lock:
             if self._batch is None:
-                self._batch = CompiledProgram(self._traced, host().lanes, self.name)
+                traced = self._call_of_its_own() if self._shared else self._traced
+                self._batch = CompiledProgram(traced, host().lanes, self.name)
         checked_threads(self.name, threads)
         given = self._samples(arrays, named)
         samples = len(next(iter(given.values())))
@@ -138,10 +151,28 @@ class Kernel:
             result[...] = target
         return result
 
+    def code(self, width: int) -> Code:
+        """Its ``program(in0, in1, ..., out0)`` in place, for programs that call it.
+
+        Args:
+            width: 1 for numbers; for vectors, as many as `host` has lanes.
+        """
+        if width == 1:
+            return self._single.code
+        with self._lock:
+            if self._vectors is None:
+                self._vectors = CompiledProgram(self._traced, width, self.name, in_place=True)
+            return self._vectors.code
+
+    def _call_of_its_own(self) -> TracedProgram:
+        """A program that calls the kernel, so that batches need no more code than kernels that call this one."""
+        call = Call(self, tuple(self.inputs), RESULT)
+        return TracedProgram(Program(self.inputs | {RESULT: self.output_shape}, [call], self.inputs, RESULT))
+
     def _samples(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Arrays:
         """The arrays of a batch, checked."""
         given: Arrays = {}
-        for name, shape, value in ordered_arguments(self.name, self.tape.inputs, arrays, named):
+        for name, shape, value in ordered_arguments(self.name, self.inputs, arrays, named):
             array = real_array(self.name, name, value)
             if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
                 raise shape_error(self.name, name, ("N", *shape), array.shape)
@@ -168,9 +199,9 @@ class Kernel:
             raise InputError(f"{self.name}: out: expected a writeable, aligned array")
         return out
 
-    def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str]]:
-        """Pickle tape and name; the kernel is compiled anew where it is loaded."""
-        return Kernel, (self.tape, self.name)
+    def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str, dict[str, "Kernel"], bool]]:
+        """Pickle what it is made of; the kernel is compiled anew where it is loaded."""
+        return Kernel, (self.tape, self.name, self._known, self._shared)
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}: {self.tape!r}>"
@@ -202,7 +233,9 @@ def _call_by_ctypes(shape: Shape, program: CompiledProgram) -> Callable[..., Any
     return call
 
 
-def traced_tape(tape: Tape) -> TracedProgram:
-    """A program of one computation."""
+def traced_tape(tape: Tape, known: Mapping[str, Kernel] | None = None) -> TracedProgram:
+    """A program of one computation, behind calls of the kernels that compute some of its inputs."""
     variables = tape.inputs | {RESULT: tape.output_shape}
-    return TracedProgram(Program(variables, [Compute(tape, tape.inputs, RESULT)], tape.inputs, RESULT))
+    calls = [Call(kernel, tuple(kernel.inputs), name) for name, kernel in (known or {}).items()]
+    inputs = [name for name in tape.inputs if not known or name not in known]
+    return TracedProgram(Program(variables, [*calls, Compute(tape, tape.inputs, RESULT)], inputs, RESULT))

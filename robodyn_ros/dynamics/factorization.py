@@ -11,17 +11,51 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import where
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 
 
-def solve_mass(matrix: Array, right: Array) -> Array:
+class TreeFactors(NamedTuple):
+    """M known by its factors; where systems are solved, it may stand in the place of M.
+
+    Attributes:
+        model: The robot; each joint has a degree of freedom of its own.
+        factors: As of ``mass_matrix_tree_factors``, shape (n, 13).
+    """
+
+    model: RobotModel
+    factors: Array
+
+    def solution(self, right: Array) -> Array:
+        """X of M X = B in O(n) a column, as ``compile.TreeSystem`` finds it, written out.
+
+        Args:
+            right: B, shape (n,) or (n, m).
+        """
+        joints, n = self.model.joints, self.model.n
+        axes, handles, inverses = self.factors[:, :6], self.factors[:, 6:12], self.factors[:, 12]
+        result = right.reshape(n, -1).astype(np.result_type(self.factors, right))
+        none = np.zeros((6, result.shape[1]))
+        sums: list[Array] = [none] * n  # p, over the joints that a joint carries
+        for index in reversed(range(n)):
+            dof, parent = joints[index].dof, joints[index].parent
+            result[dof] = result[dof] - axes[dof] @ sums[index]
+            if parent >= 0:
+                sums[parent] = sums[parent] + sums[index] + np.outer(handles[dof], result[dof])
+        for index, joint in enumerate(joints):
+            dof, before = joint.dof, sums[joint.parent] if joint.parent >= 0 else none  # a, over those that carry it
+            result[dof] = result[dof] * inverses[dof] - handles[dof] @ before
+            sums[index] = before + np.outer(axes[dof], result[dof])
+        return result.reshape(right.shape)
+
+
+def solve_mass(matrix: Array | TreeFactors, right: Array) -> Array:
     """Solution of M x = b by the factorisation M = L^T D L, [Featherstone] 6.5.
 
     Joints are eliminated from the last (leaves) to the first (root). Every zero that branches leave in M then is a zero
@@ -29,7 +63,7 @@ def solve_mass(matrix: Array, right: Array) -> Array:
     positive definite.
 
     Args:
-        matrix: M, symmetric and positive definite, shape (n, n).
+        matrix: M, symmetric and positive definite, shape (n, n); or its factors, if they are known.
         right: b, shape (n,), or several in the columns of shape (n, m).
 
     Returns:
@@ -38,6 +72,8 @@ def solve_mass(matrix: Array, right: Array) -> Array:
     Raises:
         InputError: M is singular by structure: a joint moves no inertia.
     """
+    if isinstance(matrix, TreeFactors):
+        return matrix.solution(right)
     return solve_positive_definite(matrix, right, _SINGULAR)
 
 

@@ -43,8 +43,8 @@ def _forward_dynamics_derivatives_in_loops(
     applied = () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
     a = dynamics.forward_dynamics(q, v, tau, *applied)
     efforts = dynamics.inverse_dynamics_derivatives(q, v, a, *applied)
-    system, kernel = dynamics._kernels.mass_system
-    factors = None if kernel is None else dynamics._run(kernel, [q])
+    system = dynamics._kernels.mass_system
+    factors = None if system is None else dynamics._run(dynamics._kernels.mass_factors, [q])
     return forward_dynamics_derivatives_in_loops(efforts, system, factors)
 
 
@@ -529,6 +529,17 @@ class InlineDynamics(Dynamics):
 
     def _bind(self, function: RobotFunction) -> Callable[..., Any]:
         return MethodType(function.method, self)
+
+    def knowing(self, results: Mapping[str, Any]) -> InlineDynamics:
+        """The same functions, where the results of some are known for the arguments that all calls will have.
+
+        Args:
+            results: By the functions' names; the mass matrix may be `TreeFactors`.
+        """
+        other = InlineDynamics(self.model, self._formulas)
+        for name, result in results.items():
+            vars(other)[name] = lambda *arrays, known=result: known
+        return other
 
 
 FUNCTIONS: dict[str, RobotFunction] = {

@@ -22,11 +22,20 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import matrix_factors
 from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
 from robodyn_ros.dynamics.derivatives import SCALES
+from robodyn_ros.dynamics.factorization import TreeFactors
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+SHARED = {
+    "task_space_inertia": ("mass_matrix",),
+    "task_space_bias": ("mass_matrix", "bias"),
+    "dynamically_consistent_inverse": ("mass_matrix",),
+}
+"""Functions that for large robots call the code of others, which would be most of their own. Of the mass matrix they
+take the factors."""
 
 
 class RobotFunction:
@@ -177,7 +186,7 @@ class Kernels:
         self._make = compile_function if compiled else InterpretedKernel
         self._made: dict[Variant, Kernel | InterpretedKernel] = {}
         self._takes_steps: dict[RobotFunction, bool] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def get(self, variant: Variant) -> Kernel | InterpretedKernel:
         """The kernel of a variant: a function of its arrays, then the wrench on the tip, then those on other links.
@@ -204,17 +213,29 @@ class Kernels:
         return decided
 
     @cached_property
-    def mass_system(self) -> tuple[TreeSystem, Kernel] | tuple[None, None]:
+    def mass_factors(self) -> Kernel:
+        """The factors of the mass matrix, of a robot whose joints each have a degree of freedom."""
+        return compile_function(partial(mass_matrix_tree_factors, self.model), {"q": (self.model.n,)},
+                                "factors of the mass matrix", shared=True)
+
+    @cached_property
+    def mass_system(self) -> TreeSystem | None:
         """Solves systems with the robot's mass matrix, by its factors; none where joints share a degree of freedom."""
         joints, n = self.model.joints, self.model.n
         if len(joints) != n:
-            return None, None
+            return None
         parents = [-1] * n
         for joint in joints:
             if joint.parent >= 0:
                 parents[joint.dof] = joints[joint.parent].dof
-        factors = partial(mass_matrix_tree_factors, self.model)
-        return TreeSystem(parents, SCALES), compile_function(factors, {"q": (n,)}, "factors of the mass matrix")
+        return TreeSystem(parents, SCALES)
+
+    def _shared(self, name: str) -> Kernel:
+        """The kernel whose code the functions of `SHARED` call."""
+        if name == "mass_matrix":
+            return self.mass_factors
+        function: RobotFunction = inspect.getattr_static(self._inline, name)
+        return cast(Kernel, self.get(function.plain))
 
     def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
         function: RobotFunction = variant.function
@@ -230,9 +251,20 @@ class Kernels:
         if variant.rows is not None:
             options["rows"] = variant.rows
 
+        large = self.compiled and matrix_factors.is_large(self.model)
         in_loops = matrix_factors.LARGE_ROBOTS.get(function.name)
-        if in_loops and self.compiled and variant == function.plain and matrix_factors.is_large(self.model):
+        if in_loops and large and variant == function.plain:
             return compile_function(partial(in_loops, self.model), inputs, function.name)
+
+        def run_with_known(*arrays: Array) -> Array:
+            results: dict[str, Any] = dict(zip(known, arrays[count:], strict=True))
+            results["mass_matrix"] = TreeFactors(self.model, results["mass_matrix"])
+            result: Array = function.method(self._inline.knowing(results), *arrays[:count], **options)
+            return result
+
+        if large and function.name in SHARED:
+            known = {name: self._shared(name) for name in SHARED[function.name]}
+            return compile_function(run_with_known, inputs, function.name, known=known)
 
         def run(*arrays: Array) -> Array:
             given, wrenches = dict(options), list(arrays[count:])
@@ -243,4 +275,6 @@ class Kernels:
             result: Array = function.method(self._inline, *arrays[:count], **given)
             return result
 
+        if large and any(function.name in names for names in SHARED.values()):
+            return compile_function(run, inputs, function.name, shared=True)
         return self._make(run, inputs, function.name)

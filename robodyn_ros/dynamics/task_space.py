@@ -17,15 +17,15 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.factorization import solve_mass, solve_positive_definite
+from robodyn_ros.dynamics.factorization import TreeFactors, solve_mass, solve_positive_definite
 from robodyn_ros.errors import InputError
 
 
-def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:
+def task_space_inertia(mass_matrix: Array | TreeFactors, jacobian: Array) -> Array:
     """Lambda = (J M^-1 J^T)^-1 [Khatib]: for a square J that is J^-T M J^-1, [LynchPark] (9.98).
 
     Args:
-        mass_matrix: M, shape (n, n).
+        mass_matrix: M, shape (n, n), or its factors.
         jacobian: J, shape (m, n) with m <= n.
 
     Returns:
@@ -49,12 +49,14 @@ def task_space_inertia(mass_matrix: Array, jacobian: Array) -> Array:
     )
 
 
-def task_space_bias(inertia: Array, mass_matrix: Array, jacobian: Array, drift: Array, bias: Array) -> Array:
+def task_space_bias(
+    inertia: Array, mass_matrix: Array | TreeFactors, jacobian: Array, drift: Array, bias: Array
+) -> Array:
     """eta = Lambda (J M^-1 b - J' v) [Khatib]: for a square J that is J^-T b - Lambda J' J^-1 V, [LynchPark] (9.99).
 
     Args:
         inertia: Lambda, shape (m, m).
-        mass_matrix: M, shape (n, n).
+        mass_matrix: M, shape (n, n), or its factors.
         jacobian: J, shape (m, n).
         drift: J' v, shape (m,): the link's acceleration when the joints have none.
         bias: b(q, v) = c + g, shape (n,).
@@ -65,7 +67,7 @@ def task_space_bias(inertia: Array, mass_matrix: Array, jacobian: Array, drift: 
     return inertia @ (jacobian @ solve_mass(mass_matrix, bias) - drift)
 
 
-def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array, jacobian: Array) -> Array:
+def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array | TreeFactors, jacobian: Array) -> Array:
     """J^+ = M^-1 J^T Lambda of [Khatib], the generalised inverse of J with the least kinetic energy.
 
     F = J^+T tau is what efforts amount to at the link, for a square J it is J^-T tau; and efforts (1 - J^T J^+T) tau
@@ -73,7 +75,7 @@ def dynamically_consistent_inverse(inertia: Array, mass_matrix: Array, jacobian:
 
     Args:
         inertia: Lambda, shape (m, m).
-        mass_matrix: M, shape (n, n).
+        mass_matrix: M, shape (n, n), or its factors.
         jacobian: J, shape (m, n).
 
     Returns:
