@@ -282,6 +282,8 @@ class Program:
             expected = [*statement.kernel.inputs.values(), statement.kernel.output_shape]
             if received != expected:
                 raise CompileError(f"{statement}: expected variables of shapes {expected}, received {received}")
+            if statement.output in statement.inputs:
+                raise CompileError(f"{statement}: expected an output that is no input, received {statement.output!r}")
         elif isinstance(statement, Repeat | RepeatWhile):
             least, count = (0, statement.count) if isinstance(statement, Repeat) else (1, statement.most)
             if isinstance(count, str):
@@ -454,7 +456,7 @@ class TracedProgram:
             elements = self._elements(statement.inputs)
             if any(elements[position][0] == variable for position in tape.inputs_read):
                 return True
-        return False
+        return any(variable in each.inputs for each in walk(self.statements) if isinstance(each, Call))
 
     def _with_invariants(self, statement: Statement) -> list[Statement]:
         """A loop after the computations of its invariants; any other statement itself."""

@@ -25,6 +25,10 @@ LONGEST = 1500
 PIECE = 500
 """Operations in a piece of a longer one."""
 
+TRAFFIC = 400
+"""Loads and stores after which a piece ends: LLVM compares each store with the loads around it, and took 200 ms for one
+piece of 500 operations with 900 of them, 15 ms for most others. Fewer would cost calls some per cent."""
+
 Step = int | tuple[int, ...]
 """A tape entry to compute, or several whose sine and cosine are computed together."""
 
@@ -121,24 +125,34 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Sche
     """The steps in pieces, with spill slots for the values that pieces hand on."""
     sines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.SIN}
     cosines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.COS}
-    size = PIECE if len(steps) > LONGEST else max(1, len(steps))
-    pieces = [steps[start : start + size] for start in range(0, len(steps), size)] or [[]]
-    made_in: dict[int, int] = {}
+    used: list[set[int]] = []
+    made: list[list[int]] = []
+    for step in steps:
+        if isinstance(step, tuple):
+            used.append({entry for entry in step if codes[entry] != op.CONSTANT})
+            made.append([of[angle] for angle in step for of in (sines, cosines) if angle in of])
+        else:
+            used.append({entry for entry in operands[step] if entry >= 0 and codes[entry] != op.CONSTANT})
+            made.append([step])
+    last_step = {entry: number for number, entries in enumerate(used) for entry in entries}
+    pieces: list[list[Step]] = [[]]
+    made_in: dict[int, int] = {}  # without inputs
     last_use: dict[int, int] = {}
-    load_count = 0
-    for number, piece in enumerate(pieces):
-        for step in piece:
-            if isinstance(step, tuple):
-                used = list(step)
-                made = [of[angle] for angle in step for of in (sines, cosines) if angle in of]
-            else:
-                used, made = [operand for operand in operands[step] if operand >= 0], [step]
-            for entry in used:
-                if codes[entry] > op.CONSTANT:
-                    load_count += made_in[entry] != number and last_use.get(entry) != number
-                    last_use[entry] = number
-            for entry in made:
-                made_in[entry] = number
+    load_count = loads = kept = 0  # the last two in the last piece; values are kept for later steps
+    for number, step in enumerate(steps):
+        if len(steps) > LONGEST and (len(pieces[-1]) >= PIECE or loads + kept >= TRAFFIC):
+            pieces.append([])
+            loads = kept = 0
+        piece = len(pieces) - 1
+        pieces[-1].append(step)
+        for entry in used[number]:
+            if made_in.get(entry) != piece and last_use.get(entry) != piece:
+                loads, load_count = loads + 1, load_count + (entry in made_in)
+            kept -= made_in.get(entry) == piece and last_step[entry] == number
+            last_use[entry] = piece
+        for entry in made[number]:
+            made_in[entry] = piece
+            kept += entry in last_step
     slots, count = _slots(len(pieces), made_in, last_use)
     return Schedule(pieces, slots, count, load_count, sines, cosines)
 

@@ -338,3 +338,41 @@ def test_all_forms_of_a_random_function_agree(steps, seed):
     unknown = np.isnan(kernel.tape.evaluate(samples))
     np.testing.assert_array_equal(np.isnan(kernel.batch(samples)), unknown)
     np.testing.assert_array_equal(np.isnan([kernel(x) for x in samples]), unknown)
+
+
+@pytest.mark.parametrize("way", ["direct", "by way of ctypes"])
+def test_kernels_call_the_code_of_others(way, monkeypatch):
+    if way != "direct":
+        monkeypatch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
+    swing = compile_function(lambda q, gain: gain * np.sin(q), {"q": (3,), "gain": ()}, "swing", shared=True)
+    turn = compile_function(lambda q: np.outer(q, q), {"q": (3,)}, "turn")  # called without being made for it
+    known = {"swings": swing, "turns": turn}
+    kernel = compile_function(lambda q, gain, swings, turns: turns @ (q - swings) * gain, {"q": (3,), "gain": ()},
+                              "both", known=known)
+    again = pickle.loads(pickle.dumps(kernel))
+    del swing, turn, known
+    gc.collect()
+    q, gain = np.random.default_rng(2).normal(size=(40, 3)), np.linspace(-1.0, 1.0, 40)
+    expected = np.array([np.outer(x, x) @ (x - k * np.sin(x)) * k for x, k in zip(q, gain, strict=True)])
+    for each in (kernel, again):
+        assert list(each.inputs) == ["q", "gain"]
+        np.testing.assert_allclose(each(q[7], gain[7]), expected[7], rtol=1e-13)
+        np.testing.assert_allclose(each(gain=gain[7], q=q[7].tolist()), expected[7], rtol=1e-13)
+        for samples in (0, 1, 9, 40):
+            np.testing.assert_allclose(each.batch(q[:samples], gain[:samples]), expected[:samples], rtol=1e-13)
+        np.testing.assert_array_equal(each.batch(q, gain, threads=2), each.batch(q, gain))
+    with pytest.raises(InputError, match=r"both: q: expected shape \(3,\), received \(4,\)"):
+        kernel(np.zeros(4), 1.0)
+    with pytest.raises(InputError, match=r"both: expected 2 arrays \(q, gain\), received 3"):
+        kernel(q[0], 1.0, q[0])
+
+
+def test_a_kernel_that_others_call_is_itself_computed_in_batches():
+    kernel = compile_function(function, SHAPES, "shared", shared=True)
+    rng = np.random.default_rng(6)
+    arrays = [rng.normal(size=(21, *shape)) for shape in SHAPES.values()]
+    expected = compile_function(function, SHAPES).batch(*arrays)
+    np.testing.assert_array_equal(kernel.batch(*arrays), expected)
+    out = np.empty((21, 2, 2))
+    assert kernel.batch(*arrays, threads=2, out=out) is out
+    np.testing.assert_array_equal(out, expected)

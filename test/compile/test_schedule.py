@@ -85,3 +85,22 @@ def test_independent_angles_are_computed_together():
     groups = [step for piece in schedule.schedule(tape, 4).pieces for step in piece if isinstance(step, tuple)]
     assert max(map(len, groups)) == 4
     assert len(groups) < 12
+
+
+def sums_of_sums(x):
+    """Each sum is needed again after all others: most operations read a value and keep one."""
+    outwards = np.cumsum(x)
+    return np.cumsum(outwards[::-1])
+
+
+def test_pieces_end_where_they_read_and_keep_many_values():
+    tape = trace(sums_of_sums, {"x": (1600,)})
+    plan = schedule.schedule(tape, 4)
+    made_in = {step: number for number, piece in enumerate(plan.pieces) for step in piece}
+    for number, piece in enumerate(plan.pieces):
+        used = {entry for step in piece for entry in tape.operands[step].tolist()}
+        read = sum(made_in.get(entry) != number for entry in used)
+        kept = sum(step in plan.slots for step in piece)
+        assert read + kept < 410, (number, read, kept)  # LLVM's time grows with their square
+    x = np.random.default_rng(8).normal(size=1600)
+    np.testing.assert_allclose(compile_function(sums_of_sums, {"x": (1600,)})(x), sums_of_sums(x), rtol=1e-9)
