@@ -15,7 +15,7 @@ arrays. A program of one computation can instead work in place, on the caller's 
 
 import ctypes
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,11 +108,11 @@ class ProgramText:
         for name, size in (own | {"spill": lowered.spill_slots}).items():
             self._text.line(f"%{name} = alloca [{size} x {self._text.kind}], align 64")
         for call in self.calls:
-            self._call(call)
+            self._call(call, lambda name: f"%{self.places[name].pointer}")
         return lowered.functions + self._function(f"void @program({given})", [*self._text.lines, lowered.body])
 
-    def _call(self, statement: Call) -> None:
-        given = ", ".join(f"ptr {self._at(self.places[name])}" for name in (*statement.inputs, statement.output))
+    def _call(self, statement: Call, pointer: Callable[[str], str]) -> None:
+        given = ", ".join(f"ptr {pointer(name)}" for name in (*statement.inputs, statement.output))
         self._text.line(f"call void @{self.calls[statement]}({given})")
 
     def _function(self, head: str, lines: list[str]) -> str:
@@ -202,7 +202,7 @@ class ProgramText:
             if isinstance(statement, Compute):
                 self._text.line(f"call void @{self._functions[statement]}(ptr %block)")
             elif isinstance(statement, Call):
-                self._call(statement)
+                self._call(statement, lambda name: self._at(self.places[name]))
             elif isinstance(statement, Repeat):
                 self._repeat(statement)
             elif isinstance(statement, RepeatWhile):

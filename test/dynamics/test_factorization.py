@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pin_reference import SEEDS, random_state, relative_error
+from random_robots import urdf_robots
 from scipy.linalg import cho_factor, cho_solve
 
 from robodyn_ros.compile import trace
-from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass, solve_mass_partly_given
+from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
+from robodyn_ros.dynamics.factorization import TreeFactors, inverse_mass, solve_mass, solve_mass_partly_given
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.errors import InputError
 
 
@@ -27,6 +32,20 @@ def test_it_solves_what_cholesky_solves(n, seed):
     np.testing.assert_allclose(solve_mass(matrix, right), cho_solve(cho_factor(matrix), right), rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(matrix, given_matrix)
     np.testing.assert_array_equal(right, given_right)
+
+
+@settings(deadline=None, max_examples=30)
+@given(urdf_robots(mimic=False), SEEDS)
+def test_known_factors_stand_in_the_place_of_the_mass_matrix(urdf, seed):
+    robot = load_urdf(urdf)
+    (q,) = random_state(robot, seed, 1)
+    matrix, right = mass_matrix(robot, q), np.random.default_rng(seed).normal(size=(robot.n, 3))
+    factors = TreeFactors(robot, mass_matrix_tree_factors(robot, q))
+    tolerance = max(1e-10, 1e-14 * np.linalg.cond(matrix))
+    for b in (right, right[:, 0]):
+        given_right = b.copy()
+        assert relative_error(solve_mass(factors, b), solve_mass(matrix, b)) < tolerance
+        np.testing.assert_array_equal(b, given_right)
 
 
 @settings(deadline=None)

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
-from random_robots import urdf_robots
+from random_robots import random_chain, urdf_robots
 
 from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
@@ -177,18 +177,43 @@ def test_linearization_is_made_of_the_derivatives(dyn):
         np.testing.assert_array_equal(dyn.linearization(*sample, wrench).A[7:, :7], pushed[0])
 
 
-def test_task_space_in_all_forms():
-    robot = PinReference("arm7").robot
+BRANCHED = random_chain(30)
+for parent, other in (("l19", "l8"), ("l27", "l0")):
+    BRANCHED = BRANCHED.replace(f"link='{parent}'/><child", f"link='{other}'/><child")
+"""A large robot: a chain with a branch, and a limb of its own."""
+
+
+@pytest.mark.parametrize(("robot", "links"), [("arm7", ("link6", "link5")), (BRANCHED, ("l18", "l30"))],
+                         ids=["arm7", "branched"])
+def test_task_space_in_all_forms(robot, links):
+    robot = PinReference(robot).robot
     compiled, textbook = Dynamics(robot), Robot(robot).dynamics(compiled=False)
-    arrays = np.random.default_rng(7).normal(size=(2, 3, 7))
+    arrays = np.random.default_rng(7).normal(size=(2, 3, robot.n))
     rows = [True, False, True, True, False, False]
     for name in sorted(TASK_SPACE):
         count = len(FUNCTIONS[name].arrays)
-        for options in ({}, {"link": "link6"}, {"rows": rows}, {"link": "link5", "rows": tuple(rows)}):
+        for options in ({}, {"link": links[0]}, {"rows": rows}, {"link": links[1], "rows": tuple(rows)}):
             expected = getattr(textbook.batch, name)(*arrays[:count], **options)
-            assert relative_error(getattr(compiled.batch, name)(*arrays[:count], **options), expected) < 1e-9
-            single = getattr(compiled, name)(*arrays[:count, 0], **options)
-            assert relative_error(single, expected[0]) < 1e-9
+            result = getattr(compiled.batch, name)(*arrays[:count], **options)
+            assert relative_error(result, expected) < 1e-9
+            for _ in range(2):  # the second call passes Python by
+                single = getattr(compiled, name)(*arrays[:count, 0], **options)
+                assert relative_error(single, expected[0]) < 1e-9
+            out, threads = np.empty_like(result), BatchDynamics(compiled, threads=2)
+            assert getattr(threads.into(out), name)(*arrays[:count], **options) is out
+            np.testing.assert_array_equal(out, result)
+
+
+def test_task_space_functions_of_large_robots_share_code():
+    dynamics = Robot.from_urdf(BRANCHED).dynamics()
+    kernels = dynamics._kernels
+    for name in sorted(TASK_SPACE):
+        inputs = [np.zeros(dynamics.model.n)] * len(FUNCTIONS[name].arrays)
+        getattr(dynamics, name)(*inputs)
+        with pytest.raises(InputError, match=rf"{name}: q: expected shape \(30,\), received \(29,\)"):
+            getattr(dynamics, name)(np.zeros(29), *inputs[1:])
+        kernel = kernels.get(FUNCTIONS[name].plain)
+        assert set(kernel.tape.inputs) - set(kernel.inputs) == set(robot_function.SHARED[name])
 
 
 def test_wrong_rows_are_named(dyn):
