@@ -34,8 +34,8 @@ SHARED = {
     "task_space_bias": ("mass_matrix", "bias"),
     "dynamically_consistent_inverse": ("mass_matrix",),
 }
-"""Functions that for large robots call the code of others, which would be most of their own. Of the mass matrix they
-take the factors."""
+"""Functions that, for large robots, call the machine code of others instead of containing it. In the place of the mass
+matrix they take its factors."""
 
 
 class RobotFunction:
@@ -256,25 +256,22 @@ class Kernels:
         if in_loops and large and variant == function.plain:
             return compile_function(partial(in_loops, self.model), inputs, function.name)
 
-        def run_with_known(*arrays: Array) -> Array:
-            results: dict[str, Any] = dict(zip(known, arrays[count:], strict=True))
-            results["mass_matrix"] = TreeFactors(self.model, results["mass_matrix"])
-            result: Array = function.method(self._inline.knowing(results), *arrays[:count], **options)
-            return result
-
-        if large and function.name in SHARED:
-            known = {name: self._shared(name) for name in SHARED[function.name]}
-            return compile_function(run_with_known, inputs, function.name, known=known)
+        known = {name: self._shared(name) for name in SHARED.get(function.name, ())} if large else {}
 
         def run(*arrays: Array) -> Array:
-            given, wrenches = dict(options), list(arrays[count:])
+            given, rest, inline = dict(options), list(arrays[count:]), self._inline
+            if known:
+                results: dict[str, Any] = dict(zip(known, rest, strict=True))
+                results["mass_matrix"] = TreeFactors(self.model, results["mass_matrix"])
+                inline = inline.knowing(results)
             if variant.wrench_tip:
-                given["wrench_tip"] = wrenches.pop(0)
+                given["wrench_tip"] = rest.pop(0)
             if variant.wrenches:
-                given["wrenches"] = dict(zip(variant.wrenches, wrenches, strict=True))
-            result: Array = function.method(self._inline, *arrays[:count], **given)
+                given["wrenches"] = dict(zip(variant.wrenches, rest, strict=True))
+            result: Array = function.method(inline, *arrays[:count], **given)
             return result
 
-        if large and any(function.name in names for names in SHARED.values()):
-            return compile_function(run, inputs, function.name, shared=True)
+        shared = any(function.name in names for names in SHARED.values())
+        if large and (known or shared):
+            return compile_function(run, inputs, function.name, known=known, shared=shared)
         return self._make(run, inputs, function.name)

@@ -44,7 +44,7 @@ def test_what_a_program_names():
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        (Compute(identity, "z", "x"), r"Compute\(identity\): expected variables of the program \(x, y, flag, pair\), r.*'z"),
+        (Compute(identity, "z", "x"), r"Compute\(identity\): .* of the program \(x, y, flag, pair\), received 'z'"),
         (Compute(identity, "x", "z"), r"Compute\(identity\): expected variables"),
         (Compute(identity, "x", ("x", "x")), "expected each output once, received x, x"),
         (Repeat(2, [Compute(identity, "y", "x")], {"x": 1.0}), r"Repeat\(2\): expected invariants that no statement "
