@@ -125,16 +125,10 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Sche
     """The steps in pieces, with spill slots for the values that pieces hand on."""
     sines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.SIN}
     cosines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.COS}
-    used: list[set[int]] = []
-    made: list[list[int]] = []
-    for step in steps:
-        if isinstance(step, tuple):
-            used.append({entry for entry in step if codes[entry] != op.CONSTANT})
-            made.append([of[angle] for angle in step for of in (sines, cosines) if angle in of])
-        else:
-            used.append({entry for entry in operands[step] if entry >= 0 and codes[entry] != op.CONSTANT})
-            made.append([step])
-    last_step = {entry: number for number, entries in enumerate(used) for entry in entries}
+    last_step: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        for entry in step if isinstance(step, tuple) else operands[step]:
+            last_step[entry] = number
     pieces: list[list[Step]] = [[]]
     made_in: dict[int, int] = {}  # without inputs
     last_use: dict[int, int] = {}
@@ -145,12 +139,18 @@ def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Sche
             loads = kept = 0
         piece = len(pieces) - 1
         pieces[-1].append(step)
-        for entry in used[number]:
+        if isinstance(step, tuple):
+            used, made = list(step), [of[angle] for angle in step for of in (sines, cosines) if angle in of]
+        else:
+            used, made = [entry for entry in set(operands[step]) if entry >= 0], [step]
+        for entry in used:
+            if codes[entry] == op.CONSTANT:
+                continue
             if made_in.get(entry) != piece and last_use.get(entry) != piece:
                 loads, load_count = loads + 1, load_count + (entry in made_in)
             kept -= made_in.get(entry) == piece and last_step[entry] == number
             last_use[entry] = piece
-        for entry in made[number]:
+        for entry in made:
             made_in[entry] = piece
             kept += entry in last_step
     slots, count = _slots(len(pieces), made_in, last_use)
