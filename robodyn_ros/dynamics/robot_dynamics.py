@@ -379,7 +379,8 @@ class Dynamics:
         Raises:
             InputError: As for :meth:`forward_dynamics`.
         """
-        return Linearization.from_derivatives(self.forward_dynamics_derivatives(q, v, tau, wrench_tip, wrenches))
+        applied = () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
+        return Linearization.from_derivatives(self.forward_dynamics_derivatives(q, v, tau, *applied))
 
     @robot_function
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
