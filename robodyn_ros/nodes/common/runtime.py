@@ -261,6 +261,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
         gc.collect()
         gc.freeze()  # keeps objects of the start-up out of later collections, which become short
         gc.set_threshold(*_COLLECTIONS)
+        gc.enable()
         for node in nodes:
             node.stop_requested = stop
             executor.add_node(node)
