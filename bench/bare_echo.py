@@ -11,7 +11,7 @@
 ``python -m bench.bare_echo answer`` echoes until it is interrupted; ``ask SECONDS JOINTS`` sends a state, waits for
 the command that answers it, sends the next, and prints the number of round trips per second. ``pace RATE JOINTS`` sends
 a state in each period, takes the commands that have come, and prints a line when the first one has come; it is to be
-interrupted too.
+interrupted too. ``listen`` receives the states and does nothing with them.
 """
 
 from __future__ import annotations
@@ -107,6 +107,14 @@ def pace(rate: int, joints: int) -> None:
             return
 
 
+def listen() -> None:
+    """Let the middleware receive every state, and take none."""
+    node = Node("bare_listen", start_parameter_services=False, enable_rosout=False)
+    node.create_subscription(JointState, STATES, lambda _: None, CONTROL_QOS)
+    while rclpy.ok():
+        time.sleep(0.5)
+
+
 def fill(state: JointState, count: int, joints: int) -> None:
     """Write values of a count into a state, as new arrays."""
     state.header.stamp.nanosec = count
@@ -120,6 +128,8 @@ def main() -> None:
     try:
         if sys.argv[1] == "answer":
             answer()
+        elif sys.argv[1] == "listen":
+            listen()
         elif sys.argv[1] == "pace":
             pace(int(sys.argv[2]), int(sys.argv[3]))
         else:

@@ -11,11 +11,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 import rclpy
@@ -89,18 +91,20 @@ def our_shares(robot: str, rate: int, seconds: float) -> dict[str, float]:
 
 
 def bare_shares(joints: int, rate: int, seconds: float) -> dict[str, float]:
-    """Return the cost of the two ends of a bare echo."""
+    """Return the cost of the two ends of a bare echo, and of two processes that only listen to its states."""
     command = [sys.executable, "-m", "bench.bare_echo"]
-    with subprocess.Popen([*command, "answer"]) as answering, subprocess.Popen(
-            [*command, "pace", str(rate), str(joints)], stdout=subprocess.PIPE) as pacing:
-        try:
-            assert pacing.stdout is not None  # for mypy
-            if not pacing.stdout.readline():
-                raise RobodynError("bench: the bare echo did not start")
-            return shares({"hardware": pacing.pid, "controller": answering.pid}, seconds)
-        finally:
-            pacing.send_signal(2)
-            answering.send_signal(2)
+    with ExitStack() as stack:
+        def start(*mode: str, **options: Any) -> subprocess.Popen[bytes]:
+            process = stack.enter_context(subprocess.Popen([*command, *mode], **options))
+            stack.callback(process.send_signal, signal.SIGINT)
+            return process
+
+        listening = {name: start("listen").pid for name in LISTENED}
+        answering, pacing = start("answer"), start("pace", str(rate), str(joints), stdout=subprocess.PIPE)
+        assert pacing.stdout is not None  # for mypy
+        if not pacing.stdout.readline():
+            raise RobodynError("bench: the bare echo did not start")
+        return shares({"hardware": pacing.pid, "controller": answering.pid, **listening}, seconds)
 
 
 def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (500, 1000),
@@ -117,17 +121,18 @@ def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (5
                 for name in pairs[0][0]:
                     ours = np.array([one[name] for one, _ in pairs])
                     yield [f"{robot}, {rate} Hz", name, f"{100.0 * np.median(ours):.1f}",
-                           *_judged(ours, [bare.get(name, 0.0) for _, bare in pairs])]
+                           *_judged(name, ours, np.array([bare[name.split(",")[0]] for _, bare in pairs]))]
     finally:
         rclpy.try_shutdown()
 
 
-def _judged(ours: np.ndarray, bare: list[float]) -> list[str]:
-    """Return the cells of the bare echo, of the ratio and of the aim; without a bare echo its times are 0."""
-    if any(bare):
-        return [f"{100.0 * np.median(bare):.1f}", *ratio_cells(Comparison(ours, np.array(bare)), GREATEST_RATIO)]
+def _judged(name: str, ours: np.ndarray, bare: np.ndarray) -> list[str]:
+    """Return the cells of the bare process, of the ratio and of the aim."""
+    cells = [f"{100.0 * np.median(bare):.1f}", *ratio_cells(Comparison(ours, bare), GREATEST_RATIO)]
+    if name in ("hardware", "controller"):
+        return cells
     met = np.median(ours) <= GREATEST_SHARE
-    return ["", "", "", f"{100.0 * GREATEST_SHARE:g} %", "met" if met else "**missed**"]
+    return [*cells[:-2], f"{100.0 * GREATEST_SHARE:g} %", "met" if met else "**missed**"]
 
 
 NODE_COST = Section(
@@ -135,8 +140,9 @@ NODE_COST = Section(
     "Processor time of each node, from /proc/PID/stat, in percent of a core: four processes in real time, the "
     f"controller with {CONTROLLER}, {SECONDS:g} s each; median of {REPETITIONS} runs. A bare echo is a process of "
     "plain rclpy with a wait set of its own and no executor (`bench/bare_echo.py`): one sends a joint state in each "
-    "period and takes the answer, the other one answers. \"With a subscriber\": this process subscribes to what the "
+    "period and takes the answer, the other one answers; two more processes receive the states and take none, beside "
+    "which state publisher and dynamics stand. \"With a subscriber\": this process subscribes to what the "
     "node publishes at a rate of its own, /tf or ~/gravity_effort.",
-    ("robot", "node", "of a core [%]", "bare echo [%]", *RATIO_HEAD),
+    ("robot", "node", "of a core [%]", "bare [%]", *RATIO_HEAD),
     rows,
 )

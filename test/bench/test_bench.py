@@ -219,6 +219,8 @@ def test_costs_of_processes_are_judged():
         busy.kill()
         sleeping.kill()
     assert 0.0 <= found["sleeping"] < found["busy"] < 1.5
-    assert node_cost._judged(np.array([0.03]), [0.02]) == ["2.0", "1.5", "1.5 to 1.5", "1.3", "**missed**"]
-    assert node_cost._judged(np.array([0.02]), [0.0]) == ["", "", "", "2 %", "met"]
-    assert len(["robot", "node", "share", *node_cost._judged(np.ones(1), [1.0])]) == len(node_cost.NODE_COST.head)
+    judged = node_cost._judged
+    assert judged("hardware", np.array([0.03]), np.array([0.02])) == ["2.0", "1.5", "1.5 to 1.5", "1.3", "**missed**"]
+    assert judged("dynamics", np.array([0.03]), np.array([0.02])) == ["2.0", "1.5", "1.5 to 1.5", "2 %", "**missed**"]
+    assert judged("dynamics", np.array([0.02]), np.array([0.02])) == ["2.0", "1", "1 to 1", "2 %", "met"]
+    assert len(["robot", "node", "share", *judged("hardware", np.ones(1), np.ones(1))]) == len(node_cost.NODE_COST.head)
