@@ -94,7 +94,7 @@ class ProgramText:
                 described |= {"input": self._program.inputs, "output": self._program.outputs}
             self.arrays = [(role, name) for role, names in described.items() for name in names]
             body = self._in_frame()
-        declared = "".join(f"declare void @{name}({', '.join(['ptr'] * (len(each.inputs) + 1))}) nounwind\n"
+        declared = "".join(f"declare void @{name}({', '.join('ptr' for _ in (*each.inputs, each.output))}) nounwind\n"
                            for each, name in self.calls.items())
         self.text = self._runtime.text() + declared + body
 

@@ -40,9 +40,9 @@ def compile_function(
         name: Name in error messages; the function's name if not given.
         reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
             formulas then take some per cent longer.
-        known: Kernels that compute further inputs of the function, behind the others, from the inputs of their own
-            names; by these inputs' names. Their code is called, not compiled again.
-        shared: Whether this kernel will be among the ``known`` of others, also for batches.
+        known: Further arguments of the function, after ``inputs``, by name: a kernel computes each of them, from those
+            inputs that have the names of its own. Its machine code is called, not compiled again.
+        shared: Whether other kernels will call this one, in batches too.
 
     Raises:
         CompileError: The function cannot be traced or compiled.

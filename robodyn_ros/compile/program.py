@@ -189,8 +189,12 @@ class Call:
     """
 
     kernel: Callee
-    inputs: tuple[str, ...]
+    inputs: Iterable[str]
     output: str
+
+    def __post_init__(self) -> None:
+        """Make a tuple of the names."""
+        object.__setattr__(self, "inputs", _names(self.inputs))
 
     @property
     def output_names(self) -> tuple[str, ...]:
