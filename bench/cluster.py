@@ -28,7 +28,10 @@ from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
 
-SAMPLES, DURATION, REPETITIONS = 100_000, 1.0, 3
+WORK = ((100_000, 1.0), (40_000, 5.0))
+"""Numbers of rollouts, and what each simulates [s]."""
+
+REPETITIONS = 3
 EFFICIENCY = 0.9
 """Least speed of two workers, by twice that of one."""
 
@@ -44,35 +47,41 @@ def connected(stack: ExitStack, workers: int) -> Cluster:
     return cluster
 
 
-def rows() -> Iterator[list[str]]:
+def rows(work: tuple[tuple[int, float], ...] = WORK) -> Iterator[list[str]]:
     """Yield the rows of the table."""
-    _, loop, scenario = prepared(DURATION)
+    with ExitStack() as stack:
+        one, two = connected(stack, 1), connected(stack, 2)
+        for samples, duration in work:
+            yield from _compared(one, two, samples, duration)
+
+
+def _compared(one: Cluster, two: Cluster, samples: int, duration: float) -> Iterator[list[str]]:
+    """Yield the rows of one amount of work, on clusters of one worker and of two."""
+    _, loop, scenario = prepared(duration)
     description = LoopDescription.from_loop(loop, scenario)
-    arrays = {PARAMETERS: loop.packed() * np.random.default_rng(0).uniform(0.8, 1.2, (SAMPLES, loop.packed().size))}
+    arrays = {PARAMETERS: loop.packed() * np.random.default_rng(0).uniform(0.8, 1.2, (samples, loop.packed().size))}
     here = partial(all_scores, description, arrays)
     blocks: list[Block] = []
 
     def there(cluster: Cluster) -> None:
         blocks[:] = map_blocks(description, arrays, client=cluster)
 
-    with ExitStack() as stack:
-        one, two = connected(stack, 1), connected(stack, 2)
-        for cluster in (one, two):
-            there(cluster)  # until each worker has compiled
-            np.testing.assert_array_equal(joined(block.score for block in blocks), here())
-        for name, ours, peer, aim in (
-                ("two workers of one thread, and one", partial(there, two), partial(there, one), 0.5 / EFFICIENCY),
-                ("one worker, and one thread of a process without a cluster", partial(there, one), here,
-                 1.0 / (1.0 - LARGEST_OVERHEAD))):
-            result = compare(ours, peer, REPETITIONS)
-            yield [name, *time_cells(result, 1.0, 2), *ratio_cells(result, aim)]
+    for cluster in (one, two):
+        there(cluster)  # until each worker has compiled
+        np.testing.assert_array_equal(joined(block.score for block in blocks), here())
+    for name, ours, peer, aim in (
+            ("two workers of one thread, and one", partial(there, two), partial(there, one), 0.5 / EFFICIENCY),
+            ("two threads without a cluster, and one", partial(here, threads=2), here, 0.5 / EFFICIENCY),
+            ("one worker, and one thread without a cluster", partial(there, one), here, 1.0 / (1.0 - LARGEST_OVERHEAD))):
+        result = compare(ours, peer, REPETITIONS)
+        yield [f"{samples:,} of {duration:g} s: {name}", *time_cells(result, 1.0, 2), *ratio_cells(result, aim)]
 
 
 CLUSTER = Section(
     "Studies on a cluster",
-    f"Seconds for {SAMPLES:,} rollouts of arm7 under computed torque with other gains, {DURATION:g} s at 1 kHz, on "
-    "workers that have compiled before; scheduler, workers and client on this machine, which must have two free cores. "
-    "Scores are compared to the bit before. docs/cluster.md says how far this scales.",
-    ("ours, and the peer", "ours [s]", "peer [s]", *RATIO_HEAD),
+    "Seconds for rollouts of arm7 under computed torque at 1 kHz, each with other gains, on workers that have compiled "
+    "before; scheduler, workers and client on this machine, which must have two free cores. \"Without a cluster\": in "
+    "this process. Scores are compared to the bit before. docs/cluster.md says how far this scales.",
+    ("rollouts: ours, and the peer", "ours [s]", "peer [s]", *RATIO_HEAD),
     rows,
 )
