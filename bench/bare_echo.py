@@ -26,7 +26,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from bench.sleeping import periods
-from robodyn_ros.nodes.common.topics import CONTROL_QOS
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, LATEST_QOS
 
 STATES, COMMANDS = "bare_states", "bare_commands"
 DISCOVERY_DEADLINE = 20.0
@@ -110,7 +110,7 @@ def pace(rate: int, joints: int) -> None:
 def listen() -> None:
     """Let the middleware receive every state, and take none."""
     node = Node("bare_listen", start_parameter_services=False, enable_rosout=False)
-    node.create_subscription(JointState, STATES, lambda _: None, CONTROL_QOS)
+    node.create_subscription(JointState, STATES, lambda _: None, LATEST_QOS)
     while rclpy.ok():
         time.sleep(0.5)
 

@@ -72,7 +72,8 @@ def _compared(one: Cluster, two: Cluster, samples: int, duration: float) -> Iter
     for name, ours, peer, aim in (
             ("two workers of one thread, and one", partial(there, two), partial(there, one), 0.5 / EFFICIENCY),
             ("two threads without a cluster, and one", partial(here, threads=2), here, 0.5 / EFFICIENCY),
-            ("one worker, and one thread without a cluster", partial(there, one), here, 1.0 / (1.0 - LARGEST_OVERHEAD))):
+            ("one worker, and one thread without a cluster", partial(there, one), here,
+             1.0 / (1.0 - LARGEST_OVERHEAD))):
         result = compare(ours, peer, REPETITIONS)
         yield [f"{samples:,} of {duration:g} s: {name}", *time_cells(result, 1.0, 2), *ratio_cells(result, aim)]
 
