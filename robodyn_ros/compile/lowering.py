@@ -17,7 +17,7 @@ from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.llvm_text import float_type, function, literal, mangled, struct_type, truth_type
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.schedule import Step, schedule
-from robodyn_ros.compile.tape import Tape
+from robodyn_ros.compile.tape import Tape, collector_paused
 
 STORES = 250
 """Most results that are inputs or constants stored in one function."""
@@ -63,6 +63,7 @@ class Lowered(NamedTuple):
     spill_slots: int
 
 
+@collector_paused()
 def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contracts: bool = True) -> Lowered:
     """Write a tape as LLVM assembly.
 

@@ -8,8 +8,10 @@
 
 """A traced function as a straight list of operations, and the tracing of functions."""
 
+import gc
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,6 +225,19 @@ class Tape:
         return result.reshape((*leading, *self.output_shape))
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause Python's garbage collector, which goes through the 10^5 objects of a long formula again and again."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+@collector_paused()
 def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapping[str, Any] | None = None) -> Tape:
     """Call ``function`` once with symbolic arrays and record its operations.
 

@@ -6,6 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
+import gc
 import pickle
 
 import numpy as np
@@ -158,3 +159,24 @@ def test_contraction_joins_products_with_sums():
 def test_an_input_beyond_the_length_of_a_part_of_the_tape():
     tape = trace(lambda x: [x[0] + x[1], x[40]], {"x": (41,)})
     np.testing.assert_array_equal(tape.with_outputs([1]).evaluate(np.arange(41.0)), [40.0])
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_the_garbage_collector_pauses_while_a_function_is_traced(running):
+    def function(x):
+        seen.append(gc.isenabled())
+        if len(seen) == 2:
+            raise ValueError("told so by the test")
+        return x
+
+    seen: list[bool] = []
+    try:
+        if not running:
+            gc.disable()
+        trace(function, {"x": (2,)})
+        with pytest.raises(ValueError, match="told so"):
+            trace(function, {"x": (2,)})
+        assert gc.isenabled() is running
+        assert seen == [False, False]
+    finally:
+        gc.enable()
