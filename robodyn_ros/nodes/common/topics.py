@@ -28,12 +28,6 @@ Reliable publishers also serve best-effort subscriptions (robot_state_publisher,
 best-effort publisher, and reports it by name.
 """
 
-COMMAND_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
-                         history=HistoryPolicy.KEEP_LAST, depth=10)
-"""For subscriptions of joint_commands: several publishers, each for some joints, do not displace the commands of each
-other within a control period.
-"""
-
 REFUSED_COMMANDS = "refused_commands"
 """Topic on which the hardware tells commanders that their commands are refused, and why; by their participants."""
 
@@ -50,6 +44,12 @@ NEWEST_DEPTH = 32
 Fast DDS 3 neither keeps nor frees a message that was published before all those that are kept, by another publisher,
 and arrives after them (DataReaderHistory.cpp, received_change_keep_last). On a busy machine, some tens of messages
 overtake one.
+"""
+
+COMMAND_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
+                         history=HistoryPolicy.KEEP_LAST, depth=NEWEST_DEPTH)
+"""For subscriptions of joint_commands: several publishers, each for some joints, do not displace the commands of each
+other within a control period.
 """
 
 STATE_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE,
