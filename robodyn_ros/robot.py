@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -23,7 +24,6 @@ from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
-from robodyn_ros.textbook import formulas as textbook_formulas
 
 
 class Robot:
@@ -138,7 +138,9 @@ class Robot:
         """
         with self._lock:
             if compiled not in self._dynamics:
-                formulas = compiled_formulas if compiled else textbook_formulas
+                formulas: ModuleType = compiled_formulas
+                if not compiled:
+                    from robodyn_ros.textbook import formulas  # 13 modules, which nodes start without
                 self._dynamics[compiled] = Dynamics(self.model, formulas=formulas, compiled=compiled)
             return self._dynamics[compiled]
 

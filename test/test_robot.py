@@ -81,3 +81,13 @@ def test_joint_positions_of_a_pose():
     result = robot.inverse_kinematics(robot.dynamics().forward_kinematics(q), q + 0.05)
     assert result.success
     np.testing.assert_allclose(result.q, q, atol=1e-7)
+
+
+def test_compiled_dynamics_do_without_the_textbook():
+    """Its modules would take a hundredth of the start of a node."""
+    program = ("import sys; from robodyn_ros import Robot; from robodyn_ros.resources import robot_file; "
+               "robot = Robot.from_urdf(robot_file('planar_2r')); robot.dynamics().gravity([0.0, 0.0]); "
+               "print(any(name.startswith('robodyn_ros.textbook') for name in sys.modules)); "
+               "robot.dynamics(compiled=False); print('robodyn_ros.textbook.formulas' in sys.modules)")
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "True"]
