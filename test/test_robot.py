@@ -84,7 +84,7 @@ def test_joint_positions_of_a_pose():
 
 
 def test_compiled_dynamics_do_without_the_textbook():
-    """Its modules would take a hundredth of the start of a node."""
+    """Nodes start without its modules."""
     program = ("import sys; from robodyn_ros import Robot; from robodyn_ros.resources import robot_file; "
                "robot = Robot.from_urdf(robot_file('planar_2r')); robot.dynamics().gravity([0.0, 0.0]); "
                "print(any(name.startswith('robodyn_ros.textbook') for name in sys.modules)); "
