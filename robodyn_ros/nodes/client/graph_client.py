@@ -41,13 +41,15 @@ from robodyn_ros.nodes.common.runtime import init_ros
 
 T = TypeVar("T")
 
-DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.3, 3.0
+DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.3, 6.0
 """Time without a new node until the graph counts as known, and longest wait for that [s].
 
-On a busy machine nodes are found late, so the client also waits as long again as it took to find the last one. No time
-is long enough for a second node of one name on a machine that is busy enough. Hence names are compared again after each
-answer.
+On a busy machine nodes are found late, so the client also waits as long again as it took to find the last one. A
+node's topics may be known up to 3 s before its name; until then the graph is not known either. No time is long enough
+for a second node of one name on a machine that is busy enough. Hence names are compared again after each answer.
 """
+UNNAMED = "_NODE_NAME_UNKNOWN_"
+"""What the graph shows for a name that is not known yet (rmw_dds_common)."""
 MATCHING_SECONDS = 1.0
 """Time after the graph shows a subscription until a publisher has matched it, if it ever does [s]."""
 REPEATABLE = (DescribeParameters, GetParameters, Gravity, ListParameters, SetParameters, SetParametersAtomically)
@@ -296,11 +298,15 @@ class GraphClient:
             now, found = time.monotonic(), sorted(self.node.get_node_names_and_namespaces())
             if found != self._found:
                 self._found, self._settled_at = found, now + max(DISCOVERY_SECONDS, now - self._started)
-            return now >= min(self._settled_at, deadline)
+            return now >= deadline or (now >= self._settled_at and not self._unnamed())
 
         self.wait_for(is_settled, "discovery", 2.0 * LONGEST_DISCOVERY_SECONDS)
         self._refuse_namesakes(full_name)
         self._checked.add(full_name)
+
+    def _unnamed(self) -> bool:
+        """Whether the graph shows a node that has not told its name yet; each one publishes /parameter_events."""
+        return any(shown.node_name == UNNAMED for shown in self.node.get_publishers_info_by_topic("/parameter_events"))
 
     def _refuse_namesakes(self, full_name: str) -> None:
         """Raise if the graph shows several nodes of one name."""

@@ -9,6 +9,7 @@
 """A client of a graph sends a request for parameters again when the answer was lost; no other."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 from rcl_interfaces.srv import GetParameters
@@ -90,3 +91,30 @@ def test_another_request_is_sent_once(ends):
     with pytest.raises(RobodynError, match="no answer of node 'asked' within 1.5 s"):
         client.call(Trigger, "asked", "stride", Trigger.Request(), 1.5)
     assert len(came) == 1
+
+
+def test_a_node_whose_topics_are_known_before_its_name_is_waited_for(monkeypatch):
+    """The graph is a stand-in: when the middleware loses a node's name cannot be told."""
+    with GraphClient("client", "cell") as client:
+        begin = time.monotonic()
+
+        def nodes():
+            return [("hardware", "/cell")] * (1 if time.monotonic() < begin + 1.5 else 2)
+
+        def publishers(topic):
+            named = len(nodes())
+            return [SimpleNamespace(node_name="hardware" if place < named else graph_client.UNNAMED)
+                    for place in range(2)]
+
+        monkeypatch.setattr(client.node, "get_node_names_and_namespaces", nodes)
+        monkeypatch.setattr(client.node, "get_publishers_info_by_topic", publishers)
+        with pytest.raises(RobodynError, match="2 nodes are named /cell/hardware"):
+            client.check_only_one("hardware")
+
+
+def test_a_name_that_never_comes_delays_a_request_for_some_seconds_only(monkeypatch):
+    monkeypatch.setattr(graph_client, "LONGEST_DISCOVERY_SECONDS", 0.6)
+    with GraphClient("client", "cell") as client:
+        monkeypatch.setattr(client.node, "get_publishers_info_by_topic",
+                            lambda topic: [SimpleNamespace(node_name=graph_client.UNNAMED)])
+        client.check_only_one("hardware")
