@@ -94,7 +94,8 @@ def test_scores_are_those_of_this_machine_in_order_and_say_who_computed_them(clu
     blocks = list(map_blocks(description, arrays, client=cluster))
     check(blocks, whole)
     assert not any(block.fresh for block in blocks)
-    assert {block.worker for block in blocks} == set(cluster.sites) and len(cluster.sites) == 2
+    # On a busy machine one worker may compute all blocks of the second time.
+    assert {block.worker for block in (*first, *blocks)} == set(cluster.sites) and len(cluster.sites) == 2
     assert {block.processor for block in blocks} == {site().processor}
     assert str(cluster) == f"{processes.address}: 2 threads of 2 workers on {site().processor}"
     assert all(processes.code(name) == 1 for name in processes.workers), "each keeps its code"
