@@ -85,11 +85,11 @@ class Kernel:
     ) -> None:
         self._known, self._shared = dict(known or {}), shared
         self.tape, self.name, self.output_shape = tape, name, tape.output_shape
-        self.inputs = {each: shape for each, shape in tape.inputs.items() if each not in self._known}
         self._batch: CompiledProgram | None = None
         self._vectors: CompiledProgram | None = None
         self._lock = threading.RLock()
         self._traced = traced_tape(tape, self._known)
+        self.inputs = {each: tape.inputs[each] for each in self._traced.program.inputs}
         self._single = CompiledProgram(self._traced, 1, name, in_place=True)
         compute = self.with_fallback(_call_by_ctypes(tape.output_shape, self._single))
         self.call = self.with_fallback(_with_checks(self.inputs, name, compute))

@@ -35,12 +35,16 @@ from robodyn_ros.dynamics.robot_function import (
 )
 
 
+def _given(wrench_tip: ArrayLike | None, wrenches: Mapping[str, ArrayLike] | None) -> tuple[Any, ...]:
+    """The wrenches to pass on: nothing without any, as calls without options are machine code alone."""
+    return () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
+
+
 def _forward_dynamics_derivatives_in_loops(
     dynamics: Dynamics, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrench_tip: ArrayLike | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> Array:
-    # Without options, a call is machine code alone.
-    applied = () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
+    applied = _given(wrench_tip, wrenches)
     a = dynamics.forward_dynamics(q, v, tau, *applied)
     efforts = dynamics.inverse_dynamics_derivatives(q, v, a, *applied)
     system = dynamics._kernels.mass_system
@@ -379,7 +383,7 @@ class Dynamics:
         Raises:
             InputError: As for :meth:`forward_dynamics`.
         """
-        applied = () if wrench_tip is None and wrenches is None else (wrench_tip, wrenches)
+        applied = _given(wrench_tip, wrenches)
         return Linearization.from_derivatives(self.forward_dynamics_derivatives(q, v, tau, *applied))
 
     @robot_function
