@@ -178,7 +178,7 @@ def test_a_law_that_is_too_slow_is_told_once_and_dropped(motion):
     (taken,) = re.findall(r"'plugins_for_test:TooSlow' was dropped, 'damping' took over: the law takes (\S+) ms of "
                           r"(\S+) ms", printed)
     assert float(taken[0]) > 45.0 and 1.9 < float(taken[1]) < 15.0, "a busy computer skips joint states"
-    assert len(re.findall("is too slow: the law takes", printed)) == 1
+    assert len(re.findall("'plugins_for_test:TooSlow' is too slow: the law takes", printed)) == 1
     assert "jumped" not in printed
     assert int(values["overruns"]) >= 11
     status, values = motion.status(lambda status, values: values["controller"] == "computed_torque"

@@ -41,12 +41,13 @@ from robodyn_ros.nodes.common.runtime import init_ros
 
 T = TypeVar("T")
 
-DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.3, 6.0
-"""Time without a new node until the graph counts as known, and longest wait for that [s].
+ANNOUNCED_SECONDS, DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.8, 0.3, 6.0
+"""Time from the start until the graph counts as known, time without a new node, and longest wait for both [s].
 
+A node of this machine is found at its next announcement, at most 0.5 s after the start (config/fastdds_localhost.xml).
 On a busy machine nodes are found late, so the client also waits as long again as it took to find the last one. A
-node's topics may be known up to 3 s before its name; until then the graph is not known either. No time is long enough
-for a second node of one name on a machine that is busy enough. Hence names are compared again after each answer.
+node's topics are known before its name; until then the graph is not known either. No time is long enough for a second
+node of one name on a machine that is busy enough. Hence names are compared again after each answer.
 """
 UNNAMED = "_NODE_NAME_UNKNOWN_"
 """What the graph shows for a name that is not known yet (rmw_dds_common)."""
@@ -105,7 +106,7 @@ class GraphClient:
         self._clients: dict[str, Any] = {}
         self._checked: set[str] = set()
         self._found: list[tuple[str, str]] = []
-        self._started, self._settled_at = time.monotonic(), 0.0
+        self._started, self._known_at = time.monotonic(), 0.0
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -292,17 +293,22 @@ class GraphClient:
         full_name = self.node.resolve_service_name(node)
         if full_name in self._checked:
             return
-        deadline = time.monotonic() + LONGEST_DISCOVERY_SECONDS
-
-        def is_settled() -> bool:
-            now, found = time.monotonic(), sorted(self.node.get_node_names_and_namespaces())
-            if found != self._found:
-                self._found, self._settled_at = found, now + max(DISCOVERY_SECONDS, now - self._started)
-            return now >= deadline or (now >= self._settled_at and not self._unnamed())
-
-        self.wait_for(is_settled, "discovery", 2.0 * LONGEST_DISCOVERY_SECONDS)
+        self.wait_until_known()
         self._refuse_namesakes(full_name)
         self._checked.add(full_name)
+
+    def wait_until_known(self) -> None:
+        """Wait until no more nodes are found, and all have told their names; some seconds at most."""
+        deadline = time.monotonic() + LONGEST_DISCOVERY_SECONDS
+
+        def is_known() -> bool:
+            now, found = time.monotonic(), sorted(self.node.get_node_names_and_namespaces())
+            if found != self._found:
+                wait = max(DISCOVERY_SECONDS, now - self._started)
+                self._found, self._known_at = found, max(self._started + ANNOUNCED_SECONDS, now + wait)
+            return now >= deadline or (now >= self._known_at and not self._unnamed())
+
+        self.wait_for(is_known, "discovery", 2.0 * LONGEST_DISCOVERY_SECONDS)
 
     def _unnamed(self) -> bool:
         """Whether the graph shows a node that has not told its name yet; each one publishes /parameter_events."""

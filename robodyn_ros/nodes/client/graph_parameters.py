@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,8 +22,6 @@ from robodyn_ros.errors import InputError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 
 LIST_SERVICE = "/list_parameters"
-SETTLED = 0.5
-"""The nodes are known when no other one has appeared for so long [s]."""
 TYPE_NAMES = {ParameterType.PARAMETER_BOOL: "true or false", ParameterType.PARAMETER_INTEGER: "a whole number",
               ParameterType.PARAMETER_DOUBLE: "a number", ParameterType.PARAMETER_STRING: "text",
               ParameterType.PARAMETER_BYTE_ARRAY: "a list of bytes",
@@ -144,21 +141,16 @@ class GraphParameters:
     def _find_nodes(self) -> list[str]:
         own = self._client.node
         begin = own.get_namespace().rstrip("/") + "/"
-        seen: list[str] = []
-        last_news = time.monotonic()
 
-        def settled() -> bool:
-            nonlocal seen, last_news
+        def nodes() -> list[str]:
             names = (service.removesuffix(LIST_SERVICE) for service, _ in own.get_service_names_and_types()
                      if service.endswith(LIST_SERVICE))
-            now = sorted(name for name in names if name.rpartition("/")[0] + "/" == begin)
-            if now != seen:
-                seen, last_news = now, time.monotonic()
-            return bool(seen) and time.monotonic() - last_news > SETTLED
+            return sorted(name for name in names if name.rpartition("/")[0] + "/" == begin)
 
-        self._client.wait_for(settled, "node with parameters" + f" in namespace {begin[:-1]}" * (begin != "/"),
+        self._client.wait_for(nodes, "node with parameters" + f" in namespace {begin[:-1]}" * (begin != "/"),
                               self._seconds)
-        return seen
+        self._client.wait_until_known()
+        return nodes()
 
 
 def to_value(text: str, descriptor: ParameterDescriptor) -> Any:

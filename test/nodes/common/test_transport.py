@@ -8,7 +8,10 @@
 
 """Nodes send by sockets alone, whatever the discovery range, unless the user has chosen otherwise."""
 
+import os
 import re
+import socket
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -49,6 +52,23 @@ def test_a_node_has_no_shared_memory_unless_the_user_wants_it(ros, monkeypatch):
             assert transports(hardware.pid) == {"udp"}
             assert "/dev/shm/fastdds" not in Path(f"/proc/{hardware.pid}/maps").read_text()
             assert transports(other.pid) == {"udp", "shm"}
+
+
+def test_a_node_of_this_machine_announces_itself_twice_a_second(monkeypatch):
+    """A new process loses the first answers of the others and finds them by their next announcement."""
+    for name in (TRANSPORTS, PROFILES, OLD_PROFILES):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(RANGE, "LOCALHOST")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", 7400 + 250 * int(os.environ["ROS_DOMAIN_ID"]) + 10 + 2 * 31))  # the 32nd process
+        listener.settimeout(60.0)
+        heard = []
+        with NodeProcess("dynamics", {"robot": "planar_2r"}):
+            while len(heard) < 16:  # the first six come every 0.1 s
+                listener.recv(65536)
+                heard.append(time.monotonic())
+    gaps = [after - before for before, after in zip(heard[9:], heard[10:], strict=False)]
+    assert min(gaps) < 0.7
 
 
 def test_every_node_and_command_starts_ros_in_one_place():
