@@ -44,10 +44,10 @@ T = TypeVar("T")
 ANNOUNCED_SECONDS, DISCOVERY_SECONDS, LONGEST_DISCOVERY_SECONDS = 0.8, 0.3, 6.0
 """Time from the start until the graph counts as known, time without a new node, and longest wait for both [s].
 
-A node of this machine is found at its next announcement, at most 0.5 s after the start (config/fastdds_localhost.xml).
-On a busy machine nodes are found late, so the client also waits as long again as it took to find the last one. A
-node's topics are known before its name; until then the graph is not known either. No time is long enough for a second
-node of one name on a machine that is busy enough. Hence names are compared again after each answer.
+A node is found at its next announcement, at most 0.5 s after the start (config/fastdds_localhost.xml). On a busy
+machine nodes are found late, so the client also waits as long again as it took to find the last one. A node's topics
+are known before its name; until then the graph is not known either. No time is long enough for a second node of one
+name on a machine that is busy enough. Hence names are compared again after each answer.
 """
 UNNAMED = "_NODE_NAME_UNKNOWN_"
 """What the graph shows for a name that is not known yet (rmw_dds_common)."""

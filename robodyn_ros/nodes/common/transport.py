@@ -6,10 +6,12 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""How the messages of a process travel: by UDP, not by shared memory, so that no process waits for one that was killed.
+"""How messages travel: by UDP, not by shared memory, so that no process waits for one that was killed; and discovery.
 
 Fast DDS's shared memory has a mutex for each process that receives. A process that is killed while it holds its mutex
 stops everyone who sends to it for a second, also the control thread of a node. Sockets have no such lock.
+
+A new process finds the others by their announcements, which are 3 s apart in Fast DDS; a profile makes it half a second.
 
 Fast DDS reads its settings from the environment. :func:`use_sockets` sets them before rclpy starts, unless the user
 has. They also hold for the processes that this one starts. Where the discovery range is LOCALHOST, rmw_fastrtps adds
@@ -37,6 +39,8 @@ UDP = "UDPv4"
 UDP_WITHOUT_WAITING = f"{UDP}?non_blocking=true"
 """UDP alone; a send waits neither for room in a buffer nor for an address on the network."""
 
+NETWORK_PROFILE = "fastdds_network.xml"
+
 _NAMES = (PROFILES,) if hasattr(subscription, "MessageInfo") else (PROFILES, OLD_PROFILES)
 """ROS 2 Jazzy, which has no MessageInfo, reads the old name; later ones warn of it."""
 _PROFILES_HERE = "DEFAULT_FASTDDS_PROFILES.xml"  # Fast DDS reads it in the working directory
@@ -44,7 +48,7 @@ _PEERS_END = "</initialPeersList>"
 
 
 def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
-    """Have Fast DDS send by UDP alone, unless the user has chosen transports or profiles.
+    """Have Fast DDS send by UDP alone and announce nodes often, unless the user has chosen transports or profiles.
 
     Args:
         environment: Environment variables; changed in place.
@@ -58,6 +62,7 @@ def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
         return
     if environment.get(RANGE) != THIS_MACHINE:
         environment.setdefault(TRANSPORTS, UDP_WITHOUT_WAITING)
+        environment.update(dict.fromkeys(_NAMES, str(config_file(NETWORK_PROFILE))))
         return
     peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
     profile = config_file(f"{LOCAL_PROFILE}.xml")

@@ -25,7 +25,7 @@ from robodyn_ros.nodes.common.transport import TRANSPORTS, UDP_WITHOUT_WAITING, 
 from robodyn_ros.resources import config_file
 
 FAST_DDS = "rmw_fastrtps_cpp"
-LOCALHOST = str(config_file("fastdds_localhost.xml"))
+LOCALHOST, NETWORK = (str(config_file(f"fastdds_{name}.xml")) for name in ("localhost", "network"))
 
 
 def after(environment, middleware=FAST_DDS):
@@ -54,13 +54,19 @@ def test_a_node_has_no_shared_memory_unless_the_user_wants_it(ros, monkeypatch):
             assert transports(other.pid) == {"udp", "shm"}
 
 
-def test_a_node_of_this_machine_announces_itself_twice_a_second(monkeypatch):
+@pytest.mark.parametrize(("given", "last"), [
+    ({RANGE: "LOCALHOST"}, 31),
+    ({RANGE: "SUBNET", PEERS: "127.0.0.1"}, 3),  # where there is no network, a peer hears what the network would
+])
+def test_a_node_announces_itself_twice_a_second(given, last, monkeypatch):
     """A new process loses the first answers of the others and finds them by their next announcement."""
     for name in (TRANSPORTS, PROFILES, OLD_PROFILES):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(RANGE, "LOCALHOST")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
-        listener.bind(("127.0.0.1", 7400 + 250 * int(os.environ["ROS_DOMAIN_ID"]) + 10 + 2 * 31))  # the 32nd process
+        # The port of the last process of a domain to which a process announces itself.
+        listener.bind(("127.0.0.1", 7400 + 250 * int(os.environ["ROS_DOMAIN_ID"]) + 10 + 2 * last))
         listener.settimeout(60.0)
         heard = []
         with NodeProcess("dynamics", {"robot": "planar_2r"}):
@@ -78,8 +84,9 @@ def test_every_node_and_command_starts_ros_in_one_place():
 
 
 @pytest.mark.parametrize("given", [{}, {RANGE: "SUBNET"}, {RANGE: "OFF"}, {RANGE: "SYSTEM_DEFAULT"}])
-def test_beyond_localhost_only_the_transport_changes(given):
-    assert after(given) == {**given, TRANSPORTS: UDP_WITHOUT_WAITING}
+def test_beyond_localhost_the_range_stays(given):
+    assert after(given).items() >= {**given, TRANSPORTS: UDP_WITHOUT_WAITING, PROFILES: NETWORK}.items()
+    assert after(after(given)) == after(given)
 
 
 def test_localhost_is_replaced_by_a_profile_of_the_same_discovery():
