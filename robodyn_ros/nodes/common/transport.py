@@ -11,7 +11,7 @@
 Fast DDS's shared memory has a mutex for each process that receives. A process that is killed while it holds its mutex
 stops everyone who sends to it for a second, also the control thread of a node. Sockets have no such lock.
 
-A new process finds the others by their announcements, which are 3 s apart in Fast DDS; a profile makes it half a second.
+A new process finds the others by their announcements, 3 s apart in Fast DDS; a profile makes it half a second.
 
 Fast DDS reads its settings from the environment. :func:`use_sockets` sets them before rclpy starts, unless the user
 has. They also hold for the processes that this one starts. Where the discovery range is LOCALHOST, rmw_fastrtps adds
