@@ -89,13 +89,14 @@ def check(blocks, whole):
 
 def test_scores_are_those_of_this_machine_in_order_and_say_who_computed_them(cluster, processes, task):
     description, arrays, whole = task
-    first = list(map_blocks(description, arrays, client=cluster, done=[(64, 6000)]))  # until both have compiled
-    assert sum(block.fresh for block in first) == 2, "each worker compiles once"
-    blocks = list(map_blocks(description, arrays, client=cluster))
-    check(blocks, whole)
-    assert not any(block.fresh for block in blocks)
-    # On a busy machine one worker may compute all blocks of the second time.
-    assert {block.worker for block in (*first, *blocks)} == set(cluster.sites) and len(cluster.sites) == 2
+    blocks, computed, end = [], [], time.monotonic() + 60.0
+    while {block.worker for block in computed} != set(cluster.sites):  # on a busy machine one may compute all
+        assert time.monotonic() < end, "both workers compute"
+        blocks = list(map_blocks(description, arrays, client=cluster))
+        check(blocks, whole)
+        computed += blocks
+    assert sorted(block.worker for block in computed if block.fresh) == sorted(cluster.sites), "each compiles once"
+    assert len(cluster.sites) == 2
     assert {block.processor for block in blocks} == {site().processor}
     assert str(cluster) == f"{processes.address}: 2 threads of 2 workers on {site().processor}"
     assert all(processes.code(name) == 1 for name in processes.workers), "each keeps its code"

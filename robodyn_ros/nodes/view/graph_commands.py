@@ -38,6 +38,8 @@ STEPS = 10
 """Control periods per click on the step button."""
 SERVICES = {"hardware/pause": SetBool, "hardware/step": Step, "hardware/reset": Trigger, "controller/stop": Trigger,
             "controller/release": Trigger}
+FINDING_SECONDS = 2.0
+"""Longest time that a request waits for its service: a graph shows some of a node's topics before its services [s]."""
 SPEED_SCALING = "speed_scaling"
 """Parameter of the controller node: speed of all motions, relative to the one that is asked for."""
 
@@ -73,8 +75,7 @@ class GraphCommands:
             pending, self._pending = self._pending, {}
         for key, send in pending.items():
             if key == "motion" and time.monotonic() < self._next_motion:
-                with self._lock:
-                    self._pending.setdefault(key, send)  # unless a newer request has arrived
+                self._again(key, send)
             else:
                 send()
 
@@ -95,28 +96,27 @@ class GraphCommands:
 
     def swap(self, controller: str) -> None:
         """Swap to an installed controller."""
-        self._later("swap", lambda: self._set(self.controller, "controller", controller,
-                                              f"the controller node refused '{controller}'"))
+        self._set("swap", self.controller, "controller", controller, f"the controller node refused '{controller}'")
 
     def set_parameter(self, name: str, value: float | bool) -> None:
         """Set a parameter of the controller node."""
-        self._later(name, lambda: self._set(self.controller, name, value, f"the controller node refused {name}"))
+        self._set(name, self.controller, name, value, f"the controller node refused {name}")
 
     def set_speed(self, factor: float) -> None:
         """Set the real-time factor, in simulated seconds per second."""
-        self._later("speed", lambda: self._set(self.hardware, self._speed_parameter, factor, "refused"))
+        self._set("speed", self.hardware, self._speed_parameter, factor, "refused")
 
     def stop(self) -> None:
         """Stop the robot until it is released."""
-        self._later("stop", lambda: self._call("controller/stop", Trigger.Request()))
+        self._call("stop", "controller/stop", Trigger.Request())
 
     def release(self) -> None:
         """End a stop: the controller begins at the current state."""
-        self._later("stop", lambda: self._call("controller/release", Trigger.Request()))
+        self._call("stop", "controller/release", Trigger.Request())
 
     def set_motion_speed(self, share: float) -> None:
         """Set the speed of all motions, relative to the one that is asked for, 0 to 1."""
-        self._later("motion speed", lambda: self._set(self.controller, SPEED_SCALING, share, "speed refused"))
+        self._set("motion speed", self.controller, SPEED_SCALING, share, "speed refused")
 
     def move_joints(self, q: Array) -> None:
         """Move the joints to positions, shape (n,) [rad or m]."""
@@ -132,21 +132,61 @@ class GraphCommands:
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the simulation."""
-        self._later("pause", lambda: self._call("hardware/pause", SetBool.Request(data=paused)))
+        self._call("pause", "hardware/pause", SetBool.Request(data=paused))
 
     def step(self) -> None:
         """Advance a paused simulation."""
-        self._later("step", lambda: self._call("hardware/step", Step.Request(steps=STEPS)))
+        self._call("step", "hardware/step", Step.Request(steps=STEPS))
 
     def reset(self) -> None:
         """Reset the simulated robot to its initial state."""
-        self._later("reset", lambda: self._call("hardware/reset", Trigger.Request()))
+        self._call("reset", "hardware/reset", Trigger.Request())
 
     def record(self, wanted: bool) -> None:
         """Start or end a recording on the view's machine."""
         self._later("record", self._recording.start if wanted else self._recording.stop)
 
+    def _later(self, key: str, send: Callable[[], None]) -> None:
+        with self._lock:
+            self._pending.pop(key, None)
+            self._pending[key] = send
+
+    def _when(self, key: str, is_ready: Callable[[], bool], send: Callable[[], None], absent: str) -> None:
+        """Send a request once somebody is there to take it; report if nobody comes."""
+        deadline = time.monotonic() + FINDING_SECONDS
+
+        def attempt() -> None:
+            if is_ready():
+                send()
+            elif time.monotonic() < deadline:
+                self._again(key, attempt)
+            else:
+                self._report(absent, False)
+
+        self._later(key, attempt)
+
+    def _set(self, key: str, remote: RemoteParameters, name: str, value: float | bool | str, refusal: str) -> None:
+        self._when(key, lambda: remote.ready, lambda: remote.set(
+            name, value, lambda reason: self._report(f"{refusal}: {reason}" if reason else "", False)),
+            f"node '{remote.remote}' is not running")
+
+    def _call(self, key: str, name: str, request: Any) -> None:
+        client = self._services[name]
+
+        def answered(done: Any) -> None:
+            response = done.result()
+            self._report("" if response.success else f"{name.rpartition('/')[2]}: {response.message}", False)
+
+        reason = ("its node is gone" if name.startswith("controller/") else
+                  "this robot is not simulated, or its node is gone")
+        self._when(key, client.service_is_ready, lambda: client.call_async(request).add_done_callback(answered),
+                   f"there is no service {client.srv_name}: {reason}")
+
     # On the executor's thread.
+
+    def _again(self, key: str, send: Callable[[], None]) -> None:
+        with self._lock:
+            self._pending.setdefault(key, send)  # unless a newer request has arrived
 
     def read_speed(self, on_speed: Callable[[float | None], None]) -> None:
         """Read the requested real-time factor of the hardware; None in real time or without a speed limit."""
@@ -158,31 +198,6 @@ class GraphCommands:
             on_speed(value if value else None if mode != "lockstep" else 5.0)
 
         self.hardware.read(["time_mode", "real_time_factor", "lockstep_speed_limit"], read)
-
-    def _later(self, key: str, send: Callable[[], None]) -> None:
-        with self._lock:
-            self._pending.pop(key, None)
-            self._pending[key] = send
-
-    def _set(self, remote: RemoteParameters, name: str, value: float | bool | str, refusal: str) -> None:
-        if not remote.ready:
-            self._report(f"node '{remote.remote}' is not running", False)
-            return
-        remote.set(name, value, lambda reason: self._report(f"{refusal}: {reason}" if reason else "", False))
-
-    def _call(self, name: str, request: Any) -> None:
-        client = self._services[name]
-        if not client.service_is_ready():
-            reason = ("its node is gone" if name.startswith("controller/") else
-                      "this robot is not simulated, or its node is gone")
-            self._report(f"there is no service {client.srv_name}: {reason}", False)
-            return
-
-        def answered(done: Any) -> None:
-            response = done.result()
-            self._report("" if response.success else f"{name.rpartition('/')[2]}: {response.message}", False)
-
-        client.call_async(request).add_done_callback(answered)
 
     def _send_tip(self, pose: Array) -> None:
         """Send a pose to a law that follows the tip; send any other law the joint positions of that pose."""
