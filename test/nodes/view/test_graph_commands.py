@@ -58,5 +58,5 @@ def test_a_request_that_nobody_takes_is_told(page, monkeypatch):
     commands.reset()
     commands.set_motion_speed(0.5)
     wait_for(lambda: len(told) == 2, "both")
-    assert told == ["there is no service /hardware/reset: this robot is not simulated, or its node is gone",
+    assert told == ["there is no service hardware/reset: this robot is not simulated, or its node is gone",
                     "node 'controller' is not running"]
