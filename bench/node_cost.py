@@ -25,9 +25,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from bench.beside_the_nodes import CONTROLLER, processor_time
+from bench.beside_the_nodes import CONTROLLER, processor_time, wait_for_output
 from bench.hardware_reports import HardwareReports
 from bench.report import RATIO_HEAD, Section, ratio_cells
+from bench.start_up import LAST_COMPILED
 from bench.timing import Comparison
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.errors import RobodynError
@@ -39,6 +40,8 @@ LISTENED = {"state_publisher": (TFMessage, "/tf"), "dynamics": (JointState, "/dy
 """Type and topic of what the nodes publish at rates of their own."""
 
 REPETITIONS, SECONDS = 3, 5.0
+SETTLING = 5.0
+"""Time from the start of the last process until the cost is measured [s]; the start itself is another row."""
 GREATEST_RATIO, GREATEST_SHARE = 1.3, 0.02
 """Aims: of hardware and controller to their bare echo, and of the others, of a core."""
 
@@ -74,7 +77,8 @@ def our_shares(robot: str, rate: int, seconds: float) -> dict[str, float]:
                  for name in NODES}
         reports = HardwareReports()
         stack.callback(reports.close)
-        begin, before = reports.listen(3.0, list(nodes.values()))[-1]  # until all have started and compiled
+        wait_for_output(nodes["dynamics"], LAST_COMPILED)
+        begin, before = reports.listen(SETTLING, list(nodes.values()))[-1]
         unheard = shares({name: node.pid for name, node in nodes.items()}, seconds)
         end, after = reports.listen(1.0, list(nodes.values()))[-1]
         periods = (int(after["periods"]) - int(before["periods"])) / (end - begin)
@@ -104,6 +108,7 @@ def bare_shares(joints: int, rate: int, seconds: float) -> dict[str, float]:
         assert pacing.stdout is not None  # for mypy
         if not pacing.stdout.readline():
             raise RobodynError("bench: the bare echo did not start")
+        time.sleep(SETTLING)
         return shares({"hardware": pacing.pid, "controller": answering.pid, **listening}, seconds)
 
 
