@@ -14,7 +14,7 @@ import signal
 import numpy as np
 import pytest
 from rcl_interfaces.msg import ParameterEvent
-from ros_process import RosProcess, RosTest
+from ros_process import DEADLINE, RosProcess, RosTest
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from sensor_msgs.msg import JointState
@@ -77,7 +77,11 @@ def test_a_killed_recorder_leaves_a_recording_that_both_libraries_read(graph, tm
     _, ros = graph
     folder = tmp_path / "killed"
     with record(folder) as recorder:
-        ros.wait_for(lambda: readable(folder) > 300, "half a second in the file")
+        def recorded():
+            assert recorder.running(), recorder.output()
+            return readable(folder) > 300
+
+        ros.wait_for(recorded, "half a second in the file", timeout=3 * DEADLINE)  # a recorder has a low priority
         os.kill(recorder.pid, signal.SIGKILL)
         recorder.kill()
     run = Run(folder)
