@@ -64,8 +64,13 @@ DECLARATIONS = "".join(
         ("cos", 1),
         *((row.llvm, row.operand_count) for row in op.OPERATIONS if row.lowering == "library"),
     ]
-) + '!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
+) + 'declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
 """What every module may refer to."""
+
+AHEAD = 4
+"""Blocks between the one whose rows are read and the one whose rows are fetched into the cache: the processor does not
+foresee several streams of short rows. What lies beyond the last row is fetched in vain, and without harm.
+"""
 
 
 class Runtime:
@@ -370,6 +375,9 @@ def _square(text: FunctionText, width: int, packs: bool, column: str) -> None:
         rows.append(text.at(corner, text.let(f"mul i64 %distance, {lane}"), "i8"))
         vectors.append(text.at(target, lane, text.kind))
     if packs:
+        for lane in range(width):
+            later = text.at(corner, text.let(f"mul i64 %distance, {lane + AHEAD * width}"), "i8")
+            text.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")  # to read; all caches; data
         for value, vector in zip(_transpose(text, [text.masked_load(row, mask) for row in rows]), vectors, strict=True):
             text.store(value, vector, 8 * width)
     else:
