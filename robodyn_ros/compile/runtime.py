@@ -64,7 +64,7 @@ DECLARATIONS = "".join(
         ("cos", 1),
         *((row.llvm, row.operand_count) for row in op.OPERATIONS if row.lowering == "library"),
     ]
-) + 'declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
+) + '!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
 """What every module may refer to."""
 
 AHEAD = 4
@@ -375,8 +375,9 @@ def _square(text: FunctionText, width: int, packs: bool, column: str) -> None:
         rows.append(text.at(corner, text.let(f"mul i64 %distance, {lane}"), "i8"))
         vectors.append(text.at(target, lane, text.kind))
     if packs:
-        for lane in range(width):
-            later = text.at(corner, text.let(f"mul i64 %distance, {lane + AHEAD * width}"), "i8")
+        ahead = text.let(f"mul i64 %distance, {AHEAD * width}")
+        for row in rows:
+            later = text.at(row, ahead, "i8")
             text.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")  # to read; all caches; data
         for value, vector in zip(_transpose(text, [text.masked_load(row, mask) for row in rows]), vectors, strict=True):
             text.store(value, vector, 8 * width)
