@@ -60,17 +60,18 @@ def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
     if (not middleware.startswith("rmw_fastrtps") or environment.get(PROFILES) or environment.get(OLD_PROFILES)
             or not environment.get(TRANSPORTS, UDP).startswith(UDP) or Path(_PROFILES_HERE).exists()):
         return
-    if environment.get(RANGE) != THIS_MACHINE:
+    if environment.get(RANGE) == THIS_MACHINE:
+        peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
+        profile = config_file(f"{LOCAL_PROFILE}.xml")
+        profile = _with_peers(profile, peers) if peers else profile
+        environment[RANGE] = "SYSTEM_DEFAULT"
+    else:
         environment.setdefault(TRANSPORTS, UDP_WITHOUT_WAITING)
-        environment.update(dict.fromkeys(_NAMES, str(config_file(NETWORK_PROFILE))))
-        return
-    peers = [peer for peer in environment.get(PEERS, "").split(";") if peer]
-    profile = config_file(f"{LOCAL_PROFILE}.xml")
-    environment.update(dict.fromkeys(_NAMES, str(_with_peers(profile, peers) if peers else profile)))
-    environment[RANGE] = "SYSTEM_DEFAULT"
+        profile = config_file(NETWORK_PROFILE)
+    environment.update(dict.fromkeys(_NAMES, str(profile)))
 
 
-def _with_peers(profile: Path, peers: Sequence[str]) -> str:
+def _with_peers(profile: Path, peers: Sequence[str]) -> Path:
     """Return a copy of the profile that also looks for nodes at static peers; it is removed at exit.
 
     Raises:
@@ -87,4 +88,4 @@ def _with_peers(profile: Path, peers: Sequence[str]) -> str:
     with tempfile.NamedTemporaryFile("w", prefix=f"{LOCAL_PROFILE}_", suffix=".xml", delete=False) as copy:
         copy.write(profile.read_text(encoding="utf-8").replace(_PEERS_END, locators + _PEERS_END))
     atexit.register(os.remove, copy.name)
-    return copy.name
+    return Path(copy.name)
