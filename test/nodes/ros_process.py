@@ -34,7 +34,11 @@ DEADLINE = 60.0
 
 
 class RosProcess(ForkedNode):
-    """A node in a process of its own that is expected to behave."""
+    """A node in a process of its own that is expected to behave; a test that fails shows what it printed."""
+
+    def __exit__(self, *error):
+        print(f"{self.node} printed:\n{self.output()}")
+        super().__exit__(*error)
 
     def wait(self, timeout=DEADLINE):
         """Exit code, once the process has ended by itself."""

@@ -43,11 +43,11 @@ def wall(robot, start):
                                   "normal": (tip[0] - tip[1]).tolist(), "friction": 0.3}}}
 
 
-OTHER_PLANT = {"payload.mass": 1.7, "payload.center_of_mass": [0.02, -0.03, 0.05], "model_error.mass": 20.0,
+OTHER_PLANT = {"payload.mass": 0.4, "payload.center_of_mass": [0.02, -0.03, 0.05], "model_error.mass": 20.0,
                "gravity": [0.3, -0.5, -9.7], "sensing.position_resolution": [1e-4],
                "sensing.delay": 1}
 """Parameters of the hardware."""
-SAMPLE = {"payload.mass": 1.7, "payload.center_of_mass": [0.02, -0.03, 0.05], "link.mass_scale": np.full(6, 1.2),
+SAMPLE = {"payload.mass": 0.4, "payload.center_of_mass": [0.02, -0.03, 0.05], "link.mass_scale": np.full(6, 1.2),
           "gravity": [0.3, -0.5, -9.7], "sensing.position_resolution": np.full(6, 1e-4),
           "sensing.delay": 1}
 """The same plant as a sample of a rollout that varies these quantities."""

@@ -160,10 +160,10 @@ def test_joint_states_are_complete_and_stamped_with_system_time(real):
     state = real.next_state()
     assert list(state.name) == NAMES
     assert len(state.position) == len(state.velocity) == len(state.effort) == 2
-    assert abs(read_stamp(state.header.stamp) / 1e9 - time.time()) < 0.5
     real.wait_for(lambda: len(real.states) > 20, "more states")
-    steps = np.diff([read_stamp(state.header.stamp) for state in real.states[-20:]])
-    assert (steps > 0).all()
+    stamps = np.array([stamp(state) for state in real.states])
+    assert (np.diff(stamps) > 0).all()
+    assert np.median(np.abs(stamps - real.states.times)) < 0.1e9
 
 
 def test_joints_are_held_until_they_are_commanded_partly_and_in_any_order(real):
@@ -279,10 +279,18 @@ def test_simulated_time_runs_from_zero_at_its_factor_and_on_clock(scaled):
     assert (np.diff(ticks) >= 20_000_000).all()
     first = stamp(scaled.next_state())
     assert first < 120e9
-    scaled.wait_for(lambda: scaled.states.times[-1] - scaled.states.times[0] > 10**9, "a second")
-    simulated = stamp(scaled.states[-1]) - stamp(scaled.states[0])
-    assert simulated / (scaled.states.times[-1] - scaled.states.times[0]) == pytest.approx(2.0, rel=0.2)
     assert first % PERIOD == 0
+
+    def runs_at_its_factor():
+        """Whether a second shows it; one in which the machine held up the node, which skips that time, does not."""
+        seconds = scaled.states.times[-1] - scaled.states.times[0] if scaled.states else 0
+        if seconds < 10**9:
+            return False
+        simulated = stamp(scaled.states[-1]) - stamp(scaled.states[0])
+        scaled.states.clear()
+        return simulated / seconds == pytest.approx(2.0, rel=0.1)
+
+    scaled.wait_for(runs_at_its_factor, "a second at the factor")
 
 
 def test_pause_repeats_the_state_and_step_advances_by_periods(paused):
