@@ -185,7 +185,7 @@ class AttackedGraph:
             output = process.output()
             if "Traceback" in output:
                 place = output.index("Traceback")
-                self._report.fail(kind, number, f"'{name}' printed a traceback: {output[place:place + 1500]}")
+                self._report.fail(kind, number, f"'{name}' printed a traceback: {output[place:place + 6000]}")
                 survived = False
             if not process.running() and not fault:
                 self._report.fail(kind, number, f"'{name}' ended; it printed last: {output[-500:]}")

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from rclpy.action.server import RCLError, ServerGoalHandle
 
 from robodyn_ros.control import STIFFNESS, Controller, Law, Parameters, per_joint, scalar
 
@@ -96,6 +97,23 @@ class RunsAway(Spring):
 
     def update(self, state, reference):
         return self.dynamics.gravity(state.q) + 0.1 * np.eye(len(state.q))[-1]
+
+
+class FailingMiddleware(Spring):
+    """Where it is put in force, the middleware cannot publish the next two states of goals."""
+
+    def __init__(self, robot, parameters=None):
+        super().__init__(robot, parameters)
+        original, failures = ServerGoalHandle._update_state, iter(range(2))
+
+        def update_state(self, event):
+            original(self, event)
+            if next(failures, None) is None:
+                ServerGoalHandle._update_state = original
+            else:
+                raise RCLError("cannot publish data")
+
+        ServerGoalHandle._update_state = update_state
 
 
 class ShowsWrench(Controller):

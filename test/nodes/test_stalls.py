@@ -15,7 +15,6 @@ import os
 import re
 import signal
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,11 +27,6 @@ NAMES = ["shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_jo
 PLUGINS = "plugins_for_test:"
 THERE, BACK = [1.2, -0.6, 0.9, 0.4, 0.5, 0.3], [-0.6, -1.2, 1.5, -0.4, -0.5, -0.3]
 SECONDS = 1.5
-
-
-def setup_module():
-    """Let the controller node find the plugins of this directory."""
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
 
 
 class Motion(Rig):

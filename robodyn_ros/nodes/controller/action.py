@@ -15,12 +15,13 @@ result has a code and a text.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse
-from rclpy.action.server import ServerGoalHandle
+from rclpy.action.server import RCLError, ServerGoalHandle
 from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.task import Future
@@ -121,7 +122,8 @@ class TrajectoryActionServer:
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
         self._server: ActionServer[Any, Any, Any] = ActionServer(
-            node, FollowJointTrajectory, "~/follow_joint_trajectory", self._execute, cancel_callback=self._on_cancel)
+            node, FollowJointTrajectory, "~/follow_joint_trajectory", self._execute,
+            handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
 
     def values(self) -> dict[str, object]:
         """Number of goals by outcome, for diagnostics."""
@@ -134,6 +136,19 @@ class TrajectoryActionServer:
                 goal.finish(Outcome(Result.INVALID_GOAL, "the controller node was stopped"))
             self._node.serve_last()
         self._server.destroy()
+
+    def _on_accepted(self, handle: ServerGoalHandle[Any, Any, Any]) -> None:
+        if not self._changed(handle.execute):
+            self._server.notify_execute(handle, None)  # which comes after the publishing
+
+    def _changed(self, change: Callable[[], None]) -> bool:
+        """Change the state of a goal; return whether its new state was published, which may fail on a busy machine."""
+        try:
+            change()
+        except RCLError as error:
+            self._node.diagnostics.problem("unpublished goal states", f"cannot publish the state of a goal: {error}")
+            return False
+        return True
 
     async def _execute(self, handle: ServerGoalHandle[Any, Any, Any]) -> Any:
         """Follow a goal to its end; the executor serves other callbacks meanwhile."""
@@ -173,7 +188,7 @@ class TrajectoryActionServer:
             kind, end = "reached", handle.succeed
         else:
             kind, end = "aborted", handle.abort
-        end()
+        self._changed(end)
         self._counts[kind] += 1
         self._node.log.info("goals", f"goal {kind}: {outcome.text}")
 

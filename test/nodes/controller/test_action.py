@@ -324,6 +324,15 @@ def test_counts_are_in_the_diagnostics(rig):
     rig.status(lambda _, values: int(values["goals reached"]) == before + 1)
 
 
+def test_a_goal_whose_states_cannot_be_published_is_followed_to_its_end(rig):
+    """As on a machine so busy that Fast DDS does not get a lock in time; rclpy alone would neither begin nor end it."""
+    rig.set(controller="plugins_for_test:FailingMiddleware")
+    text = rig.send([0.5], [[0.1, 0.1]]).end(SUCCEEDED, Result.SUCCESSFUL)
+    assert "after the end of the trajectory" in text
+    rig.status(lambda _, values: values.get("unpublished goal states") == "2")
+    assert "cannot publish data" in rig.nodes["controller"].output()
+
+
 def test_a_stopping_node_tells_the_goals_sender(rig):
     """The last test, as it leaves no controller."""
     goal = rig.far()

@@ -12,7 +12,6 @@ They run in lockstep: deterministic, and some ten seconds of motion in one.
 """
 
 import itertools
-import os
 import signal
 from pathlib import Path
 
@@ -38,12 +37,6 @@ from robodyn_ros.resources import robot_file
 
 ROOT = Path(__file__).parents[3]
 PLUGINS = "plugins_for_test:"
-
-
-def setup_module():
-    """Let the nodes find this directory's plugins, as they would a user's installed package."""
-    here = str(Path(__file__).parents[1])
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
 
 
 def tracking_errors(states):
