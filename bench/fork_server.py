@@ -52,6 +52,8 @@ class ForkedProcess:
         pid: Its process id, not given to another process before `poll` has told the end of this one.
     """
 
+    stdin = None
+
     def __init__(self, server: ForkServer, pid: int) -> None:
         self._server, self.pid = server, pid
         self.returncode: int | None = None
@@ -147,18 +149,27 @@ def serve(channel: socket.socket) -> dict[str, Any]:
     Raises:
         EOFError: In this process, once the tests have ended.
     """
+    forks = set[int]()
     while True:
-        line, files = receive_line(channel)
+        try:
+            line, files = receive_line(channel)
+        except EOFError:
+            for pid in forks:  # the tests were killed
+                os.kill(pid, signal.SIGKILL)
+            raise
         request: dict[str, Any] = json.loads(line)
         if "poll" in request:
             pid, status = os.waitpid(request["poll"], os.WNOHANG)
             answer = os.waitstatus_to_exitcode(status) if pid else None
+            forks.discard(pid)
         elif (answer := os.fork()) == 0:
             channel.close()
             for standard in (1, 2):
                 os.dup2(files[0], standard)
             os.close(files[0])
             return request
+        else:
+            forks.add(answer)
         for file in files:
             os.close(file)
         channel.sendall(json.dumps(answer).encode() + b"\n")

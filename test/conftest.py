@@ -75,9 +75,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     if HAS_ROS:
         # A process reads its profile once: nodes that tests make here need it before the first one, too.
-        from robodyn_ros.nodes.common.transport import use_sockets
+        from robodyn_ros.nodes.common.transport import set_up_transport
 
-        use_sockets(os.environ, "rmw_fastrtps_cpp")
+        set_up_transport(os.environ, "rmw_fastrtps_cpp")
     if not hasattr(config, "workerinput"):
         config.code_cache = tempfile.TemporaryDirectory(prefix="robodyn_test_cache_")
         os.environ["ROBODYN_CACHE_DIR"] = config.code_cache.name

@@ -13,8 +13,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.attack.descriptions import attack_descriptions
@@ -33,6 +35,19 @@ SETTLED_MINUTES = 10.0
 """From this length on, the memory of the nodes is judged; a shorter run sees them fill their caches."""
 
 
+def run_part(attack: Callable[..., None], *arguments: object) -> None:
+    """Run a part of the attack in this process, which ends with the main one, however that ends."""
+    main_process = multiprocessing.parent_process()
+    assert main_process is not None  # for mypy
+
+    def wait() -> None:
+        main_process.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, name="end with the main process", daemon=True).start()
+    attack(*arguments)
+
+
 def main() -> int:
     """Run the attacks; see docs/attack.md."""
     parser = ArgumentParser(prog="make attack", description=__doc__)
@@ -49,11 +64,12 @@ def main() -> int:
     growth = GROWTH if options.minutes >= SETTLED_MINUTES else None
     folder, spawn = options.report.parent, multiprocessing.get_context("spawn")
     parts = {
-        "faults": spawn.Process(target=in_domain, args=(domain, attack_with_faults, seed, end, folder / "faults.json")),
-        "inputs": spawn.Process(target=in_domain, args=(input_domain, attack_with_input, seed, end,
-                                                        folder / "inputs.json", growth)),
-        "descriptions": spawn.Process(target=attack_descriptions, args=(
-            seed, end, folder / "descriptions.json", round(URDFS * options.minutes / 60.0))),
+        "faults": spawn.Process(target=run_part, args=(
+            in_domain, domain, attack_with_faults, seed, end, folder / "faults.json")),
+        "inputs": spawn.Process(target=run_part, args=(
+            in_domain, input_domain, attack_with_input, seed, end, folder / "inputs.json", growth)),
+        "descriptions": spawn.Process(target=run_part, args=(
+            attack_descriptions, seed, end, folder / "descriptions.json", round(URDFS * options.minutes / 60.0))),
     }
     for name, part in parts.items():
         (folder / f"{name}.json").unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 from robodyn_ros import __version__
 from robodyn_ros.errors import InputError, RobodynError, suggest
+from robodyn_ros.nodes.common.child_processes import end_with_parent
 
 GROUPS = {
     "node_commands": ("hardware", "controller", "dynamics", "state_publisher", "simulate"),
@@ -62,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0; 1 where the running graph refuses or fails a request; 2 where a file, name or value given
         cannot be used; 130 after Ctrl-C.
     """
+    end_with_parent()
     given = list(sys.argv[1:] if arguments is None else arguments)
     split = given.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in given else len(given)
     parser, parsers = make_parser(given[0] if given else "")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
-import sys
 from argparse import SUPPRESS, Namespace
 from contextlib import ExitStack
 
@@ -22,7 +21,7 @@ from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import require, ros_required
 from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, set_up
-from robodyn_ros.commands.supervision import RESTARTS, end_with_supervisor, supervise
+from robodyn_ros.commands.supervision import RESTARTS, supervise
 from robodyn_ros.commands.view import check_port
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
@@ -98,7 +97,6 @@ def run_simulate(options: Namespace) -> int:
     """
     hold_stop_signals()
     if options.supervised:
-        end_with_supervisor()
         gc.disable()  # as in run_node
         with ros_required():
             from robodyn_ros.nodes import all_nodes
@@ -130,5 +128,5 @@ def run_simulate(options: Namespace) -> int:
             require("mcap_ros2")
             recording = {"output": new_folder(options.record), "namespace": namespace}
             beside.enter_context(command_beside("record", recording, END_SECONDS))
-        return supervise([sys.executable, "-m", "robodyn_ros", "simulate", "--supervised", f"--namespace={namespace}",
+        return supervise(["-m", "robodyn_ros", "simulate", "--supervised", f"--namespace={namespace}",
                           *given], "the nodes", options.restarts)

@@ -13,14 +13,13 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.child_processes import end
+from robodyn_ros.nodes.common.child_processes import end, start_python
 
 STOP_SECONDS = 5.0
 """Longest wait for an interrupted node to end [s]."""
@@ -53,9 +52,7 @@ def command_beside(name: str, options: Mapping[str, object], patience: float = S
         options: Its options by name, without the dashes.
         patience: Longest wait for it to end after SIGINT [s]; then it is killed.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "robodyn_ros", name, *(f"--{option}={value}" for option, value in options.items())],
-        stdin=subprocess.DEVNULL)
+    process = start_python(["-m", "robodyn_ros", name, *(f"--{option}={value}" for option, value in options.items())])
     try:
         yield
     finally:
@@ -85,8 +82,7 @@ class NodeProcess:
 
     def _start(self, arguments: list[str], environment: dict[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
         """Start Python with some arguments and environment variables; all that it prints goes to a file."""
-        return subprocess.Popen([sys.executable, *arguments], stdin=subprocess.DEVNULL, stdout=output,
-                                stderr=subprocess.STDOUT, env=environment)
+        return start_python(arguments, environment, stdout=output, stderr=subprocess.STDOUT)
 
     @property
     def pid(self) -> int:

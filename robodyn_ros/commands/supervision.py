@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robodyn_ros.nodes.common.child_processes import start_python
 from robodyn_ros.nodes.common.signals import STOP_SIGNALS, StopSignals
 
 RESTARTS = 5
@@ -65,11 +65,10 @@ class Restarts:
 def supervise(command: Sequence[str], what: str, limit: int) -> int:
     """Run a command until SIGINT or SIGTERM, and again after each failure.
 
-    The two signals are passed on to the command. Its standard input is a pipe that closes if this process is killed;
-    the command ends then if it calls :func:`end_with_supervisor`.
+    The two signals are passed on to the command. It also ends if this process is killed; see `start_python`.
 
     Args:
-        command: Program and arguments.
+        command: Arguments of Python.
         what: Subject of the messages on stderr, such as ``the nodes``.
         limit: Greatest number of restarts.
 
@@ -86,7 +85,7 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
 
     with StopSignals(stop_all):
         while True:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE)
+            process = start_python(command)
             running[:] = [process]
             if stop.is_set():  # it came before the process was known to stop_all
                 process.send_signal(signal.SIGTERM)
@@ -100,16 +99,6 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
                 return _exit_code(code)
             if stop.wait(delay):
                 return 0
-
-
-def end_with_supervisor() -> None:
-    """Send SIGTERM to this process when its supervisor has ended, which closes standard input."""
-    def wait() -> None:
-        while os.read(0, 1024):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, name="end with supervisor", daemon=True).start()
 
 
 def _exit_code(code: int) -> int:

@@ -17,16 +17,16 @@ import time
 
 import pytest
 
-from robodyn_ros.commands.supervision import FIRST_DELAY, LONGEST_DELAY, Restarts, supervise
+from robodyn_ros.commands.supervision import FIRST_DELAY, LONGEST_DELAY, Restarts
 
 SUPERVISOR = """
 import sys
 from robodyn_ros.commands import supervision
 supervision.FIRST_DELAY = {delay}
-sys.exit(supervision.supervise([sys.executable, "-c", {program!r}], "the program", {limit}))
+sys.exit(supervision.supervise(["-c", {program!r}], "the program", {limit}))
 """
 SLEEP = "print('runs', __import__('os').getpid(), flush=True); __import__('time').sleep(60)"
-END_WITH_SUPERVISOR = f"from robodyn_ros.commands import supervision; supervision.end_with_supervisor(); {SLEEP}"
+END_WITH_PARENT = f"from robodyn_ros.nodes.common import child_processes; child_processes.end_with_parent(); {SLEEP}"
 DEADLINE = 60.0
 
 
@@ -81,8 +81,18 @@ def test_a_signal_between_two_runs_ends_the_wait():
     assert process.returncode == 0
 
 
-def test_the_program_ends_with_a_killed_supervisor():
-    process = run(END_WITH_SUPERVISOR, limit=5)
+@pytest.mark.parametrize("parent", [
+    SUPERVISOR.format(delay=0.01, program=END_WITH_PARENT, limit=5),
+    f"""
+from robodyn_ros.commands.processes import NodeProcess
+with NodeProcess("hardware", command=("-c", {END_WITH_PARENT!r})) as process:
+    while "runs" not in process.output():
+        assert process.running(), process.output()
+    print(process.output(), flush=True)
+    process._process.wait()
+"""], ids=["supervisor", "node process"])
+def test_a_program_ends_with_its_parent_though_that_is_killed(parent):
+    process = subprocess.Popen([sys.executable, "-c", parent], text=True, stdout=subprocess.PIPE)
     pid = int(process.stdout.readline().split()[1])
     process.kill()
     end = time.monotonic() + DEADLINE
@@ -90,10 +100,5 @@ def test_the_program_ends_with_a_killed_supervisor():
         while time.monotonic() < end:
             os.kill(pid, 0)
             time.sleep(0.01)
-        pytest.fail(f"process {pid} runs on without its supervisor")
+        pytest.fail(f"process {pid} runs on without its parent")
     process.communicate()
-
-
-def test_a_command_that_cannot_be_started_is_an_error():
-    with pytest.raises(FileNotFoundError):
-        supervise(["/no/such/program"], "the program", 1)

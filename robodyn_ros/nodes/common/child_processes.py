@@ -6,13 +6,47 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The end of a process that this one has started."""
+"""Processes that this one starts, and their end, at the latest with this one."""
 
 from __future__ import annotations
 
+import os
 import signal
-from subprocess import Popen, TimeoutExpired
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from subprocess import PIPE, Popen, TimeoutExpired
 from typing import Any
+
+_PARENT = "ROBODYN_PARENT"
+"""Environment variable: id of the process that started this one and holds the other end of its standard input."""
+
+
+def start_python(arguments: Sequence[str], environment: Mapping[str, str] | None = None, **options: Any) -> Popen[Any]:
+    """Start Python in a process that ends with this one, even if this one is killed.
+
+    Its standard input is a pipe that closes then; it has to call `end_with_parent`, as every ``robodyn`` command does.
+
+    Args:
+        arguments: Arguments of Python.
+        environment: Environment variables; None: those of this process.
+        **options: Further arguments of ``subprocess.Popen``.
+    """
+    given = os.environ if environment is None else environment
+    return Popen([sys.executable, *arguments], stdin=PIPE, env={**given, _PARENT: str(os.getpid())}, **options)
+
+
+def end_with_parent() -> None:
+    """If `start_python` started this process, send it SIGTERM when its parent has ended."""
+    if os.environ.pop(_PARENT, "") != str(os.getppid()):
+        return
+
+    def wait() -> None:
+        while os.read(0, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="end with parent", daemon=True).start()
 
 
 def interrupt(process: Popen[Any]) -> None:
@@ -34,3 +68,6 @@ def end(process: Popen[Any], patience: float) -> int:
     except TimeoutExpired:
         process.kill()
         return process.wait()
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()

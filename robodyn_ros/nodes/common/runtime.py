@@ -67,7 +67,7 @@ from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETER
 from robodyn_ros.nodes.common.real_time import apply_to_thread
 from robodyn_ros.nodes.common.signals import StopSignals
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line, short_lines
-from robodyn_ros.nodes.common.transport import use_sockets
+from robodyn_ros.nodes.common.transport import set_up_transport
 from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 
 EXIT_OK, EXIT_USAGE = 0, 2
@@ -204,7 +204,7 @@ def init_ros(**options: Any) -> None:
     Raises:
         RobodynError: ROS refuses the environment or the arguments.
     """
-    use_sockets(os.environ, get_rmw_implementation_identifier())
+    set_up_transport(os.environ, get_rmw_implementation_identifier())
     try:
         rclpy.init(**options)
     except Exception as error:  # rclpy raises RCLError and others

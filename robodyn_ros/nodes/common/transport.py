@@ -13,9 +13,9 @@ stops everyone who sends to it for a second, also the control thread of a node. 
 
 A new process finds the others by their announcements, 3 s apart in Fast DDS; a profile makes it half a second.
 
-Fast DDS reads its settings from the environment. :func:`use_sockets` sets them before rclpy starts, unless the user
-has. They also hold for the processes that this one starts. Where the discovery range is LOCALHOST, rmw_fastrtps adds
-shared memory whatever the settings are; a profile with the same discovery then takes the place of the range.
+Fast DDS reads its settings from the environment. :func:`set_up_transport` sets them before rclpy starts, unless the
+user has. They also hold for the processes that this one starts. Where the discovery range is LOCALHOST, rmw_fastrtps
+adds shared memory whatever the settings are; a profile with the same discovery then takes the place of the range.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PROFILES_HERE = "DEFAULT_FASTDDS_PROFILES.xml"  # Fast DDS reads it in the work
 _PEERS_END = "</initialPeersList>"
 
 
-def use_sockets(environment: MutableMapping[str, str], middleware: str) -> None:
+def set_up_transport(environment: MutableMapping[str, str], middleware: str) -> None:
     """Have Fast DDS send by UDP alone and announce nodes often, unless the user has chosen transports or profiles.
 
     Args:

@@ -73,11 +73,8 @@ class GraphCommands:
         """Send the pending requests; on the executor's thread."""
         with self._lock:
             pending, self._pending = self._pending, {}
-        for key, send in pending.items():
-            if key == "motion" and time.monotonic() < self._next_motion:
-                self._again(key, send)
-            else:
-                send()
+        for send in pending.values():
+            send()
 
     def close(self) -> None:
         """End a push of the tip."""
@@ -120,11 +117,11 @@ class GraphCommands:
 
     def move_joints(self, q: Array) -> None:
         """Move the joints to positions, shape (n,) [rad or m]."""
-        self._later("motion", lambda: self._send_motion(q))
+        self._move(lambda: self._send_motion(q))
 
     def move_tip(self, pose: Array) -> None:
         """Move the tip link to a pose in the base frame, shape (4, 4)."""
-        self._later("motion", lambda: self._send_tip(pose))
+        self._move(lambda: self._send_tip(pose))
 
     def push(self, force: Array) -> None:
         """Push the tip link with a force in base axes, shape (3,) [N], until the next push; zeros end the push."""
@@ -150,6 +147,16 @@ class GraphCommands:
         with self._lock:
             self._pending.pop(key, None)
             self._pending[key] = send
+
+    def _move(self, send: Callable[[], None]) -> None:
+        """Send a motion, `MOTION_INTERVAL` after the last one or later."""
+        def attempt() -> None:
+            if time.monotonic() < self._next_motion:
+                self._again("motion", attempt)
+            else:
+                send()
+
+        self._later("motion", attempt)
 
     def _when(self, key: str, is_ready: Callable[[], bool], send: Callable[[], None], absent: str) -> None:
         """Send a request once somebody is there to take it; report if nobody comes."""

@@ -11,13 +11,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import IO
 
-from robodyn_ros.nodes.common.child_processes import end, interrupt
+from robodyn_ros.nodes.common.child_processes import end, interrupt, start_python
 
 END_SECONDS = 20.0
 """Longest wait for a recorder to write the rest when the view ends [s]."""
@@ -51,10 +50,9 @@ class Recording:
             return
         self.folder = self._parent.resolve() / time.strftime("run_%Y-%m-%d_%H-%M-%S")
         self._output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by ended
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "robodyn_ros", "record", f"--output={self.folder}",
-             f"--namespace={self._namespace}"],
-            stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT, text=True)
+        self._process = start_python(
+            ["-m", "robodyn_ros", "record", f"--output={self.folder}", f"--namespace={self._namespace}"],
+            stdout=self._output, stderr=subprocess.STDOUT, text=True)
 
     def stop(self) -> None:
         """Ask the recorder to end; :meth:`ended` tells when it has."""

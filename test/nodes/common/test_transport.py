@@ -21,7 +21,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE, described
-from robodyn_ros.nodes.common.transport import TRANSPORTS, UDP_WITHOUT_WAITING, use_sockets
+from robodyn_ros.nodes.common.transport import TRANSPORTS, UDP_WITHOUT_WAITING, set_up_transport
 from robodyn_ros.resources import config_file
 
 FAST_DDS = "rmw_fastrtps_cpp"
@@ -30,7 +30,7 @@ LOCALHOST, NETWORK = (str(config_file(f"fastdds_{name}.xml")) for name in ("loca
 
 def after(environment, middleware=FAST_DDS):
     environment = dict(environment)
-    use_sockets(environment, middleware)
+    set_up_transport(environment, middleware)
     return environment
 
 
