@@ -34,6 +34,7 @@ import gc
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -74,8 +75,11 @@ EXIT_OK, EXIT_USAGE = 0, 2
 
 _VALUES_PER_LINE = 6
 
-LAST_TURNS = 20
-"""Turns of the executor in which a stopping node sends its last answers."""
+LAST_ROUNDS, LAST_SECONDS = 5, 2.0
+"""Rounds of the executor in which a stopping node sends its last answers, and the longest time for them [s]."""
+
+TAKING_SECONDS = 0.3
+"""Time for others to take these: Fast DDS may lose an answer whose sender leaves before it is taken [s]."""
 
 FAILED_CALLBACKS = "failed callbacks"
 """Counter of the exceptions on the executor."""
@@ -191,11 +195,15 @@ class RobodynNode(Node):
             path.stop()
 
     def serve_last(self) -> None:
-        """Let a stopping node send the answers that it has prepared."""
-        if self.executor is not None:
-            for _ in range(LAST_TURNS):
+        """Let a stopping node send the answers that it has prepared; one may need several tasks, each after another."""
+        end = time.monotonic() + LAST_SECONDS
+        for _ in range(LAST_ROUNDS if self.executor is not None else 0):
+            assert self.executor is not None  # for mypy
+            mark = self.executor.create_task(lambda: None)  # its turn comes when all tasks of the last round had theirs
+            while not mark.done() and time.monotonic() < end:
                 with suppress(Exception):  # of another callback of the executor, whose node may have stopped
                     self.executor.spin_once(timeout_sec=0.0)
+        time.sleep(TAKING_SECONDS)
 
 
 def init_ros(**options: Any) -> None:

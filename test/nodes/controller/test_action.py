@@ -333,6 +333,19 @@ def test_a_goal_whose_states_cannot_be_published_is_followed_to_its_end(rig):
     assert "cannot publish data" in rig.nodes["controller"].output()
 
 
+def test_a_stopping_node_tells_the_goals_sender_though_much_feedback_waits(ros):
+    with ActionRig(ros, "planar_2r", "/feedback", hardware={"update_rate": 1000},
+                   controller={"action_monitor_rate": 1000.0}) as rig:
+        for _ in range(3):
+            goal = rig.send([100.0], [[2.0, -1.0]])
+            ros.wait_for(lambda goal=goal: len(goal.feedback) > 200, "feedback")
+            rig.nodes["controller"].stop()
+            assert "stopped" in goal.end(ABORTED, Result.INVALID_GOAL)
+            rig.start("controller")
+            ros.wait_for(rig.client.server_is_ready, "the action server")
+            rig.next()
+
+
 def test_a_stopping_node_tells_the_goals_sender(rig):
     """The last test, as it leaves no controller."""
     goal = rig.far()
