@@ -155,7 +155,7 @@ def test_a_study_interrupted_on_a_cluster_goes_on_with_what_it_kept(study, clust
     interrupted("study", study, "--output", there)
     table = Results.read(there).table
     kept = set(zip(table["law"].to_pylist(), table["sample"].to_pylist(), strict=True))
-    assert 48 <= len(kept) == table.num_rows < 800 and {law for law, _ in kept} == {"pd_gravity"}
+    assert 3 <= len(kept) == table.num_rows < 800 and {law for law, _ in kept} == {"pd_gravity"}
     assert [path.name for path in there.iterdir()] == [STREAM]
     assert run(study, "there", "--resume", "--scheduler", cluster) == 0
     assert len(computed.samples) == len(set(computed.samples)) == 800 - len(kept)
