@@ -104,10 +104,15 @@ class Rig:
         return self.publisher.get_subscription_count()
 
     def next(self, what="a controller state", condition=lambda state: True, timeout=DEADLINE):
-        """The first state that is published from now on and fits."""
+        """The first state that is published from now on and fits; if none comes, tell what the nodes printed last."""
         seen, now = len(self.states), time.time_ns()
-        return self.ros.wait_for(lambda: next(filter(condition, self.states.published_since(now, seen)), None), what,
-                                 timeout)
+        try:
+            return self.ros.wait_for(lambda: next(filter(condition, self.states.published_since(now, seen)), None),
+                                     what, timeout)
+        except AssertionError as error:
+            printed = "\n".join(f"{name} printed:\n{node.output()[-3000:]}" for name, node in self.nodes.items())
+            raise AssertionError(f"{error}; {len(self.states) - seen} other states came, the last one "
+                                 f"{self.states[-1:]}\n{printed}") from None
 
     def hold_at(self, controller, q):
         """Put a controller in force and let it bring the robot to rest somewhere."""

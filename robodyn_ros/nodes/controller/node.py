@@ -97,7 +97,7 @@ TOLD_GAP = 0.1
 """A shorter time without joint states needs no explanation at a new start [s]."""
 
 RECENT = 1.0
-"""Time for which a hold-up by the computer may be the cause of what a joint does [s]."""
+"""Time for which a hold-up by the computer may be the cause of what a joint does, or of a new start [s]."""
 
 STARTUP_SECONDS = 5.0
 """Extra time for the first joint state to arrive, beyond ``state_timeout`` [s]."""
@@ -146,7 +146,8 @@ class ControllerNode(RobodynNode):
         self._slow_law = ""  # the law that is reported as too slow
         self._overran = False  # since the last diagnostics
         self._saturated = 0
-        self._last_arrival, self._gap, self._silent = 0.0, 0.0, True
+        self._last_arrival, self._silent = 0.0, True
+        self._gap, self._gap_at = 0.0, -RECENT  # the last longer time without joint states, and when it ended
         self._hold_up, self._held_up_at = "", -RECENT
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
@@ -179,7 +180,8 @@ class ControllerNode(RobodynNode):
     def _cycle(self, path: ControlPath) -> None:
         data = path.wait(self._timeout)
         now = time.monotonic()
-        self._gap = now - self._last_arrival
+        if now - self._last_arrival >= TOLD_GAP:
+            self._gap, self._gap_at = now - self._last_arrival, now
         if data is not None and self._on_joint_state(data, now, path.info):
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
@@ -276,7 +278,7 @@ class ControllerNode(RobodynNode):
         delay = self._monitor.delay
         if delay is not None and not delay.of_law:
             reason = f"{reason}; {self._held_up(delay)}"
-        elif self._gap >= TOLD_GAP:
+        elif self._last_arrival - self._gap_at < RECENT:
             reason = (f"{reason}; no joint states came for {self._gap:.3g} s: the computer held up the hardware node "
                       "(busy, or the process was stopped), it was started anew, or the network lost them")
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""

@@ -31,6 +31,7 @@ from bench.process_trace import ProcessSample
 from robodyn_interfaces.msg import ControllerState
 from robodyn_ros import Robot
 from robodyn_ros.control.registry import controller_names
+from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
 from robodyn_ros.nodes.common.topics import DISPLAY_RATE, LATEST_QOS
 from robodyn_ros.resources import robot_file
@@ -88,6 +89,30 @@ def test_joint_states_by_name_and_bad_ones_rejected(ros):
         publisher.publish(joint_state(last, position=(0.2, 0.15), velocity=(0.0, 0.3)))
         ros.wait_for(lambda: read_stamp(commands[-1].header.stamp) == last, "an answer to a good state")
         np.testing.assert_allclose(commands[-1].effort, [-0.05 * 100 - 0.3 * 10.0, 0.0], atol=1e-12)
+        node.stop()
+
+
+def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros):
+    """A state that waited while this process was held up is answered before the one that tells the new start."""
+    with RosProcess("controller", {"robot": "planar_2r"}, "/stalled") as node:
+        commands = ros.record(JointState, "/stalled/joint_commands", 100)
+        states = ros.publisher(JointState, "/stalled/joint_states")
+        ros.wait_for(lambda: ros.node.count_publishers("/stalled/joint_commands"), "the controller's commands")
+        stamps = itertools.count(1_000_000_000, 2_000_000)
+
+        def answered(frame=""):
+            state = joint_state(next(stamps), NAMES)
+            state.header.frame_id = frame
+            states.publish(state)
+            return commands
+
+        ros.wait_for(answered, "a command")
+        ros.spin(0.25)
+        for frame in ("", NEW_START):
+            commands.clear()
+            ros.wait_for(lambda frame=frame: answered(frame), "a command")
+        node.wait_for_output("no joint states came for 0.")
+        assert "the computer held up" in node.output()
         node.stop()
 
 
