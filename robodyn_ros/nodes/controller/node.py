@@ -275,10 +275,10 @@ class ControllerNode(RobodynNode):
             self.executor.create_task(self._reflect_active)
 
     def _on_start(self, reason: str) -> None:
-        delay = self._monitor.delay
-        if delay is not None and not delay.of_law:
+        delay, after_gap = self._monitor.delay, self._last_arrival - self._gap_at < RECENT
+        if delay is not None and not delay.of_law and not (after_gap and delay.held_up < TOLD_HOLD_UP):
             reason = f"{reason}; {self._held_up(delay)}"
-        elif self._last_arrival - self._gap_at < RECENT:
+        elif after_gap:
             reason = (f"{reason}; no joint states came for {self._gap:.3g} s: the computer held up the hardware node "
                       "(busy, or the process was stopped), it was started anew, or the network lost them")
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
