@@ -13,15 +13,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-import threading
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.attack.descriptions import attack_descriptions
 from bench.attack.faults import attack_with_faults
-from bench.attack.graph import NODES, in_domain
+from bench.attack.graph import NODES, in_domain, run_part
 from bench.attack.inputs import attack_with_input
 from bench.attack.report import Report
 
@@ -33,19 +31,6 @@ KILLS = 300
 GROWTH = 0.02
 SETTLED_MINUTES = 10.0
 """From this length on, the memory of the nodes is judged; a shorter run sees them fill their caches."""
-
-
-def run_part(attack: Callable[..., None], *arguments: object) -> None:
-    """Run a part of the attack in this process, which ends with the main one, however that ends."""
-    main_process = multiprocessing.parent_process()
-    assert main_process is not None  # for mypy
-
-    def wait() -> None:
-        main_process.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, name="end with the main process", daemon=True).start()
-    attack(*arguments)
 
 
 def main() -> int:

@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, Self
@@ -55,6 +57,19 @@ POSES = ((0.9, -0.6), (-0.3, 0.4))
 MOTION_SECONDS = 1
 IN_TIME = 0.02
 """Lateness of the machine without which efforts are comparable with those of another run [s]."""
+
+
+def run_part(attack: Callable[..., None], *arguments: object) -> None:
+    """Run a part of the attack in this process, which ends with the main one, however that ends."""
+    main_process = multiprocessing.parent_process()
+    assert main_process is not None  # for mypy
+
+    def wait() -> None:
+        main_process.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, name="end with the main process", daemon=True).start()
+    attack(*arguments)
 
 
 def in_domain(domain: int, attack: Callable[..., None], *arguments: object) -> None:
