@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 from robodyn_ros import __version__
 from robodyn_ros.errors import InputError, RobodynError, suggest
-from robodyn_ros.nodes.common.child_processes import end_with_parent
+from robodyn_ros.nodes.common.signals import end_with_parent
 
 GROUPS = {
     "node_commands": ("hardware", "controller", "dynamics", "state_publisher", "simulate"),

@@ -26,7 +26,7 @@ supervision.FIRST_DELAY = {delay}
 sys.exit(supervision.supervise(["-c", {program!r}], "the program", {limit}))
 """
 SLEEP = "print('runs', __import__('os').getpid(), flush=True); __import__('time').sleep(60)"
-END_WITH_PARENT = f"from robodyn_ros.nodes.common import child_processes; child_processes.end_with_parent(); {SLEEP}"
+END_WITH_PARENT = f"from robodyn_ros.nodes.common.signals import end_with_parent; end_with_parent(); {SLEEP}"
 DEADLINE = 60.0
 
 

@@ -13,40 +13,24 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from subprocess import PIPE, Popen, TimeoutExpired
 from typing import Any
 
-_PARENT = "ROBODYN_PARENT"
-"""Environment variable: id of the process that started this one and holds the other end of its standard input."""
+from robodyn_ros.nodes.common.signals import PARENT
 
 
-def start_python(arguments: Sequence[str], environment: Mapping[str, str] | None = None, **options: Any) -> Popen[Any]:
+def start_python(arguments: Sequence[str], environment: Mapping[str, str] = os.environ, **options: Any) -> Popen[Any]:
     """Start Python in a process that ends with this one, even if this one is killed.
 
     Its standard input is a pipe that closes then; it has to call `end_with_parent`, as every ``robodyn`` command does.
 
     Args:
         arguments: Arguments of Python.
-        environment: Environment variables; None: those of this process.
+        environment: Environment variables; by default those of this process.
         **options: Further arguments of ``subprocess.Popen``.
     """
-    given = os.environ if environment is None else environment
-    return Popen([sys.executable, *arguments], stdin=PIPE, env={**given, _PARENT: str(os.getpid())}, **options)
-
-
-def end_with_parent() -> None:
-    """If `start_python` started this process, send it SIGTERM when its parent has ended."""
-    if os.environ.pop(_PARENT, "") != str(os.getppid()):
-        return
-
-    def wait() -> None:
-        while os.read(0, 1024):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, name="end with parent", daemon=True).start()
+    return Popen([sys.executable, *arguments], stdin=PIPE, env={**environment, PARENT: str(os.getpid())}, **options)
 
 
 def interrupt(process: Popen[Any]) -> None:

@@ -196,13 +196,14 @@ class RobodynNode(Node):
 
     def serve_last(self) -> None:
         """Let a stopping node send the answers that it has prepared; one may need several tasks, each after another."""
-        end = time.monotonic() + LAST_SECONDS
-        for _ in range(LAST_ROUNDS if self.executor is not None else 0):
-            assert self.executor is not None  # for mypy
-            mark = self.executor.create_task(lambda: None)  # its turn comes when all tasks of the last round had theirs
+        executor, end = self.executor, time.monotonic() + LAST_SECONDS
+        if executor is None:
+            return
+        for _ in range(LAST_ROUNDS):
+            mark = executor.create_task(lambda: None)  # its turn comes when all tasks of the last round had theirs
             while not mark.done() and time.monotonic() < end:
                 with suppress(Exception):  # of another callback of the executor, whose node may have stopped
-                    self.executor.spin_once(timeout_sec=0.0)
+                    executor.spin_once(timeout_sec=0.0)
         time.sleep(TAKING_SECONDS)
 
 

@@ -26,9 +26,24 @@ from collections.abc import Callable
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 1.0
 """A further signal later than this after the first one ends the process at once [s]."""
+PARENT = "ROBODYN_PARENT"
+"""Environment variable: id of the process that started this one and holds the other end of its standard input."""
 _CLOSE = b"\0"
 
 _pipe: tuple[int, int] | None = None
+
+
+def end_with_parent() -> None:
+    """If `child_processes.start_python` started this process, send it SIGTERM when its parent has ended."""
+    if os.environ.pop(PARENT, "") != str(os.getppid()):
+        return
+
+    def wait() -> None:
+        while os.read(0, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="end with parent", daemon=True).start()
 
 
 def hold_stop_signals() -> None:
