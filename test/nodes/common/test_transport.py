@@ -11,6 +11,8 @@
 import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -26,6 +28,23 @@ from robodyn_ros.resources import config_file
 
 FAST_DDS = "rmw_fastrtps_cpp"
 LOCALHOST, NETWORK = (str(config_file(f"fastdds_{name}.xml")) for name in ("localhost", "network"))
+
+WAITING_BYTES = 1 << 20
+ROOM_OF_LISTENERS = """
+import os, socket, rclpy
+from robodyn_ros.nodes.common.transport import set_up_transport
+
+set_up_transport(os.environ, "rmw_fastrtps_cpp")
+with rclpy.init():
+    node = rclpy.create_node("listener")
+    for number in map(int, os.listdir("/proc/self/fd")):
+        try:
+            listener = socket.socket(fileno=os.dup(number))
+        except OSError:
+            continue
+        if listener.family == socket.AF_INET and 7400 <= listener.getsockname()[1] < 32768:  # senders have ports above
+            print(listener.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
+"""
 
 
 def after(environment, middleware=FAST_DDS):
@@ -78,6 +97,17 @@ def test_a_node_announces_itself_twice_a_second(given, last, monkeypatch):
                 heard.append(time.monotonic())
     gaps = [after - before for before, after in zip(heard[9:], heard[10:], strict=False)]
     assert min(gaps) < 0.7
+
+
+@pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
+def test_a_process_that_waits_for_a_busy_processor_loses_no_messages(discovery, monkeypatch):
+    """As much room as the system gives: seven times that of a socket without a wish where its limit allows it."""
+    give(monkeypatch, {RANGE: discovery})
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as example:
+        example.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WAITING_BYTES)
+        room = example.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    done = subprocess.run([sys.executable, "-c", ROOM_OF_LISTENERS], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {str(room)}
 
 
 def test_every_node_and_command_starts_ros_in_one_place():
