@@ -99,6 +99,10 @@ class NodeProcess:
         log = self._log.fileno()
         return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
+    def last_lines(self) -> str:
+        """Return the last lines that the node printed, after a sentence that says so."""
+        return "\n  ".join(["it printed last:", *self.output().strip().splitlines()[-8:]])
+
     def check(self) -> None:
         """Raise if the process has ended.
 
@@ -106,9 +110,8 @@ class NodeProcess:
             RobodynError: With the last lines that the node printed.
         """
         if not self.running():
-            last = "\n  ".join(self.output().strip().splitlines()[-8:])
             raise RobodynError(f"node '{self.node}' ended with exit code {self._process.returncode}; "
-                               f"it printed last:\n  {last}")
+                               f"{self.last_lines()}")
 
     def end(self) -> int:
         """Interrupt the node and return its exit code; kill it if it does not end in time."""

@@ -23,7 +23,7 @@ from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import require, ros_required
 from robodyn_ros.commands.simulation_setup import set_up
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, RobodynError
 
 START_SECONDS = 120.0
 """Longest wait for the recorder to subscribe [s]."""
@@ -122,11 +122,18 @@ def simulation(folder: Path, description: str, parameters: dict[str, dict[str, A
         if options.open_loop:
             setup = set_up(str(robot), params_file=str(file))
             files = [argument for file in setup.files for argument in ("--params-file", str(file))]
-            yield [stack.enter_context(NodeProcess(node, setup.values, namespace, [
+            nodes = [stack.enter_context(NodeProcess(node, setup.values, namespace, [
                 "-m", "robodyn_ros", node, "--ros-args", *files])) for node in ("hardware", "state_publisher")]
         else:
-            yield [stack.enter_context(NodeProcess("simulate", namespace=namespace, command=[
+            nodes = [stack.enter_context(NodeProcess("simulate", namespace=namespace, command=[
                 "-m", "robodyn_ros", "simulate", "--robot", str(robot), "--params-file", str(file)]))]
+        try:
+            yield nodes
+        except RobodynError as error:
+            if not all(node.running() for node in nodes):  # the error is that a node ended, and tells it
+                raise
+            raise RobodynError("\n".join([str(error), *(f"node '{node.node}': {node.last_lines()}"
+                                                        for node in nodes)])) from error
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@
 """`robodyn replay`: a recorded simulation once more, and what is refused. Requests: recording/test_replay_plan.py."""
 
 import re
+from argparse import Namespace
 
 import pytest
 
@@ -20,7 +21,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 
 from robodyn_interfaces.msg import ControllerState  # noqa: E402
 from robodyn_ros.commands.command_line import USAGE_ERROR, main  # noqa: E402
-from robodyn_ros.errors import RecordingError  # noqa: E402
+from robodyn_ros.commands.replay import simulation  # noqa: E402
+from robodyn_ros.errors import RecordingError, RobodynError  # noqa: E402
 from robodyn_ros.recording.open_loop_plan import OpenLoopPlan  # noqa: E402
 from robodyn_ros.recording.recorded_ticks import SetState  # noqa: E402
 from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, parameters_of_nodes  # noqa: E402
@@ -127,3 +129,11 @@ def test_another_robot_and_a_recording_without_a_motion_are_told_in_one_line(rec
     assert "no recording at" in capfd.readouterr().err
     assert main(["replay", str(recording), "--record", str(recording)]) == USAGE_ERROR
     assert "is there already" in capfd.readouterr().err
+
+
+def test_an_error_shows_what_the_nodes_printed(tmp_path):
+    options = Namespace(robot="planar_2r", namespace="told", open_loop=False)
+    with pytest.raises(RobodynError, match=r"(?s)^refused\nnode 'simulate': it printed last:\n  .*hardware\]: "), \
+            simulation(tmp_path, "", {}, options) as [process], RosTest() as ros:
+        ros.wait_for(lambda: "hardware]: " in process.output(), "the node's first line")
+        raise RobodynError("refused")

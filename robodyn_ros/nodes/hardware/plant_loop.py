@@ -33,14 +33,18 @@ from robodyn_ros.nodes.hardware.inputs import CommandInputs, ExternalWrenches
 from robodyn_ros.nodes.hardware.outputs import REPEAT_SECONDS, StateOutputs
 from robodyn_ros.nodes.hardware.parameters import LiveSettings, TimeMode
 from robodyn_ros.nodes.hardware.plant_timing import PlantTiming
-from robodyn_ros.nodes.hardware.step_requests import STALL_SECONDS, StepRequests, check_periods
+from robodyn_ros.nodes.hardware.step_requests import StepRequests, check_periods
 from robodyn_ros.nodes.hardware.wrench_output import WrenchOutput
 from robodyn_ros.simulation.commands import LATE, JointCommands
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.sensing import Sensors
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
-_PATIENCE_SECONDS = 1.0
+_TOLD, _PATIENCE = 10, 50
+"""Repeats of a state that nobody answers after which that is told, and after which requests for periods end.
+
+Repeats are counted, not the time, in which the computer may have held up this node.
+"""
 
 
 class PlantLoop:
@@ -94,7 +98,7 @@ class PlantLoop:
         self._requests = StepRequests()
         self._answered = False
         self._new_start, self._published_tick = False, 0
-        self._waiting_since: float | None = None
+        self._unanswered = 0  # repeats of the last state
         self._unsafe_text = ""
         self._sped_up: NDArray[np.bool_] | None = None  # by a late command, when it was last looked at
         self._diverged = False
@@ -110,8 +114,6 @@ class PlantLoop:
         """Wait for the next control period or message, and act on it."""
         if self.settings is not self._settings:
             self._configure(self.settings)
-        if self._requests and self._requests.stalled(to_seconds(self.timing.pace.interval)):
-            self.pause(f"none for {STALL_SECONDS} s; in lockstep a controller has to answer each")
         if self.held:
             path.sleep(REPEAT_SECONDS)
             path.discard()
@@ -163,6 +165,7 @@ class PlantLoop:
         if self.budget == 0:
             self.timing.restart()
         self.budget += periods
+        self._unanswered = min(self._unanswered, 1)  # not 0: what was told is taken back with the next answer
         self._requests.add(periods, self.periods + self.budget, on_end)
 
     def stepping(self) -> bool:
@@ -170,7 +173,9 @@ class PlantLoop:
         return bool(self._requests)
 
     def hold(self, why: str) -> None:
-        """Stop, take no commands and publish nothing, because another node simulates the robot."""
+        """Stop, take no commands and publish nothing, because another node simulates the robot; requests end."""
+        if self._requests:
+            self.pause(why)
         self.held = why
 
     def release(self) -> None:
@@ -253,8 +258,8 @@ class PlantLoop:
             pace.begin(now)
         self._answered = False
         self._advance(1)
-        if self._waiting_since is not None:
-            self._waiting_since = None
+        if self._unanswered:
+            self._unanswered = 0
             self._diagnostics.clear_condition("lockstep", "lockstep: commands answer again")
 
     # Commands on further topics; the path calls these methods.
@@ -338,10 +343,10 @@ class PlantLoop:
         """Repeat the last state from time to time; in lockstep, report a missing answer."""
         if not self._outputs.repeat() or self.time_mode is not TimeMode.LOCKSTEP or self.budget == 0:
             return
-        now = time.monotonic()
-        if self._waiting_since is None:
-            self._waiting_since = now
-        if now - self._waiting_since > _PATIENCE_SECONDS:
+        self._unanswered += 1
+        if self._requests and self._unanswered >= _PATIENCE:
+            self.pause(f"none for {_PATIENCE * REPEAT_SECONDS:g} s; in lockstep a controller has to answer each")
+        elif self._unanswered > _TOLD:
             self._diagnostics.raise_condition(
                 "lockstep", f"lockstep: no command answers the joint state stamped {to_seconds(self.stamp)} s; "
                 "is a controller running?")

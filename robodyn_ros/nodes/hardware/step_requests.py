@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,9 +18,6 @@ from robodyn_ros.errors import InputError
 
 PERIODS = Range(1, 100_000, "control periods")
 """Periods of one request: at most 200 s at 500 Hz."""
-
-STALL_SECONDS = 2.0
-"""Time without a further period after which a request ends [s]."""
 
 
 class _Request(NamedTuple):
@@ -37,7 +33,6 @@ class StepRequests:
 
     def __init__(self) -> None:
         self._requests: list[_Request] = []
-        self._progress = 0.0
 
     def __bool__(self) -> bool:
         """Return whether a request is under way."""
@@ -52,11 +47,9 @@ class StepRequests:
             on_end: Called once, with why they were not all done; empty: they are done.
         """
         self._requests.append(_Request(periods, end, on_end))
-        self._progress = time.monotonic()
 
     def advance(self, done: int) -> None:
         """End the requests that are done at a count of periods."""
-        self._progress = time.monotonic()
         finished = [request for request in self._requests if request.end <= done]
         self._requests = [request for request in self._requests if request.end > done]
         for request in finished:
@@ -68,14 +61,6 @@ class StepRequests:
         for request in requests:
             request.on_end(f"step: {request.periods - (request.end - done)} of {request.periods} control periods done, "
                            f"then {reason}")
-
-    def stalled(self, interval: float) -> bool:
-        """Return whether no period was done for too long.
-
-        Args:
-            interval: Time between two periods on the steady clock [s].
-        """
-        return time.monotonic() - self._progress > STALL_SECONDS + interval
 
 
 def check_periods(periods: int) -> None:

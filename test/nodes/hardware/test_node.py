@@ -9,6 +9,7 @@
 """The hardware node over DDS, in processes of its own: commands, bad input, safety, services, time modes."""
 
 import math
+import os
 import signal
 import time
 
@@ -24,6 +25,8 @@ from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.resources import robot_file
 
 NAN = math.nan
+HOLD_UP = 6.0
+"""Longer than the hardware waits for an answer in lockstep [s]."""
 
 # --- lockstep
 
@@ -85,6 +88,24 @@ def test_lockstep_waits_for_the_answer_repeats_its_state_and_survives_kill(reque
             peer.command(NAMES, [1.0, 1.0], state.header.stamp)
             peer.next_state(lambda state: stamp(state) == 2 * PERIOD, "the next period")
             again.stop()
+
+
+def test_a_step_outlasts_a_hold_up_of_the_node():
+    with hardware("held", time_mode="lockstep") as process, Peer("held") as peer:
+        assert peer.service(SetBool, "pause", data=True).success
+        client = peer.node.create_client(Step, "/held/hardware/step")
+        peer.wait_for(client.service_is_ready, "the service")
+        answer = client.call_async(Step.Request(steps=2))
+        for tick in (1, 2):
+            state = peer.next_stamped(tick * PERIOD)
+            if tick == 2:
+                os.kill(process.pid, signal.SIGSTOP)
+                peer.spin(HOLD_UP)
+                os.kill(process.pid, signal.SIGCONT)
+            peer.command(NAMES, [0.0, 0.0], state.header.stamp)
+        response = peer.wait_for(lambda: answer.done() and answer.result(), "the answer")
+        assert response.success, response.message
+        process.stop()
 
 
 # --- several robots
