@@ -11,7 +11,8 @@
 Fast DDS's shared memory has a mutex for each process that receives. A process that is killed while it holds its mutex
 stops everyone who sends to it for a second, also the control thread of a node. Sockets have no such lock.
 
-A new process finds the others by their announcements, 3 s apart in Fast DDS; a profile makes it half a second.
+A new process finds the others by their announcements, 3 s apart in Fast DDS; a profile makes it half a second. It also
+gives the memory of large messages back.
 
 Fast DDS reads its settings from the environment. :func:`set_up_transport` sets them before rclpy starts, unless the
 user has. They also hold for the processes that this one starts. Where the discovery range is LOCALHOST, rmw_fastrtps
@@ -34,6 +35,8 @@ from robodyn_ros.nodes.common.discovery import LOCAL_PROFILE, OLD_PROFILES, PEER
 from robodyn_ros.resources import config_file
 
 TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
+QOS_OF_PROFILE, PUBLICATION_MODE = "RMW_FASTRTPS_USE_QOS_FROM_XML", "RMW_FASTRTPS_PUBLICATION_MODE"
+"""Whether the profile's settings of writers and readers hold, and a setting that they would overrule."""
 
 UDP = "UDPv4"
 UDP_WITHOUT_WAITING = f"{UDP}?non_blocking=true"
@@ -69,6 +72,8 @@ def set_up_transport(environment: MutableMapping[str, str], middleware: str) -> 
         environment.setdefault(TRANSPORTS, UDP_WITHOUT_WAITING)
         profile = config_file(NETWORK_PROFILE)
     environment.update(dict.fromkeys(_NAMES, str(profile)))
+    if not environment.get(PUBLICATION_MODE):
+        environment.setdefault(QOS_OF_PROFILE, "1")
 
 
 def _with_peers(profile: Path, peers: Sequence[str]) -> Path:

@@ -8,6 +8,7 @@
 
 """Nodes send by sockets alone, whatever the discovery range, unless the user has chosen otherwise."""
 
+import ctypes
 import os
 import re
 import socket
@@ -23,7 +24,13 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros import RobodynError
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.nodes.common.discovery import OLD_PROFILES, PEERS, PROFILES, RANGE, described
-from robodyn_ros.nodes.common.transport import TRANSPORTS, UDP_WITHOUT_WAITING, set_up_transport
+from robodyn_ros.nodes.common.transport import (
+    PUBLICATION_MODE,
+    QOS_OF_PROFILE,
+    TRANSPORTS,
+    UDP_WITHOUT_WAITING,
+    set_up_transport,
+)
 from robodyn_ros.resources import config_file
 
 FAST_DDS = "rmw_fastrtps_cpp"
@@ -46,6 +53,57 @@ with rclpy.init():
             print(listener.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
 """
 
+LARGE_BYTES = 20 * 200_000
+MEMORY_OF_MESSAGES = """
+import ctypes, multiprocessing, os, time
+
+info = ctypes.CDLL(None).mallinfo2
+
+def send(ended):
+    import rclpy
+    from robodyn_ros.nodes.common.topics import STATE_QOS
+    from std_msgs.msg import String
+    with rclpy.init():
+        publisher = rclpy.create_node("sender").create_publisher(String, "large", STATE_QOS)
+        while not ended.wait(0.05):
+            if publisher.get_subscription_count():
+                publisher.publish(String(data="x" * 200_000))
+
+class Mallinfo2(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+def memory():
+    info.restype = Mallinfo2
+    found = info()
+    return found.uordblks + found.hblkhd  # in use; what is free may stay with the process
+
+if __name__ == "__main__":
+    from robodyn_ros.nodes.common.transport import set_up_transport
+    set_up_transport(os.environ, "rmw_fastrtps_cpp")
+    context = multiprocessing.get_context("fork")
+    ended = context.Event()
+    sender = context.Process(target=send, args=(ended,), daemon=True)
+    sender.start()
+    import rclpy
+    from robodyn_ros.nodes.common.topics import STATE_QOS, unserved_subscription
+    from std_msgs.msg import String
+    with rclpy.init():
+        handle = unserved_subscription(rclpy.create_node("listener"), String, "large", STATE_QOS).handle
+        end = time.monotonic() + 60.0
+        with handle:
+            while not handle.take_message(String, True) and time.monotonic() < end:
+                time.sleep(0.01)
+            before = memory()
+            while (waiting := memory()) < before + 5_000_000 and time.monotonic() < end:
+                time.sleep(0.1)
+            ended.set()
+            sender.join()
+            while handle.take_message(String, True):
+                pass
+        print(before, waiting, memory())
+"""
+
 
 def after(environment, middleware=FAST_DDS):
     environment = dict(environment)
@@ -55,7 +113,7 @@ def after(environment, middleware=FAST_DDS):
 
 def give(monkeypatch, given):
     """Let the environment be that of a user who has set these variables alone."""
-    for name in (RANGE, PEERS, PROFILES, OLD_PROFILES, TRANSPORTS):
+    for name in (RANGE, PEERS, PROFILES, OLD_PROFILES, TRANSPORTS, QOS_OF_PROFILE, PUBLICATION_MODE):
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
@@ -110,6 +168,17 @@ def test_a_process_that_waits_for_a_busy_processor_loses_no_messages(discovery, 
     assert set(done.stdout.split()) == {str(room)}
 
 
+@pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
+def test_the_memory_of_large_messages_is_given_back(discovery, monkeypatch):
+    if not hasattr(ctypes.CDLL(None), "mallinfo2"):
+        pytest.skip("the C library does not tell how much memory is in use: needs glibc 2.33")
+    give(monkeypatch, {RANGE: discovery})
+    done = subprocess.run([sys.executable, "-c", MEMORY_OF_MESSAGES], capture_output=True, text=True, check=True)
+    before, waiting, after = map(int, done.stdout.split())
+    assert waiting - before > LARGE_BYTES
+    assert after - before < 0.25 * (waiting - before)
+
+
 def test_every_node_and_command_starts_ros_in_one_place():
     sources = Path(__file__).parents[3] / "robodyn_ros"
     starting = [path.name for path in sources.rglob("*.py") if re.search(r"\brclpy\.init\(", path.read_text())]
@@ -119,7 +188,8 @@ def test_every_node_and_command_starts_ros_in_one_place():
 @pytest.mark.parametrize("given", [{}, {RANGE: "SUBNET"}, {RANGE: "OFF"}, {RANGE: "SYSTEM_DEFAULT"}])
 def test_beyond_localhost_the_range_stays(given):
     old = {OLD_PROFILES: NETWORK}  # set for Jazzy alone
-    assert after(given) | old == {**given, TRANSPORTS: UDP_WITHOUT_WAITING, PROFILES: NETWORK} | old
+    assert after(given) | old == {**given, TRANSPORTS: UDP_WITHOUT_WAITING, PROFILES: NETWORK,
+                                  QOS_OF_PROFILE: "1"} | old
     assert after(after(given)) == after(given)
 
 
@@ -135,6 +205,12 @@ def test_localhost_is_replaced_by_a_profile_of_the_same_discovery():
 @pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
 def test_the_choice_of_the_user_stays(given, discovery):
     assert after({**given, RANGE: discovery}) == {**given, RANGE: discovery}
+
+
+@pytest.mark.parametrize(("given", "left"), [
+    ({QOS_OF_PROFILE: "0"}, "0"), ({PUBLICATION_MODE: "ASYNCHRONOUS"}, None), ({PUBLICATION_MODE: ""}, "1")])
+def test_how_the_user_wants_to_publish_stays(given, left):
+    assert after(given).get(QOS_OF_PROFILE) == left
 
 
 def test_a_profile_in_the_working_directory_and_another_middleware_stay(tmp_path, monkeypatch):
