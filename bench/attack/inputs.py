@@ -20,9 +20,7 @@ from typing import Any
 from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rclpy.action import ActionClient
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
-from std_srvs.srv import SetBool
 
 from bench.attack.absurd import bytes_of, fill, largest
 from bench.attack.calls import (
@@ -42,12 +40,8 @@ from robodyn_ros.nodes.common.topics import LATCHED_QOS, NEWEST_DEPTH
 BURST = 250
 """Messages that are sent before the nodes are looked at."""
 
-LARGEST_MESSAGES, LARGEST_REQUESTS, BURSTS_OF_LARGEST = NEWEST_DEPTH + 8, 3, 4
-"""Enough of the largest for every buffer that the middleware has for a subscription or a service."""
-
-BURST_QOS = QoSProfile(reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
-                       history=HistoryPolicy.KEEP_LAST, depth=LARGEST_MESSAGES)
-"""Serves any subscription, as ``LATCHED_QOS`` does, and keeps messages that are published at once."""
+LARGEST_MESSAGES, LARGEST_REQUESTS = NEWEST_DEPTH + 8, 3
+"""Enough of the largest for all that the middleware keeps of a subscription or a service."""
 
 REST = 0.5
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""
@@ -99,10 +93,7 @@ def messages(graph: AttackedGraph, report: Report, seed: int, number: int) -> No
 
 
 def send_largest(graph: AttackedGraph) -> None:
-    """Send the largest message to every topic, service and action, and many large ones at once.
-
-    The middleware keeps a buffer for each of the messages that waited at once so far, as large as the largest in it.
-    """
+    """Send the largest message to every topic, service and action, so that none later needs more memory."""
     for topic, message_type in _topics(graph).items():
         publisher = graph.node.create_publisher(message_type, topic, LATCHED_QOS)
         graph.wait(publisher.get_subscription_count, 2.0)
@@ -120,18 +111,7 @@ def send_largest(graph: AttackedGraph) -> None:
         for _ in range(LARGEST_REQUESTS):
             graph.wait(client.send_goal_async(largest(FollowJointTrajectory.Goal)).done, ANSWER_SECONDS)
     client.destroy()
-    call(graph, SetBool, "hardware/pause", SetBool.Request(data=True))  # it takes its commands every 0.1 s then
-    chance = random.Random("largest")
-    for topic, message_type in _topics(graph).items():
-        publisher = graph.node.create_publisher(message_type, topic, BURST_QOS)
-        graph.wait(publisher.get_subscription_count, 2.0)
-        data = max((bytes_of(message_type, chance) for _ in range(4 * BURST)), key=len)
-        for _ in range(BURSTS_OF_LARGEST):
-            for _ in range(LARGEST_MESSAGES):
-                publisher.publish(data)
-            graph.spin(0.2)
-        graph.node.destroy_publisher(publisher)
-    calm(graph)
+    calm(graph)  # one of the requests is to pause
     graph.spin(0.2)
     graph.check("largest requests", 0, gap=None)
 
