@@ -133,3 +133,13 @@ def test_stamps_follow_a_clock_that_jumps(world):
     world.jumps = {100: 3_600_000 * MILLISECOND, 200: -7_200_000 * MILLISECOND}
     _, ahead = run(world)
     assert max(map(abs, ahead)) < 0.01
+
+
+def test_a_step_ends_at_once_when_another_node_has_the_robot(world):
+    loop, _ = run(world)
+    loop.pause()
+    ended = []
+    loop.step(5, ended.append)
+    loop.hold("'/other/hardware' publishes joint_states of the same joints already")
+    assert ended == ["step: 0 of 5 control periods done, then '/other/hardware' publishes joint_states of the same "
+                     "joints already"]
