@@ -52,6 +52,7 @@ from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.nodes.controller.wrench_sensor import PARAMETERS as SENSOR_PARAMETERS
 from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
 from robodyn_ros.robot import Robot
+from robodyn_ros.timing import to_seconds
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
@@ -147,7 +148,8 @@ class ControllerNode(RobodynNode):
         self._overran = False  # since the last diagnostics
         self._saturated = 0
         self._last_arrival, self._silent = 0.0, True
-        self._gap, self._gap_at = 0.0, -RECENT  # the last longer time without joint states, and when it ended
+        self._gap, self._gap_at = "", -RECENT  # why no joint states came for a longer time, and when that ended
+        self._published = 0  # when the last joint state was published, by its publisher's clock [ns]
         self._hold_up, self._held_up_at = "", -RECENT
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
@@ -181,11 +183,12 @@ class ControllerNode(RobodynNode):
         data = path.wait(self._timeout)
         now = time.monotonic()
         if now - self._last_arrival >= TOLD_GAP:
-            self._gap, self._gap_at = now - self._last_arrival, now
+            self._on_gap(now, path.info if data is not None else {})
         if data is not None and self._on_joint_state(data, now, path.info):
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
             self._last_arrival, self._silent = now, False
+            self._published = path.info.get("source_timestamp") or 0
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
             text = (f"no joint states for {self._timeout:g} s or more that this node can answer: is the hardware node "
@@ -193,6 +196,24 @@ class ControllerNode(RobodynNode):
             self.diagnostics.raise_condition("silence", text)
             if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):
                 self._trajectories.abort(text)
+
+    def _on_gap(self, now: float, info: Mapping[str, Any]) -> None:
+        """Find out why no joint states came for a longer time: were they not published, or did they wait to be taken?
+
+        Args:
+            now: Steady time [s].
+            info: The publisher of the joint state that ended the gap, and when it was published; empty: none did.
+        """
+        gap, published = now - self._last_arrival, info.get("source_timestamp") or 0
+        self._gap_at = now
+        if published and self._published and to_seconds(published - self._published) < 0.5 * gap:
+            self._gap = (f"the computer held up this node for {gap:.3g} s (busy, or the process was stopped), or the "
+                         "network held up joint states")
+            self._hold_up, self._held_up_at = self._gap, now
+            self.diagnostics.problem("hold-ups by the computer", self._gap)
+        else:
+            self._gap = (f"no joint states came for {gap:.3g} s: the computer held up the hardware node (busy, or the "
+                         "process was stopped), it was started anew, or the network lost them")
 
     def _on_joint_state(self, data: bytes, now: float, info: Mapping[str, Any]) -> bool:
         """Answer a serialized joint state; return whether it is one of the robot, from its hardware node.
@@ -279,8 +300,7 @@ class ControllerNode(RobodynNode):
         if delay is not None and not delay.of_law and not (after_gap and delay.held_up < TOLD_HOLD_UP):
             reason = f"{reason}; {self._held_up(delay)}"
         elif after_gap:
-            reason = (f"{reason}; no joint states came for {self._gap:.3g} s: the computer held up the hardware node "
-                      "(busy, or the process was stopped), it was started anew, or the network lost them")
+            reason = f"{reason}; {self._gap}"
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
         self.log.warning("new starts", f"new start from the current state{lost}: {reason}")
         self.diagnostics.count("new starts")

@@ -12,6 +12,7 @@ They run in lockstep: deterministic, and some ten seconds of motion in one.
 """
 
 import itertools
+import os
 import signal
 from pathlib import Path
 
@@ -92,8 +93,10 @@ def test_joint_states_by_name_and_bad_ones_rejected(ros):
         node.stop()
 
 
-def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros):
-    """A state that waited while this process was held up is answered before the one that tells the new start."""
+@pytest.mark.parametrize(("stopped", "told"), [
+    (False, "no joint states came for 0."), (True, "the computer held up this node for 0.")])
+def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros, stopped, told):
+    """A state that waited, while the node or its peer was held up, is answered before the one of the new start."""
     with RosProcess("controller", {"robot": "planar_2r"}, "/stalled") as node:
         commands = ros.record(JointState, "/stalled/joint_commands", 100)
         states = ros.publisher(JointState, "/stalled/joint_states")
@@ -107,11 +110,18 @@ def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros):
             return commands
 
         ros.wait_for(answered, "a command")
+        commands.clear()
+        if stopped:
+            os.kill(node.pid, signal.SIGSTOP)
+            answered()
         ros.spin(0.25)
+        if stopped:
+            os.kill(node.pid, signal.SIGCONT)
+            ros.wait_for(lambda: commands, "a command")
         for frame in ("", NEW_START):
             commands.clear()
             ros.wait_for(lambda frame=frame: answered(frame), "a command")
-        node.wait_for_output("no joint states came for 0.")
+        node.wait_for_output(told)
         assert "the computer held up" in node.output()
         node.stop()
 
