@@ -42,15 +42,16 @@ import os, socket, rclpy
 from robodyn_ros.nodes.common.transport import set_up_transport
 
 set_up_transport(os.environ, "rmw_fastrtps_cpp")
-with rclpy.init():
-    node = rclpy.create_node("listener")
-    for number in map(int, os.listdir("/proc/self/fd")):
-        try:
-            listener = socket.socket(fileno=os.dup(number))
-        except OSError:
-            continue
-        if listener.family == socket.AF_INET and 7400 <= listener.getsockname()[1] < 32768:  # senders have ports above
-            print(listener.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
+rclpy.init()
+node = rclpy.create_node("listener")
+for number in map(int, os.listdir("/proc/self/fd")):
+    try:
+        listener = socket.socket(fileno=os.dup(number))
+    except OSError:
+        continue
+    if listener.family == socket.AF_INET and 7400 <= listener.getsockname()[1] < 32768:  # senders have ports above
+        print(listener.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
+rclpy.shutdown()
 """
 
 LARGE_BYTES = 20 * 200_000
@@ -63,11 +64,12 @@ def send(ended):
     import rclpy
     from robodyn_ros.nodes.common.topics import STATE_QOS
     from std_msgs.msg import String
-    with rclpy.init():
-        publisher = rclpy.create_node("sender").create_publisher(String, "large", STATE_QOS)
-        while not ended.wait(0.05):
-            if publisher.get_subscription_count():
-                publisher.publish(String(data="x" * 200_000))
+    rclpy.init()
+    publisher = rclpy.create_node("sender").create_publisher(String, "large", STATE_QOS)
+    while not ended.wait(0.05):
+        if publisher.get_subscription_count():
+            publisher.publish(String(data="x" * 200_000))
+    rclpy.shutdown()
 
 class Mallinfo2(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in (
@@ -88,20 +90,21 @@ if __name__ == "__main__":
     import rclpy
     from robodyn_ros.nodes.common.topics import STATE_QOS, unserved_subscription
     from std_msgs.msg import String
-    with rclpy.init():
-        handle = unserved_subscription(rclpy.create_node("listener"), String, "large", STATE_QOS).handle
-        end = time.monotonic() + 60.0
-        with handle:
-            while not handle.take_message(String, True) and time.monotonic() < end:
-                time.sleep(0.01)
-            before = memory()
-            while (waiting := memory()) < before + 5_000_000 and time.monotonic() < end:
-                time.sleep(0.1)
-            ended.set()
-            sender.join()
-            while handle.take_message(String, True):
-                pass
-        print(before, waiting, memory())
+    rclpy.init()
+    handle = unserved_subscription(rclpy.create_node("listener"), String, "large", STATE_QOS).handle
+    end = time.monotonic() + 60.0
+    with handle:
+        while not handle.take_message(String, True) and time.monotonic() < end:
+            time.sleep(0.01)
+        before = memory()
+        while (waiting := memory()) < before + 5_000_000 and time.monotonic() < end:
+            time.sleep(0.1)
+        ended.set()
+        sender.join()
+        while handle.take_message(String, True):
+            pass
+    print(before, waiting, memory())
+    rclpy.shutdown()
 """
 
 

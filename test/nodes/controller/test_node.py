@@ -113,6 +113,7 @@ def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros, s
         commands.clear()
         if stopped:
             os.kill(node.pid, signal.SIGSTOP)
+            ros.wait_for(lambda: "\nState:\tT" in Path(f"/proc/{node.pid}/status").read_text(), "the stop")
             answered()
         ros.spin(0.25)
         if stopped:
