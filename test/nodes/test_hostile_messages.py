@@ -128,8 +128,14 @@ def malformed(kind, count=40):
         yield bytes(data)
 
 
+READ = [*(("hardware", topic) for topic in ("joint_commands", "voltage_commands", "~/commands", "~/external_wrench")),
+        *(("controller", topic) for topic in ("joint_states", "~/joint_trajectory", "~/pose", "measured_wrench"))]
+"""Topics of which malformed messages are counted, by the node that reads them."""
+
+
 def test_malformed_messages_on_every_topic_are_rejected_and_counted(peer):
-    topics = peer.wait_for(lambda: found if len(found := subscriptions(peer)) >= 10 else None, "subscriptions")
+    wanted = {f"/{NAMESPACE}/{topic.replace('~', node)}" for node, topic in READ}
+    topics = peer.wait_for(lambda: found if wanted <= set(found := subscriptions(peer)) else None, "subscriptions")
     with publishers(peer, topics) as made:
         def send():
             for topic, kind in topics.items():
@@ -137,10 +143,7 @@ def test_malformed_messages_on_every_topic_are_rejected_and_counted(peer):
                     made[topic].publish(data)
                 peer.executor.spin_once(timeout_sec=0.01)
 
-        send_until_counted(peer, send, [(node, f"malformed messages: {topic}") for node, topic in (
-            ("hardware", "joint_commands"), ("hardware", "voltage_commands"), ("hardware", "~/commands"),
-            ("hardware", "~/external_wrench"), ("controller", "joint_states"), ("controller", "~/joint_trajectory"),
-            ("controller", "~/pose"), ("controller", "measured_wrench"))])
+        send_until_counted(peer, send, [(node, f"malformed messages: {topic}") for node, topic in READ])
 
 
 def test_messages_with_stamps_that_are_no_time_are_rejected_and_counted(peer):
