@@ -207,10 +207,8 @@ class ControllerNode(RobodynNode):
         gap, published = now - self._last_arrival, info.get("source_timestamp") or 0
         self._gap_at = now
         if published and self._published and to_seconds(published - self._published) < 0.5 * gap:
-            self._gap = (f"the computer held up this node for {gap:.3g} s (busy, or the process was stopped), or the "
-                         "network held up joint states")
-            self._hold_up, self._held_up_at = self._gap, now
-            self.diagnostics.problem("hold-ups by the computer", self._gap)
+            self._gap = f"{_held_up(gap)} held up joint states"
+            self._tell_hold_up(self._gap, now)
         else:
             self._gap = (f"no joint states came for {gap:.3g} s: the computer held up the hardware node (busy, or the "
                          "process was stopped), it was started anew, or the network lost them")
@@ -263,8 +261,7 @@ class ControllerNode(RobodynNode):
             if delay.held_up < TOLD_HOLD_UP:
                 self.diagnostics.count("short hold-ups by the computer")
             else:
-                self._hold_up, self._held_up_at = self._held_up(delay), self._last_arrival
-                self.diagnostics.problem("hold-ups by the computer", self._hold_up)
+                self._tell_hold_up(_unanswered(delay), self._last_arrival)
         if delay.law_in_time:
             return
         name = self._loop.active.name
@@ -278,9 +275,10 @@ class ControllerNode(RobodynNode):
             self._slow_law = name
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
-    def _held_up(self, delay: Delay) -> str:
-        return (f"the computer held up this node for {delay.held_up:.3g} s (busy, or the process was stopped), or "
-                f"the network lost joint states: {delay.unanswered} stayed unanswered")
+    def _tell_hold_up(self, text: str, now: float) -> None:
+        """Report a hold-up by the computer, and keep it as a possible cause of what follows."""
+        self._hold_up, self._held_up_at = text, now
+        self.diagnostics.problem("hold-ups by the computer", text)
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)
@@ -298,7 +296,7 @@ class ControllerNode(RobodynNode):
     def _on_start(self, reason: str) -> None:
         delay, after_gap = self._monitor.delay, self._last_arrival - self._gap_at < RECENT
         if delay is not None and not delay.of_law and not (after_gap and delay.held_up < TOLD_HOLD_UP):
-            reason = f"{reason}; {self._held_up(delay)}"
+            reason = f"{reason}; {_unanswered(delay)}"
         elif after_gap:
             reason = f"{reason}; {self._gap}"
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
@@ -396,6 +394,14 @@ class ControllerNode(RobodynNode):
         """Stop the control path and abort the active goal."""
         super().stop()
         self._action.close()
+
+
+def _held_up(seconds: float) -> str:
+    return f"the computer held up this node for {seconds:.3g} s (busy, or the process was stopped), or the network"
+
+
+def _unanswered(delay: Delay) -> str:
+    return f"{_held_up(delay.held_up)} lost joint states: {delay.unanswered} stayed unanswered"
 
 
 def main(args: Sequence[str] | None = None) -> int:

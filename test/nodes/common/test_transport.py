@@ -162,7 +162,7 @@ def test_a_node_announces_itself_twice_a_second(given, last, monkeypatch):
 
 @pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
 def test_a_process_that_waits_for_a_busy_processor_loses_no_messages(discovery, monkeypatch):
-    """As much room as the system gives: seven times that of a socket without a wish where its limit allows it."""
+    """As much room as the system gives: ten times that of a socket without a wish where its limit allows it."""
     give(monkeypatch, {RANGE: discovery})
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as example:
         example.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WAITING_BYTES)
