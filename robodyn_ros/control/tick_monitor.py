@@ -80,16 +80,24 @@ class TickMonitor:
             stamp: Stamp of the joint state [ns].
             sequence: Its number in the sequence of its publisher's messages.
         """
-        unanswered = sequence - self._sequence - 1
-        # A repeated state needs no other answer, and after a new start of the publisher the numbers tell nothing.
+        unanswered = self.unanswered(sequence)
         self.delay = None
-        if unanswered > 0 and stamp > self._stamp and self._sequence:
+        if unanswered and stamp > self._stamp:  # a repeated state needs no other answer
             self._blame(now, stamp, sequence, unanswered)
         elif self._watching and sequence > self._overrun_at + FORGIVEN_AFTER:
             self._watching, self._waited = False, None
         self._begin, self._stamp, self._sequence = now, stamp, sequence
         if self._watching:
             self._waited = waiting_time()
+
+    def unanswered(self, sequence: int) -> int:
+        """Return how many joint states between the last tick and one that has come stayed unanswered.
+
+        Args:
+            sequence: Number of that joint state in the sequence of its publisher's messages.
+        """
+        # After a new start of the publisher the numbers tell nothing.
+        return max(0, sequence - self._sequence - 1) if self._sequence else 0
 
     def end(self, now: float) -> None:
         """End a tick, before its command is published.

@@ -8,6 +8,7 @@
 
 """Controllers as a user's own package would hold them, sound and unsound, for the tests of the controller node."""
 
+import signal
 import time
 from dataclasses import dataclass
 
@@ -90,6 +91,15 @@ class TooSlow(Spring):
         while time.thread_time() < end:
             pass
         return self.dynamics.gravity(state.q)
+
+
+class StopsItself(Spring):
+    """Stops its process, as the job control of a shell does, while the first joint moves."""
+
+    def update(self, state, reference):
+        if state.v[0]:
+            signal.raise_signal(signal.SIGSTOP)
+        return super().update(state, reference)
 
 
 class RunsAway(Spring):

@@ -198,17 +198,21 @@ class ControllerNode(RobodynNode):
                 self._trajectories.abort(text)
 
     def _on_gap(self, now: float, info: Mapping[str, Any]) -> None:
-        """Find out why no joint states came for a longer time: were they not published, or did they wait to be taken?
+        """Find out why no joint state was taken for a longer time: were none published, or were they not taken?
 
         Args:
             now: Steady time [s].
-            info: The publisher of the joint state that ended the gap, and when it was published; empty: none did.
+            info: The publisher of the joint state that ended the gap, its number in the sequence of its publisher, and
+                when it was published; empty: none did.
         """
         gap, published = now - self._last_arrival, info.get("source_timestamp") or 0
+        unanswered = self._monitor.unanswered(info.get("publication_sequence_number") or 0)
         self._gap_at = now
         if published and self._published and to_seconds(published - self._published) < 0.5 * gap:
             self._gap = f"{_held_up(gap)} held up joint states"
             self._tell_hold_up(self._gap, now)
+        elif unanswered:
+            self._gap = f"the law took {gap:.3g} s, or {_unanswered(gap, unanswered)}"
         else:
             self._gap = (f"no joint states came for {gap:.3g} s: the computer held up the hardware node (busy, or the "
                          "process was stopped), it was started anew, or the network lost them")
@@ -261,7 +265,7 @@ class ControllerNode(RobodynNode):
             if delay.held_up < TOLD_HOLD_UP:
                 self.diagnostics.count("short hold-ups by the computer")
             else:
-                self._tell_hold_up(_unanswered(delay), self._last_arrival)
+                self._tell_hold_up(_unanswered(delay.held_up, delay.unanswered), self._last_arrival)
         if delay.law_in_time:
             return
         name = self._loop.active.name
@@ -296,7 +300,7 @@ class ControllerNode(RobodynNode):
     def _on_start(self, reason: str) -> None:
         delay, after_gap = self._monitor.delay, self._last_arrival - self._gap_at < RECENT
         if delay is not None and not delay.of_law and not (after_gap and delay.held_up < TOLD_HOLD_UP):
-            reason = f"{reason}; {_unanswered(delay)}"
+            reason = f"{reason}; {_unanswered(delay.held_up, delay.unanswered)}"
         elif after_gap:
             reason = f"{reason}; {self._gap}"
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
@@ -400,8 +404,8 @@ def _held_up(seconds: float) -> str:
     return f"the computer held up this node for {seconds:.3g} s (busy, or the process was stopped), or the network"
 
 
-def _unanswered(delay: Delay) -> str:
-    return f"{_held_up(delay.held_up)} lost joint states: {delay.unanswered} stayed unanswered"
+def _unanswered(seconds: float, unanswered: int) -> str:
+    return f"{_held_up(seconds)} lost joint states: {unanswered} stayed unanswered"
 
 
 def main(args: Sequence[str] | None = None) -> int:
