@@ -12,13 +12,12 @@ import ctypes
 import os
 import re
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from listening import WAITING_BYTES, in_new_process, memory_of_messages, room_of_listeners
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import RobodynError
@@ -36,76 +35,7 @@ from robodyn_ros.resources import config_file
 FAST_DDS = "rmw_fastrtps_cpp"
 LOCALHOST, NETWORK = (str(config_file(f"fastdds_{name}.xml")) for name in ("localhost", "network"))
 
-WAITING_BYTES = 1 << 20
-ROOM_OF_LISTENERS = """
-import os, socket, rclpy
-from robodyn_ros.nodes.common.transport import set_up_transport
-
-set_up_transport(os.environ, "rmw_fastrtps_cpp")
-rclpy.init()
-node = rclpy.create_node("listener")
-for number in map(int, os.listdir("/proc/self/fd")):
-    try:
-        listener = socket.socket(fileno=os.dup(number))
-    except OSError:
-        continue
-    if listener.family == socket.AF_INET and 7400 <= listener.getsockname()[1] < 32768:  # senders have ports above
-        print(listener.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))
-rclpy.shutdown()
-"""
-
-LARGE_BYTES = 20 * 200_000
-MEMORY_OF_MESSAGES = """
-import ctypes, multiprocessing, os, time
-
-info = ctypes.CDLL(None).mallinfo2
-
-def send(ended):
-    import rclpy
-    from robodyn_ros.nodes.common.topics import STATE_QOS
-    from std_msgs.msg import String
-    rclpy.init()
-    publisher = rclpy.create_node("sender").create_publisher(String, "large", STATE_QOS)
-    while not ended.wait(0.05):
-        if publisher.get_subscription_count():
-            publisher.publish(String(data="x" * 200_000))
-    rclpy.shutdown()
-
-class Mallinfo2(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in (
-        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
-
-def memory():
-    info.restype = Mallinfo2
-    found = info()
-    return found.uordblks + found.hblkhd  # in use; what is free may stay with the process
-
-if __name__ == "__main__":
-    from robodyn_ros.nodes.common.transport import set_up_transport
-    set_up_transport(os.environ, "rmw_fastrtps_cpp")
-    context = multiprocessing.get_context("fork")
-    ended = context.Event()
-    sender = context.Process(target=send, args=(ended,), daemon=True)
-    sender.start()
-    import rclpy
-    from robodyn_ros.nodes.common.topics import STATE_QOS, unserved_subscription
-    from std_msgs.msg import String
-    rclpy.init()
-    handle = unserved_subscription(rclpy.create_node("listener"), String, "large", STATE_QOS).handle
-    end = time.monotonic() + 60.0
-    with handle:
-        while not handle.take_message(String, True) and time.monotonic() < end:
-            time.sleep(0.01)
-        before = memory()
-        while (waiting := memory()) < before + 5_000_000 and time.monotonic() < end:
-            time.sleep(0.1)
-        ended.set()
-        sender.join()
-        while handle.take_message(String, True):
-            pass
-    print(before, waiting, memory())
-    rclpy.shutdown()
-"""
+ROOM = 1 << 20  # of the profiles' sockets [bytes]
 
 
 def after(environment, middleware=FAST_DDS):
@@ -165,10 +95,9 @@ def test_a_process_that_waits_for_a_busy_processor_loses_no_messages(discovery, 
     """As much room as the system gives: ten times that of a socket without a wish where its limit allows it."""
     give(monkeypatch, {RANGE: discovery})
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as example:
-        example.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WAITING_BYTES)
+        example.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM)
         room = example.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
-    done = subprocess.run([sys.executable, "-c", ROOM_OF_LISTENERS], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {str(room)}
+    assert set(in_new_process(room_of_listeners)) == {room}
 
 
 @pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
@@ -176,9 +105,8 @@ def test_the_memory_of_large_messages_is_given_back(discovery, monkeypatch):
     if not hasattr(ctypes.CDLL(None), "mallinfo2"):
         pytest.skip("the C library does not tell how much memory is in use: needs glibc 2.33")
     give(monkeypatch, {RANGE: discovery})
-    done = subprocess.run([sys.executable, "-c", MEMORY_OF_MESSAGES], capture_output=True, text=True, check=True)
-    before, waiting, after = map(int, done.stdout.split())
-    assert waiting - before > LARGE_BYTES
+    before, waiting, after = in_new_process(memory_of_messages)
+    assert waiting - before >= WAITING_BYTES
     assert after - before < 0.25 * (waiting - before)
 
 
