@@ -8,36 +8,24 @@
 
 """The control path of a node (joint state in, command out): a thread that waits for one or a few subscriptions.
 
-The thread waits for nothing else, which costs a fraction of a turn of an executor. The thread and the executor share no
-lock. Other threads hand over a change by assigning one immutable object to one attribute, or by
-:meth:`ControlPath.call`, which runs a function between two ticks.
+The thread waits for nothing else, which costs a fraction of a turn of an executor.
 """
 
 from __future__ import annotations
 
-import ctypes
-import threading
-import time
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from functools import partial
 from typing import Any, NamedTuple
 
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
-from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
 from robodyn_ros.timing import to_nanoseconds
-
-FAILED_CYCLES = "failed control cycles"
-"""Counter of the exceptions of a control path."""
-
-_PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>
-_REST_AFTER_FAILURE = 0.001  # so that a cycle that fails at once leaves the processor to others [s]
 
 
 class _Further(NamedTuple):
@@ -49,13 +37,11 @@ class _Further(NamedTuple):
     handler: Callable[[Any], None]
 
 
-class ControlPath:
+class ControlPath(NodeThread):
     """A subscription and the thread that waits for it: the control path of a node.
 
     :meth:`wait` and :meth:`take` return the messages of this subscription. Messages of further topics, see
     :meth:`listen`, go to handlers in the same thread.
-
-    No exception ends the thread: an exception of a cycle is counted and logged, and the next cycle begins.
 
     Args:
         node: The node that subscribes; :meth:`RobodynNode.add_control_path` starts and stops this path with it.
@@ -68,8 +54,6 @@ class ControlPath:
         every: Return every message; otherwise only the newest of those that wait.
 
     Attributes:
-        active: Whether the loop is to go on.
-        prepare: Called first on the path's thread, for settings of the thread.
         info: Sequence number, times and publisher of the message taken last, also of a further topic; for the thread
             of the path only.
     """
@@ -77,21 +61,16 @@ class ControlPath:
     def __init__(self, node: Node, diagnostics: Diagnostics, message_type: type[Any], topic: str,
                  cycle: Callable[[ControlPath], None], qos: QoSProfile = STATE_QOS, serialized: bool = False,
                  every: bool = False) -> None:
-        self.active = True
-        self.prepare: Callable[[], None] = lambda: None
+        super().__init__(f"control path of {topic}", diagnostics, partial(cycle, self))
         self.info: dict[str, Any] = {}
-        self._node, self._diagnostics, self._cycle, self._serialized = node, diagnostics, cycle, serialized
+        self._node, self._serialized = node, serialized
         self._message_type, self._topic, self._every = message_type, topic, every
-        self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._subscription = unserved_subscription(node, message_type, topic, qos)
         self._further: list[_Further] = []
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
         self._wake = _rclpy.GuardCondition(node.context.handle)
-        self._rest = threading.Lock()  # held but for a wake
-        self._rest.acquire()
         self._wait_set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, node.context.handle)
-        self._thread = threading.Thread(target=self._run, name=f"control path of {topic}", daemon=True)
 
     def listen(self, message_type: type[Any], topic: str, handler: Callable[[Any], None],
                qos: QoSProfile = STATE_QOS) -> None:
@@ -132,16 +111,6 @@ class ControlPath:
                 self._handle_all(further)
         return self.take()
 
-    def sleep(self, timeout: float) -> None:
-        """Wait as :meth:`wait`, but do not return early for messages, and leave them waiting.
-
-        Args:
-            timeout: Longest wait [s].
-        """
-        self._rest.acquire(timeout=max(timeout, 0.0))  # a wait set would take several times as long
-        if self._calls:
-            self._run_calls()
-
     def take(self) -> Any | None:
         """Return a waiting message, if any, without waiting; for the thread of the path only."""
         taken = (self._handle.take_message(self._message_type, True) if self._every
@@ -173,32 +142,7 @@ class ControlPath:
     def wake(self) -> None:
         """Make a :meth:`wait` or :meth:`sleep` return early; from any thread."""
         self._wake.trigger_guard_condition()
-        with suppress(RuntimeError):  # it has been released, and will end the next sleep
-            self._rest.release()
-
-    def call(self, function: Callable[[], Any], timeout: float = 5.0) -> Any:
-        """Run a function in the path's thread between two waits, and return its result; from any other thread.
-
-        Args:
-            function: Called without arguments; has to return quickly.
-            timeout: Longest wait for the result [s].
-
-        Raises:
-            RobodynError: The path has stopped, or did not run the function in time.
-            Exception: Whatever the function raises.
-        """
-        if not self._thread.is_alive():
-            raise RobodynError("the control path has stopped: restart the node")
-        result: Future[Any] = Future()
-        self._calls.append((function, result))
-        self.wake()
-        try:
-            return result.result(timeout)
-        except TimeoutError:
-            if result.done():
-                raise
-            result.cancel()
-            raise RobodynError(f"the control path did not answer within {timeout} s: try again") from None
+        super().wake()
 
     def unheard_publishers(self) -> str:
         """Return which publishers the path cannot hear because of their quality of service, and why; empty: none."""
@@ -211,44 +155,9 @@ class ControlPath:
                     faults.append(f"'{publisher.node_name}' publishes {topic}, but is not heard: {reason.strip()}")
         return "; ".join(faults)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the loop and wait for the thread; further calls do nothing."""
-        self.active = False
-        if self._thread.is_alive():
-            self.wake()
-            self._thread.join()
-
-    def _run_calls(self) -> None:
-        while self._calls:
-            function, result = self._calls.popleft()
-            if not result.set_running_or_notify_cancel():
-                continue
-            try:
-                result.set_result(function())
-            except Exception as error:  # handed to the caller
-                result.set_exception(error)
-
     def _run(self) -> None:
-        _wake_on_time()
-        self.prepare()
         with ExitStack() as used:
             for entity in (self._handle, self._wake, self._wait_set,
                            *(further.subscription.handle for further in self._further)):
                 used.enter_context(entity)
-            while self.active:
-                try:
-                    self._cycle(self)
-                except Exception as error:
-                    self._diagnostics.failure(FAILED_CYCLES, error)
-                    self._run_calls()  # a cycle that fails before it waits must not keep requests waiting
-                    time.sleep(_REST_AFTER_FAILURE)
-
-
-def _wake_on_time() -> None:
-    """Turn off the timer slack of this thread: by default, Linux may end its waits up to 50 us late to save power."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1))
+            super()._run()

@@ -62,6 +62,7 @@ from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.discovery import described
 from robodyn_ros.nodes.common.given_parameters import GIVEN, GivenParameters, namespace_rule
+from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.parameter_service import CheckedParameterService
 from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
@@ -118,7 +119,7 @@ class RobodynNode(Node):
         self.parameters = DeclaredParameters(self, self.log)
         self.diagnostics = Diagnostics(self, self.log)
         self.create_steady_timer(1.0, self.diagnostics.once_a_second)
-        self._control_paths: list[ControlPath] = []
+        self._threads: list[NodeThread] = []
 
     def set_parameters_atomically(self, parameter_list: list[RosParameter[Any]]) -> SetParametersResult:
         """Set parameters; names that are not declared are refused with the closest known ones."""
@@ -145,12 +146,16 @@ class RobodynNode(Node):
         events = PublisherEventCallbacks(use_default_callbacks=False)
         return super().create_publisher(*args, **{"event_callbacks": events, **options})
 
-    def add_control_path(self, path: ControlPath) -> ControlPath:
-        """Start and stop a control path with this node."""
-        self._control_paths.append(path)
+    def add_thread(self, thread: NodeThread) -> None:
+        """Start and stop a thread with this node."""
+        self._threads.append(thread)
         if all(parameter.name in self.parameters.names() for parameter in REAL_TIME_PARAMETERS):
             values = {parameter.name: self.parameters[parameter.name] for parameter in REAL_TIME_PARAMETERS}
-            path.prepare = partial(apply_to_thread, values, lambda text: self.log.warning(text, text))
+            thread.prepare = partial(apply_to_thread, values, lambda text: self.log.warning(text, text))
+
+    def add_control_path(self, path: ControlPath) -> ControlPath:
+        """Start and stop a control path with this node, and look for publishers that it cannot hear."""
+        self.add_thread(path)
 
         def look_for_unheard_publishers() -> None:
             if text := path.unheard_publishers():
@@ -158,7 +163,7 @@ class RobodynNode(Node):
             else:
                 self.diagnostics.clear_condition(key, "all publishers are heard")
 
-        key = f"publishers not heard {len(self._control_paths)}"
+        key = f"publishers not heard {len(self._threads)}"
         self.diagnostics.checks.append(look_for_unheard_publishers)
         return path
 
@@ -186,13 +191,13 @@ class RobodynNode(Node):
 
     def start(self) -> None:
         """Start the node's threads, once it is complete."""
-        for path in self._control_paths:
-            path.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Stop the node's threads; it can still publish."""
-        for path in self._control_paths:
-            path.stop()
+        for thread in self._threads:
+            thread.stop()
 
     def serve_last(self) -> None:
         """Let a stopping node send the answers that it has prepared; one may need several tasks, each after another."""

@@ -19,8 +19,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
-from robodyn_ros.nodes.common import control_path
-from robodyn_ros.nodes.common.control_path import FAILED_CYCLES
+from robodyn_ros.nodes.common import node_thread
+from robodyn_ros.nodes.common.node_thread import FAILED_CYCLES
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 pytestmark = pytest.mark.usefixtures("probe")
@@ -85,7 +85,7 @@ def test_waits_of_a_thread_end_on_time():
     slack = []
 
     def run():
-        control_path._wake_on_time()
+        node_thread._wake_on_time()
         slack.append(ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))  # PR_GET_TIMERSLACK
 
     thread = threading.Thread(target=run)

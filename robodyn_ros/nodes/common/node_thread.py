@@ -1,0 +1,135 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A thread of a node beside its executor: it repeats one function, and no exception ends it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+
+FAILED_CYCLES = "failed control cycles"
+"""Counter of the exceptions of a thread."""
+
+_PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>
+_REST_AFTER_FAILURE = 0.001  # so that a cycle that fails at once leaves the processor to others [s]
+
+
+class NodeThread:
+    """A thread that repeats a cycle; :meth:`RobodynNode.add_thread` starts and stops it with its node.
+
+    The thread and the executor share no lock. Other threads hand over a change by assigning one immutable object to
+    one attribute, or by :meth:`call`, which runs a function between two waits.
+
+    An exception of a cycle is counted and logged, and the next cycle begins.
+
+    Args:
+        name: Name of the thread.
+        diagnostics: The node's diagnostics.
+        cycle: Called again and again while :attr:`active`; it waits with :meth:`sleep`.
+
+    Attributes:
+        active: Whether the loop is to go on.
+        prepare: Called first on the thread, for settings of the thread.
+    """
+
+    def __init__(self, name: str, diagnostics: Diagnostics, cycle: Callable[[], None]) -> None:
+        self.active = True
+        self.prepare: Callable[[], None] = lambda: None
+        self._diagnostics, self._cycle = diagnostics, cycle
+        self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._rest = threading.Lock()  # held but for a wake
+        self._rest.acquire()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def sleep(self, timeout: float) -> None:
+        """Wait until a time is over or :meth:`wake` is called; for this thread only.
+
+        This method also runs functions given to :meth:`call`.
+
+        Args:
+            timeout: Longest wait [s].
+        """
+        self._rest.acquire(timeout=max(timeout, 0.0))  # a wait set would take several times as long
+        self._run_calls()
+
+    def wake(self) -> None:
+        """Make a :meth:`sleep` return early; from any thread."""
+        with suppress(RuntimeError):  # it has been released, and will end the next sleep
+            self._rest.release()
+
+    def call(self, function: Callable[[], Any], timeout: float = 5.0) -> Any:
+        """Run a function in this thread between two waits, and return its result; from any other thread.
+
+        Args:
+            function: Called without arguments; has to return quickly.
+            timeout: Longest wait for the result [s].
+
+        Raises:
+            RobodynError: The thread has stopped, or did not run the function in time.
+            Exception: Whatever the function raises.
+        """
+        if not self._thread.is_alive():
+            raise RobodynError("the control path has stopped: restart the node")
+        result: Future[Any] = Future()
+        self._calls.append((function, result))
+        self.wake()
+        try:
+            return result.result(timeout)
+        except TimeoutError:
+            if result.done():
+                raise
+            result.cancel()
+            raise RobodynError(f"the control path did not answer within {timeout} s: try again") from None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the loop and wait for the thread; further calls do nothing."""
+        self.active = False
+        if self._thread.is_alive():
+            self.wake()
+            self._thread.join()
+
+    def _run_calls(self) -> None:
+        while self._calls:
+            function, result = self._calls.popleft()
+            if not result.set_running_or_notify_cancel():
+                continue
+            try:
+                result.set_result(function())
+            except Exception as error:  # handed to the caller
+                result.set_exception(error)
+
+    def _run(self) -> None:
+        _wake_on_time()
+        self.prepare()
+        while self.active:
+            try:
+                self._cycle()
+            except Exception as error:
+                self._diagnostics.failure(FAILED_CYCLES, error)
+                self._run_calls()  # a cycle that fails before it waits must not keep requests waiting
+                time.sleep(_REST_AFTER_FAILURE)
+
+
+def _wake_on_time() -> None:
+    """Turn off the timer slack of this thread: by default, Linux may end its waits up to 50 us late to save power."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1))
