@@ -9,20 +9,17 @@
 """The state publisher over DDS, against forward kinematics."""
 
 import signal
-from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from ros_process import RosProcess, RosTest
+from ros_process import Messages, RosProcess, RosTest
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import Robot
-from robodyn_ros.nodes.common import polled_states
-from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.resources import robot_file
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -145,17 +142,26 @@ def test_a_description_that_cannot_be_used_is_one_clear_message(tmp_path):
         assert "broken.urdf" in node.output() and "Traceback" not in node.output()
 
 
-def test_joint_states_are_read_for_subscribers_only():
-    subscribers, path, used = 0, Mock(take=Mock(return_value=None)), []
-    with patch.object(polled_states, "ControlPath"):
-        states = polled_states.PolledJointStates(
-            Mock(), JointOrder(["joint1"]), 100.0, Mock(get_subscription_count=lambda: subscribers), used.append)
-    states._cycle(path)
-    path.take.assert_not_called()
-    states._cycle(path)
-    (seconds,) = path.sleep.call_args.args
-    assert 0.5 * polled_states.UNHEARD_PERIOD < seconds <= polled_states.UNHEARD_PERIOD
-    subscribers, states._next = 1, 0.0
-    states._cycle(path)
-    path.take.assert_called_once()
-    assert not used, "none had come"
+@pytest.mark.parametrize(("name", "message_type", "topic"), [
+    ("state_publisher", TFMessage, "/tf"), ("dynamics", JointState, "/dynamics/gravity_effort")])
+def test_joint_states_are_received_for_subscribers_only(ros, name, message_type, topic):
+    def subscribers():
+        return ros.node.count_subscribers("/joint_states")
+
+    with RosProcess(name, {"robot": "planar_2r"}) as node:
+        ros.wait_for(lambda: ros.node.count_publishers(topic), "the node's publisher")
+        states = ros.publisher(JointState, "/joint_states", matched=0)
+        for _ in range(2):  # a listener that comes back is served again
+            assert not subscribers()
+            heard = Messages()
+            listener = ros.node.create_subscription(message_type, topic, heard.take, 10)
+
+            def answered(heard=heard):
+                states.publish(JointState(name=["joint1", "joint2"], position=[0.0, 0.0]))
+                return heard
+
+            ros.wait_for(answered, "what the node publishes")
+            assert subscribers() == 1
+            ros.node.destroy_subscription(listener)
+            ros.wait_for(lambda: not subscribers(), "the end of the node's subscription")
+        node.stop()

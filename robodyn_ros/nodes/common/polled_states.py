@@ -19,11 +19,11 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import POSITION, JointOrder, read_stamp
+from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import LATEST_QOS
+from robodyn_ros.nodes.common.topics import LatestMessage
 
 TOPIC = "joint_states"
 UNHEARD_PERIOD = 0.2
@@ -33,8 +33,8 @@ UNHEARD_PERIOD = 0.2
 class PolledJointStates:
     """Looks for the newest joint state at a fixed rate, on a thread of its own.
 
-    A turn of an executor takes ten times longer than a look, so no timer does it. While nobody subscribes to what is
-    published, joint states are neither read nor checked.
+    A turn of an executor takes ten times longer than a look, so no timer does it. This node subscribes to joint states
+    while somebody subscribes to what it publishes: to receive them costs more than to use them.
 
     Args:
         node: The node that subscribes.
@@ -47,23 +47,29 @@ class PolledJointStates:
 
     def __init__(self, node: RobodynNode, joints: JointOrder, rate: float, publisher: Publisher[Any],
                  use: Callable[[int, Array], None], start: Array | None = None) -> None:
-        self._diagnostics, self._joints, self._use, self._q = node.diagnostics, joints, use, start
+        self._node, self._joints, self._use, self._q = node, joints, use, start
         self._publisher = publisher
         self._wire = JointWire(joints.names)
         self._period, self._next = 1.0 / rate, time.monotonic()
-        node.add_control_path(ControlPath(node, node.diagnostics, JointState, TOPIC, self._cycle, LATEST_QOS,
-                                          serialized=True))
+        self._states: LatestMessage[JointState] | None = None  # none while nobody listens
+        self._thread = NodeThread(f"newest of {TOPIC}", node.diagnostics, self._cycle)
+        node.add_thread(self._thread)
 
-    def _cycle(self, path: ControlPath) -> None:
+    def _cycle(self) -> None:
         now = time.monotonic()
         if now < self._next:
-            path.sleep(self._next - now)
+            self._thread.sleep(self._next - now)
             return
         if not self._publisher.get_subscription_count():
+            if self._states is not None:
+                self._states.destroy(self._node)
+                self._states = None
             self._next = now + max(self._period, UNHEARD_PERIOD)
             return
+        if self._states is None:
+            self._states = LatestMessage(self._node, self._node.diagnostics, JointState, TOPIC)
         self._next = max(self._next + self._period, now)
-        data = path.take()
+        data = self._states.take_serialized()
         state = None if data is None else self._read(data)
         if state is not None:
             self._use(*state)
@@ -74,7 +80,7 @@ class PolledJointStates:
         if known is not None:
             stamp, q = known[0], known[1][0]
         else:
-            message = self._diagnostics.deserialize(data, JointState, TOPIC)
+            message = self._node.diagnostics.deserialize(data, JointState, TOPIC)
             if message is None:
                 return None
             try:
@@ -82,7 +88,7 @@ class PolledJointStates:
                 q = self._joints.read(message.name, message.position, f"{TOPIC}: position", POSITION, fill=self._q,
                                       others=True)
             except InputError as error:
-                self._diagnostics.problem("rejected joint states", str(error))
+                self._node.diagnostics.problem("rejected joint states", str(error))
                 return None
         if self._q is not None:
             self._q = q

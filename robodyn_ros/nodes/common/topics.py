@@ -128,13 +128,17 @@ class LatestMessage(Generic[Message]):
 
     def take(self) -> Message | None:
         """Return the newest message, or None if none has come since the last call, or a malformed one."""
+        data = self.take_serialized()
+        if data is None:
+            return None
+        message: Message | None = self._diagnostics.deserialize(data, self._message_type, self._topic)
+        return message
+
+    def take_serialized(self) -> bytes | None:
+        """Return the newest message as bytes, or None if none has come since the last call."""
         with self._subscription.handle:
             taken = take_newest(self._subscription.handle, self._message_type)
-        if taken is None:
-            return None
-        message: Message | None = self._diagnostics.deserialize(taken[0], self._message_type,
-                                                                self._topic)
-        return message
+        return None if taken is None else taken[0]
 
     def destroy(self, node: Node) -> None:
         """End the subscription.
