@@ -38,7 +38,7 @@ class NodeThread:
     An exception of a cycle is counted and logged, and the next cycle begins.
 
     Args:
-        name: Name of the thread.
+        name: What the thread is, in messages too.
         diagnostics: The node's diagnostics.
         cycle: Called again and again while :attr:`active`; it waits with :meth:`sleep`.
 
@@ -84,7 +84,7 @@ class NodeThread:
             Exception: Whatever the function raises.
         """
         if not self._thread.is_alive():
-            raise RobodynError("the control path has stopped: restart the node")
+            raise RobodynError(f"the {self._thread.name} has stopped: restart the node")
         result: Future[Any] = Future()
         self._calls.append((function, result))
         self.wake()
@@ -94,7 +94,7 @@ class NodeThread:
             if result.done():
                 raise
             result.cancel()
-            raise RobodynError(f"the control path did not answer within {timeout} s: try again") from None
+            raise RobodynError(f"the {self._thread.name} did not answer within {timeout} s: try again") from None
 
     def start(self) -> None:
         """Start the thread."""
