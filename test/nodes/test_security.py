@@ -21,6 +21,7 @@ from controller_rig import START_DEADLINE
 from rclpy.node import NodeNameNonExistentError
 from ros_process import DEADLINE, RosProcess, RosTest
 from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
 
 from robodyn_ros.commands.keystore import make_keystore
 from robodyn_ros.commands.permissions import read_policy
@@ -83,8 +84,11 @@ def seen():
                            for (space, name), topics in found().items())
 
         ros.wait_for(is_complete, "all nodes in the graph")
-        states = ros.record(JointState, f"/{VOLTAGES}/joint_states")
-        ros.wait_for(lambda: len(states) > 10, "joint states")
+        # State publisher and dynamics subscribe to joint states for who listens.
+        heard = [ros.record(message_type, topic) for message_type, topic in (
+            (JointState, f"/{VOLTAGES}/joint_states"), (TFMessage, "/tf"),
+            (JointState, f"/{VOLTAGES}/dynamics/gravity_effort"))]
+        ros.wait_for(lambda: all(len(messages) > 10 for messages in heard), "messages of all nodes")
         yield found()
 
 
