@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import rclpy
 from rclpy.node import Node
+from rclpy.utilities import get_rmw_implementation_identifier
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
@@ -32,10 +33,14 @@ from bench.start_up import LAST_COMPILED
 from bench.timing import Comparison
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.transport import set_up_transport
 from robodyn_ros.resources import robot_file
 from robodyn_ros.robot import Robot
 
-NODES = ("hardware", "controller", "state_publisher", "dynamics")
+JUDGED_BY_ECHO = ("hardware", "controller")
+NODES = (*JUDGED_BY_ECHO, "state_publisher", "dynamics")
+BY_UDP = ", bare by UDP"
+"""Ending of the names of bare echoes that send as our nodes do."""
 LISTENED = {"state_publisher": (TFMessage, "/tf"), "dynamics": (JointState, "/dynamics/gravity_effort")}
 """Type and topic of what the nodes publish at rates of their own."""
 
@@ -94,12 +99,22 @@ def our_shares(robot: str, rate: int, seconds: float) -> dict[str, float]:
     return unheard | {f"{name}, with a subscriber": share for name, share in heard.items()}
 
 
-def bare_shares(joints: int, rate: int, seconds: float) -> dict[str, float]:
-    """Return the cost of the two ends of a bare echo, and of two processes that only listen to its states."""
+def bare_shares(joints: int, rate: int, seconds: float, as_nodes: bool = False) -> dict[str, float]:
+    """Return the cost of the two ends of a bare echo, and of two processes that only listen to its states.
+
+    Args:
+        joints: Number of joints in the messages.
+        rate: Control periods per second [Hz].
+        seconds: Duration [s].
+        as_nodes: Send as our nodes do, by UDP; otherwise as rmw_fastrtps does by itself.
+    """
     command = [sys.executable, "-m", "bench.bare_echo"]
+    environment = dict(os.environ)
+    if as_nodes:
+        set_up_transport(environment, get_rmw_implementation_identifier())
     with ExitStack() as stack:
         def start(*mode: str, **options: Any) -> subprocess.Popen[bytes]:
-            process = stack.enter_context(subprocess.Popen([*command, *mode], **options))
+            process = stack.enter_context(subprocess.Popen([*command, *mode], env=environment, **options))
             stack.callback(process.send_signal, signal.SIGINT)
             return process
 
@@ -121,12 +136,16 @@ def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (5
         for robot in robots:
             joints = Robot.from_urdf(robot_file(robot)).n
             for rate in rates:
-                pairs = [(our_shares(robot, rate, seconds), bare_shares(joints, rate, seconds))
-                         for _ in range(repetitions)]
-                for name in pairs[0][0]:
-                    ours = np.array([one[name] for one, _ in pairs])
+                runs = []
+                for _ in range(repetitions):
+                    bare = bare_shares(joints, rate, seconds)
+                    as_nodes = bare_shares(joints, rate, seconds, as_nodes=True)
+                    echoes = {f"{name}{BY_UDP}": as_nodes[name] for name in JUDGED_BY_ECHO}
+                    runs.append((our_shares(robot, rate, seconds) | echoes, bare))
+                for name in runs[0][0]:
+                    ours = np.array([one[name] for one, _ in runs])
                     yield [f"{robot}, {rate} Hz", name, f"{100.0 * np.median(ours):.1f}",
-                           *_judged(name, ours, np.array([bare[name.split(",")[0]] for _, bare in pairs]))]
+                           *_judged(name, ours, np.array([bare[name.split(",")[0]] for _, bare in runs]))]
     finally:
         rclpy.try_shutdown()
 
@@ -134,8 +153,10 @@ def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (5
 def _judged(name: str, ours: np.ndarray, bare: np.ndarray) -> list[str]:
     """Return the cells of the bare process, of the ratio and of the aim."""
     cells = [f"{100.0 * np.median(bare):.1f}", *ratio_cells(Comparison(ours, bare), GREATEST_RATIO)]
-    if name in ("hardware", "controller"):
+    if name in JUDGED_BY_ECHO:
         return cells
+    if name.endswith(BY_UDP):
+        return [*cells[:-2], "", ""]
     met = np.median(ours) <= GREATEST_SHARE
     return [*cells[:-2], f"{100.0 * GREATEST_SHARE:g} %", "met" if met else "**missed**"]
 
@@ -146,8 +167,9 @@ NODE_COST = Section(
     f"controller with {CONTROLLER}, {SECONDS:g} s each; median of {REPETITIONS} runs. A bare echo is a process of "
     "plain rclpy with a wait set of its own and no executor (`bench/bare_echo.py`): one sends a joint state in each "
     "period and takes the answer, the other one answers; two more processes receive the states and take none, beside "
-    "which state publisher and dynamics stand. \"With a subscriber\": this process subscribes to what the "
-    "node publishes at a rate of its own, /tf or ~/gravity_effort.",
+    "which state publisher and dynamics stand. It sends as rmw_fastrtps does by itself, through shared memory; "
+    "the rows \"bare by UDP\" are such an echo that sends as our nodes do. \"With a subscriber\": this process "
+    "subscribes to what the node publishes at a rate of its own, /tf or ~/gravity_effort.",
     ("robot", "node", "of a core [%]", "bare [%]", *RATIO_HEAD),
     rows,
 )

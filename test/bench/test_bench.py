@@ -223,4 +223,6 @@ def test_costs_of_processes_are_judged():
     assert judged("hardware", np.array([0.03]), np.array([0.02])) == ["2.0", "1.5", "1.5 to 1.5", "1.3", "**missed**"]
     assert judged("dynamics", np.array([0.03]), np.array([0.02])) == ["2.0", "1.5", "1.5 to 1.5", "2 %", "**missed**"]
     assert judged("dynamics", np.array([0.02]), np.array([0.02])) == ["2.0", "1", "1 to 1", "2 %", "met"]
+    by_udp = judged(f"hardware{node_cost.BY_UDP}", np.array([0.03]), np.array([0.02]))
+    assert by_udp == ["2.0", "1.5", "1.5 to 1.5", "", ""], "no aim"
     assert len(["robot", "node", "share", *judged("hardware", np.ones(1), np.ones(1))]) == len(node_cost.NODE_COST.head)
