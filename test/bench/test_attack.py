@@ -77,6 +77,7 @@ def test_absurd_messages_can_be_sent():
         assert len(serialize_message(absurd.largest(kind))) >= max(map(len, sent))
 
 
+@pytest.mark.long
 def test_a_minute(tmp_path, second_domain):
     """Without the gaps, which need a machine with nothing else to do: make attack judges them."""
     pytest.importorskip("rclpy")
