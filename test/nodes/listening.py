@@ -21,8 +21,8 @@ from typing import TypeVar
 import rclpy
 from std_msgs.msg import String
 
+from robodyn_ros.nodes.common.runtime import init_ros
 from robodyn_ros.nodes.common.topics import STATE_QOS, unserved_subscription
-from robodyn_ros.nodes.common.transport import set_up_transport
 
 FIRST_PORT, SENDERS = 7400, 32768
 """First port on which a process listens for Fast DDS, and a port below those from which one sends."""
@@ -51,8 +51,7 @@ def in_new_process(function: Callable[[], T]) -> T:
 
 def room_of_listeners() -> list[int]:
     """Room for messages that wait in each socket on which this process listens as a node [bytes]."""
-    set_up_transport(os.environ, "rmw_fastrtps_cpp")
-    rclpy.init()
+    init_ros()
     node = rclpy.create_node("listener")
     room = []
     for number in map(int, os.listdir("/proc/self/fd")):
@@ -74,12 +73,11 @@ def memory_of_messages() -> tuple[int, int, int]:
     Raises:
         AssertionError: No message came in time.
     """
-    set_up_transport(os.environ, "rmw_fastrtps_cpp")
+    init_ros()
     context = multiprocessing.get_context("spawn")
     ended = context.Event()
     sender = context.Process(target=send, args=(ended,), daemon=True)
     sender.start()
-    rclpy.init()
     handle = unserved_subscription(rclpy.create_node("listener"), String, TOPIC, STATE_QOS).handle
     end = time.monotonic() + DEADLINE
     with handle:
@@ -99,7 +97,7 @@ def memory_of_messages() -> tuple[int, int, int]:
 
 def send(ended: Event) -> None:
     """Publish large messages until an event."""
-    rclpy.init()
+    init_ros()
     publisher = rclpy.create_node("sender").create_publisher(String, TOPIC, STATE_QOS)
     while not ended.wait(0.05):
         if publisher.get_subscription_count():

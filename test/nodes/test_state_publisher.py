@@ -9,6 +9,7 @@
 """The state publisher over DDS, against forward kinematics."""
 
 import signal
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import Robot
+from robodyn_ros.nodes.common import polled_states
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.resources import robot_file
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -165,3 +168,20 @@ def test_joint_states_are_received_for_subscribers_only(ros, name, message_type,
             ros.node.destroy_subscription(listener)
             ros.wait_for(lambda: not subscribers(), "the end of the node's subscription")
         node.stop()
+
+
+def test_a_node_looks_for_subscribers_less_often_than_for_joint_states():
+    subscribers, used, states = 0, [], Mock(take_serialized=Mock(return_value=None))
+    with patch.object(polled_states, "NodeThread") as thread, \
+            patch.object(polled_states, "LatestMessage", return_value=states):
+        polled = polled_states.PolledJointStates(
+            Mock(), JointOrder(["joint1"]), 100.0, Mock(get_subscription_count=lambda: subscribers), used.append)
+        polled._cycle()
+        states.take_serialized.assert_not_called()
+        polled._cycle()
+        (seconds,) = thread.return_value.sleep.call_args.args
+        assert 0.5 * polled_states.UNHEARD_PERIOD < seconds <= polled_states.UNHEARD_PERIOD
+        subscribers, polled._next = 1, 0.0
+        polled._cycle()
+    states.take_serialized.assert_called_once()
+    assert not used, "none had come"

@@ -138,6 +138,7 @@ def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros, h
             commands.clear()
             ros.wait_for(lambda frame=frame: answered(frame), "a command")
         node.wait_for_output(told)
+        assert "the computer held up" in node.output()
         assert node.output().count("no joint states came") == (held_up == "hardware")
         node.stop()
 
