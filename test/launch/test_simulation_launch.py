@@ -37,8 +37,11 @@ from robodyn_ros.resources import launch_file
 FILE = str(launch_file("simulation.launch.py"))
 
 
-def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan():
-    with Launch(FILE, "robot:=arm6", "controller:=computed_torque", "restarts:=1") as launched, RosTest() as ros:
+def test_all_nodes_run_one_that_dies_is_restarted_and_ctrl_c_leaves_no_orphan(tmp_path):
+    patient = tmp_path / "patient.yaml"  # no arm sinks because a busy computer held it up for 0.1 s
+    patient.write_text("/**/hardware: {ros__parameters: {command_timeout: 2.0}}\n")
+    options = ("robot:=arm6", "controller:=computed_torque", "restarts:=1", f"params_file:={patient}")
+    with Launch(FILE, *options) as launched, RosTest() as ros:
         states = ros.record(JointState, "joint_states")
         control = ros.record(ControllerState, "controller/controller_state")
         ros.wait_for(lambda: states and control, "joint states and control", timeout=3 * DEADLINE)  # four at once

@@ -47,7 +47,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.publisher import Publisher
@@ -68,7 +67,7 @@ from robodyn_ros.nodes.common.parameters import DeclaredParameters
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.real_time import apply_to_thread
 from robodyn_ros.nodes.common.signals import StopSignals
-from robodyn_ros.nodes.common.throttled_log import ThrottledLog, one_line, short_lines
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog, short_lines
 from robodyn_ros.nodes.common.transport import set_up_transport
 from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 
@@ -115,7 +114,7 @@ class RobodynNode(Node):
         self._checked_services = CheckedParameterService(self)
         self.stop_requested = threading.Event()
         self.introduction = ""
-        self.log = ThrottledLog(self.get_logger())
+        self.log = ThrottledLog(self.get_logger().name)
         self.parameters = DeclaredParameters(self, self.log)
         self.diagnostics = Diagnostics(self, self.log)
         self.create_steady_timer(1.0, self.diagnostics.once_a_second)
@@ -280,7 +279,7 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
             node.stop_requested = stop
             executor.add_node(node)
             node.start()
-        for node in nodes:  # not before: rclpy looks at every imported module for its first line
+        for node in nodes:
             if node.introduction:
                 node.log.info("introduction", node.introduction)
         nodes[0].log.info("discovery", described())
@@ -336,7 +335,7 @@ def _log_parameters(node: RobodynNode) -> None:
 
 def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Log a Python warning, for example of a robot description, as a warning of the node."""
-    get_logger("robodyn_ros").warning(one_line(str(message)))
+    ThrottledLog("robodyn_ros").warning("warnings of Python", str(message))
 
 
 def _fail(message: str, code: int) -> int:

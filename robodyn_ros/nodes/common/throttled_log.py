@@ -8,7 +8,7 @@
 
 """Log lines about what comes from outside: each kind of line now and then, cut to a length, and safe to print.
 
-    self.log = ThrottledLog(node.get_logger())
+    self.log = ThrottledLog(node.get_logger().name)
     self.log.warning("parameters refused", f"parameters refused: {error}")     # a kind, then the line
 
 Names and values in messages are anybody's. A line that repeats one may be as long as a message, may come with every
@@ -20,9 +20,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from rclpy.logging import LoggingSeverity
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.logging import LoggingSeverity, get_logger
 
 from robodyn_ros.errors import escaped
 
@@ -73,18 +73,31 @@ class _Kind:
         line(f" ({held_back} more like this since the last line)" if held_back else "")
 
 
+def _write(name: str, severity: LoggingSeverity, kind: str, text: str) -> None:
+    """Log a line without the file and the number of the statement.
+
+    rclpy's loggers look for these in 0.3 ms a line, and in 50 ms for the first one, which holds up a control path.
+
+    Args:
+        name: Name of the logger.
+        severity: Severity of the line.
+        kind: Kind of the line, in place of the name of a function.
+        text: The line.
+    """
+    _rclpy.rclpy_logging_rcutils_log(severity, name, text, kind, "", 0)
+
+
 class ThrottledLog:
     """Logs lines by kind; of lines that come too often, it keeps the last one for :meth:`flush` and counts the others.
 
     Args:
-        logger: Logger of the node.
+        name: Name of the logger.
+        write: Logs a line; receives the name, severity, kind and text.
     """
 
-    def __init__(self, logger: Any) -> None:
-        self._logger = logger
+    def __init__(self, name: str, write: Callable[[str, LoggingSeverity, str, str], None] = _write) -> None:
+        self._name, self._write = name, write
         self._kinds: dict[str, _Kind] = {}
-
-    # One statement for each severity: rclpy remembers the severity of a statement and refuses a change.
 
     def info(self, kind: str, text: str, at_once: int = 1) -> None:
         """Log a line as information.
@@ -94,20 +107,20 @@ class ThrottledLog:
             text: The line.
             at_once: Lines of this kind that may follow each other at once after a pause.
         """
-        self._log(kind, at_once, lambda more: self._logger.info(one_line(text) + more))
+        self._log(LoggingSeverity.INFO, kind, at_once, lambda: one_line(text))
 
     def warning(self, kind: str, text: str, at_once: int = 1) -> None:
         """Log a line as a warning; arguments as for :meth:`info`."""
-        self._log(kind, at_once, lambda more: self._logger.warning(one_line(text) + more))
+        self._log(LoggingSeverity.WARN, kind, at_once, lambda: one_line(text))
 
     def error(self, kind: str, text: str, at_once: int = 1) -> None:
         """Log a line, or the lines of a traceback, as an error; arguments as for :meth:`info`."""
-        self._log(kind, at_once, lambda more: self._logger.error(short_lines(text) + more))
+        self._log(LoggingSeverity.ERROR, kind, at_once, lambda: short_lines(text))
 
     def debug(self, kind: str, text: Callable[[], str]) -> None:
         """Log lines at level debug; the function is called only for those that are logged."""
-        if self._logger.is_enabled_for(LoggingSeverity.DEBUG):
-            self._log(kind, 1, lambda more: self._logger.debug(short_lines(text()) + more))
+        if get_logger(self._name).is_enabled_for(LoggingSeverity.DEBUG):
+            self._log(LoggingSeverity.DEBUG, kind, 1, lambda: short_lines(text()))
 
     def flush(self) -> None:
         """Log the lines held back whose time has come; a node calls this once a second."""
@@ -115,7 +128,10 @@ class ThrottledLog:
             if (line := kind.last) is not None and kind.claim():
                 kind.emit(line, kind.held_back - 1)
 
-    def _log(self, name: str, at_once: int, line: Callable[[str], None]) -> None:
+    def _log(self, severity: LoggingSeverity, name: str, at_once: int, text: Callable[[], str]) -> None:
+        def line(more: str) -> None:
+            self._write(self._name, severity, name, text() + more)
+
         kind = self._kinds.setdefault(name, _Kind(at_once, at_once, time.monotonic()))
         if kind.claim():
             kind.emit(line, kind.held_back)

@@ -24,8 +24,6 @@ class Node:
 
     def __init__(self):
         self.log, self.published = [], []
-        self.logger = SimpleNamespace(**{
-            level: lambda text, level=level: self.log.append((level, text)) for level in ("info", "warning", "error")})
 
     def create_publisher(self, *_):
         return SimpleNamespace(publish=self.published.append)
@@ -41,7 +39,10 @@ class Node:
 
 
 def diagnostics_of(node):
-    return Diagnostics(node, ThrottledLog(node.logger))
+    def write(name, severity, kind, text):
+        node.log.append((severity.name, text))
+
+    return Diagnostics(node, ThrottledLog("arm", write))
 
 
 @pytest.fixture
@@ -60,8 +61,8 @@ def test_each_kind_of_problem_is_counted_always_and_logged_now_and_then(clock):
     clock.now += LOG_EVERY
     diagnostics.problem("late", "late again")
     diagnostics.count("swaps")
-    assert node.log == [("warning", "too late"), ("error", "not at all"),
-                        ("warning", "late again (3 more like this since the last line)")]
+    assert node.log == [("WARN", "too late"), ("ERROR", "not at all"),
+                        ("WARN", "late again (3 more like this since the last line)")]
     assert diagnostics.counters == {"late": 5, "wrong": 1, "swaps": 1}
 
 
@@ -74,8 +75,8 @@ def test_a_condition_is_logged_when_it_begins_changes_and_ends():
     diagnostics.raise_condition("stale", "joint1, joint2", error=True)
     for _ in range(2):
         diagnostics.clear_condition("stale", "back")
-    assert node.log == [("warning", "joint1"), ("warning", "joint1, joint2"), ("error", "joint1, joint2"),
-                        ("info", "back")]
+    assert node.log == [("WARN", "joint1"), ("WARN", "joint1, joint2"), ("ERROR", "joint1, joint2"),
+                        ("INFO", "back")]
 
 
 def test_a_condition_that_comes_and_goes_is_logged_now_and_then_and_its_end_at_last(clock):
@@ -87,7 +88,7 @@ def test_a_condition_that_comes_and_goes_is_logged_now_and_then_and_its_end_at_l
     assert len(node.log) == 4
     clock.now += LOG_EVERY
     diagnostics.once_a_second()
-    assert node.log[4:] == [("info", "finite again (195 more like this since the last line)")]
+    assert node.log[4:] == [("INFO", "finite again (195 more like this since the last line)")]
 
 
 def test_the_status_is_as_bad_as_the_worst_and_problems_are_news_once(clock):

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from rclpy.impl import rcutils_logger
 
 import robodyn_ros
 from robodyn_ros.nodes.common import throttled_log as module
@@ -32,8 +33,7 @@ def lines():
 
 @pytest.fixture
 def log(clock, lines):
-    return ThrottledLog(SimpleNamespace(info=lines.append, warning=lines.append, error=lines.append,
-                                        debug=lines.append, is_enabled_for=lambda severity: False))
+    return ThrottledLog("arm", lambda name, severity, kind, text: lines.append(text))
 
 
 def test_each_kind_has_a_rate_of_its_own_and_the_last_line_is_never_lost(log, lines, clock):
@@ -75,6 +75,16 @@ def test_details_are_made_only_where_they_are_logged(log):
 def test_what_does_not_print_is_escaped(given, shown):
     assert one_line(given) == shown
     assert short_lines(f"above\n{given}").split("\n")[0] == "above"
+
+
+def test_no_line_is_looked_for_in_the_source_code(monkeypatch, capfd):
+    monkeypatch.setattr(rcutils_logger, "_find_caller", lambda frame: pytest.fail("rclpy looks for the statement"))
+    log = ThrottledLog("arm")
+    log.info("goals", "goal %d reached")
+    log.warning("goals", "held back")
+    log.error("faults", "fault")
+    shown = capfd.readouterr().err
+    assert "[INFO]" in shown and "[arm]: goal %d reached\n" in shown and "[ERROR]" in shown and "held back" not in shown
 
 
 def test_long_texts_lose_their_middle():
