@@ -179,10 +179,9 @@ def limits() -> str:
         kernel = compile_function(function, dict.fromkeys(arrays, (model.n,)))
         counts.append(f"{kernel.tape.operation_count:,} for `{name}`")
     return (f"Ours have fewer operations on floating-point numbers: {', '.join(counts)}. The ratio of a batch is the "
-            "ratio of these numbers to the instructions generated, times that of the rates at which they are done. "
-            "For a tenth, `inverse_dynamics` would have to do 1.2 times as many operations per ns as with a ratio of "
-            "0.12; the section \"Limits of a batch\" says what it is limited by. A batch of mass matrices also writes "
-            "392 bytes per state.")
+            "ratio of these numbers to the instructions generated, times that of the rates at which they are done. The "
+            "section \"Limits of a batch\" says what limits these. A batch of mass matrices also writes 392 bytes per "
+            "state.")
 
 
 GENERATED_CODE = Section(

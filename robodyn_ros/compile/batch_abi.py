@@ -28,8 +28,12 @@ ROW_WORDS = 5
 rows [bytes]; the address of a table with the distance of each element from its row's first [bytes], or 0 if elements
 are adjacent; the distance from one row of a sample to its next [bytes]; 1 if rows are written around the caches."""
 
-STREAMED_BYTES = 8 * 2**20
-"""Size from which results are written around the caches, which would not hold them until they are read."""
+STREAMED_BYTES = 12 * 2**20
+"""Size of all arrays of a call from which results are written around the caches, which would not hold them until they
+are read."""
+
+ALIGNED_BYTES = 2**18
+"""Size from which a new result begins with a line of the cache, as streaming needs it."""
 
 CACHE_LINE = 64
 """Bytes in a line of the cache."""
@@ -103,9 +107,9 @@ def checked_threads(function: str, threads: Any) -> int:
 
 
 def empty_result(shape: Shape) -> NDArray[np.float64]:
-    """A new array; if it is large, it begins with a line of the cache, as streaming needs it."""
+    """A new array; see `ALIGNED_BYTES`."""
     size = math.prod(shape)
-    if 8 * size < STREAMED_BYTES:
+    if 8 * size < ALIGNED_BYTES:
         return np.empty(shape, np.float64)
     memory = np.empty(size + CACHE_LINE // 8 - 1, np.float64)
     start = -memory.ctypes.data % CACHE_LINE // 8
@@ -124,14 +128,14 @@ def row_words(
     Returns:
         `ROW_WORDS` for each array; and the tables whose addresses are among the words, to be kept as long as these.
     """
-    words: list[int] = []
-    tables = []
+    arrays, words, tables = list(arrays), [], []
+    moved = sum(array.nbytes for array, _ in arrays if array.strides[0])  # 0: one row for all samples
     for array, role in arrays:
         steps = role in ("sequence", "record")
         table = _element_distances(array, 2 if steps else 1)
         tables.append(table)
         later = array.strides[1] if steps else 0
-        streamed = int(role == "output" and array.nbytes >= STREAMED_BYTES)
+        streamed = int(role == "output" and moved >= STREAMED_BYTES)
         words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, later, streamed]
     return words, tables
 

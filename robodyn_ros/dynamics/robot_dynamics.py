@@ -492,7 +492,8 @@ class BatchDynamics(Dynamics):
         the results.
 
         Args:
-            out: float64 array of the result's shape, in any layout.
+            out: float64 array of the result's shape, in any layout. Many megabytes are written fastest to an array that
+                a batch has returned, since these begin with a line of the cache.
 
         Returns:
             ``dyn.batch.into(out).gravity(q)`` returns ``out``.

@@ -79,6 +79,7 @@ def test_any_layout(kernel, layout, count):
 def streaming(monkeypatch):
     """Results of any size go around the caches."""
     monkeypatch.setattr(batch_abi, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(batch_abi, "ALIGNED_BYTES", 0)
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -98,6 +99,18 @@ def test_results_that_go_around_the_caches_in_an_array_of_the_callers(kernel, la
         LAYOUTS[layout](nothing))
     assert kernel.batch(*samples, out=out) is out
     np.testing.assert_array_equal(out, kernel.batch(*samples))
+
+
+def test_results_go_around_the_caches_if_all_arrays_together_are_large():
+    def streamed(inputs, results):
+        words, _ = batch_abi.row_words([(inputs, "input"), (results, "output")])
+        return [bool(word) for word in words[batch_abi.ROW_WORDS - 1::batch_abi.ROW_WORDS]]
+
+    count = batch_abi.STREAMED_BYTES // (8 * 28) + 1
+    inputs, results = np.empty((count, 21)), np.empty((count, 7))
+    assert streamed(inputs, results) == [False, True]
+    assert streamed(inputs[1:], results[1:]) == [False, False]
+    assert streamed(np.broadcast_to(inputs[0], inputs.shape), results) == [False, False]
 
 
 def test_large_results_go_around_the_caches():
