@@ -8,10 +8,10 @@
 
 """The fastest round trip with rclpy: a JointState out and a JointState back, between two processes.
 
-``python -m bench.bare_echo answer`` echoes until it is interrupted; ``ask SECONDS JOINTS`` sends a state, waits for
-the command that answers it, sends the next, and prints the number of round trips per second. ``pace RATE JOINTS`` sends
-a state in each period, takes the commands that have come, and prints a line when the first one has come; it is to be
-interrupted too. ``listen`` receives the states and does nothing with them.
+``python -m bench.bare_echo ask SECONDS JOINTS`` sends a state, waits for the command that answers it, sends the next,
+and prints the number of round trips per second. The others run until SIGTERM: ``answer`` echoes; ``pace RATE JOINTS``
+sends a state in each period, takes the commands that have come, and prints a line when the first one has come;
+``listen`` receives the states and does nothing with them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from array import array
 import rclpy
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from bench.sleeping import periods
@@ -124,7 +125,7 @@ def fill(state: JointState, count: int, joints: int) -> None:
 
 def main() -> None:
     """Run one end."""
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # so that SIGTERM ends it at once, also within a take
     try:
         if sys.argv[1] == "answer":
             answer()

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -28,7 +27,7 @@ from tf2_msgs.msg import TFMessage
 
 from bench.beside_the_nodes import CONTROLLER, processor_time, wait_for_output
 from bench.hardware_reports import HardwareReports
-from bench.report import RATIO_HEAD, Section, ratio_cells
+from bench.report import Section, ratio_cells
 from bench.start_up import LAST_COMPILED
 from bench.timing import Comparison
 from robodyn_ros.commands.processes import NodeProcess
@@ -39,8 +38,6 @@ from robodyn_ros.robot import Robot
 
 JUDGED_BY_ECHO = ("hardware", "controller")
 NODES = (*JUDGED_BY_ECHO, "state_publisher", "dynamics")
-BY_UDP = ", bare by UDP"
-"""Ending of the names of bare echoes that send as our nodes do."""
 LISTENED = {"state_publisher": (TFMessage, "/tf"), "dynamics": (JointState, "/dynamics/gravity_effort")}
 """Type and topic of what the nodes publish at rates of their own."""
 
@@ -99,32 +96,34 @@ def our_shares(robot: str, rate: int, seconds: float) -> dict[str, float]:
     return unheard | {f"{name}, with a subscriber": share for name, share in heard.items()}
 
 
-def bare_shares(joints: int, rate: int, seconds: float, as_nodes: bool = False) -> dict[str, float]:
-    """Return the cost of the two ends of a bare echo, and of two processes that only listen to its states.
+def bare_shares(joints: int, rate: int, seconds: float, by_udp: bool) -> dict[str, float]:
+    """Return the cost of the two ends of a bare echo, then that of two more processes that only receive its states.
 
     Args:
         joints: Number of joints in the messages.
         rate: Control periods per second [Hz].
-        seconds: Duration [s].
-        as_nodes: Send as our nodes do, by UDP; otherwise as rmw_fastrtps does by itself.
+        seconds: Duration of each of the two measurements [s].
+        by_udp: Send as our nodes do; otherwise as rmw_fastrtps does by itself, through shared memory.
     """
     command = [sys.executable, "-m", "bench.bare_echo"]
     environment = dict(os.environ)
-    if as_nodes:
+    if by_udp:
         set_up_transport(environment, get_rmw_implementation_identifier())
     with ExitStack() as stack:
         def start(*mode: str, **options: Any) -> subprocess.Popen[bytes]:
             process = stack.enter_context(subprocess.Popen([*command, *mode], env=environment, **options))
-            stack.callback(process.send_signal, signal.SIGINT)
+            stack.callback(process.terminate)
             return process
 
-        listening = {name: start("listen").pid for name in LISTENED}
         answering, pacing = start("answer"), start("pace", str(rate), str(joints), stdout=subprocess.PIPE)
         assert pacing.stdout is not None  # for mypy
         if not pacing.stdout.readline():
             raise RobodynError("bench: the bare echo did not start")
         time.sleep(SETTLING)
-        return shares({"hardware": pacing.pid, "controller": answering.pid, **listening}, seconds)
+        ends = shares({"hardware": pacing.pid, "controller": answering.pid}, seconds)
+        listening = {name: start("listen").pid for name in LISTENED}  # not before: the ends would send to these too
+        time.sleep(SETTLING)
+        return ends | shares(listening, seconds)
 
 
 def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (500, 1000),
@@ -136,29 +135,26 @@ def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (5
         for robot in robots:
             joints = Robot.from_urdf(robot_file(robot)).n
             for rate in rates:
-                runs = []
-                for _ in range(repetitions):
-                    bare = bare_shares(joints, rate, seconds)
-                    as_nodes = bare_shares(joints, rate, seconds, as_nodes=True)
-                    echoes = {f"{name}{BY_UDP}": as_nodes[name] for name in JUDGED_BY_ECHO}
-                    runs.append((our_shares(robot, rate, seconds) | echoes, bare))
+                runs = [(our_shares(robot, rate, seconds), bare_shares(joints, rate, seconds, by_udp=True),
+                         bare_shares(joints, rate, seconds, by_udp=False)) for _ in range(repetitions)]
                 for name in runs[0][0]:
-                    ours = np.array([one[name] for one, _ in runs])
-                    yield [f"{robot}, {rate} Hz", name, f"{100.0 * np.median(ours):.1f}",
-                           *_judged(name, ours, np.array([bare[name.split(",")[0]] for _, bare in runs]))]
+                    bare = name.partition(",")[0]
+                    ours, by_udp, shared = (np.array([run[which][key] for run in runs])
+                                            for which, key in enumerate((name, bare, bare)))
+                    yield [f"{robot}, {rate} Hz", name, *_judged(name, ours, by_udp, shared)]
     finally:
         rclpy.try_shutdown()
 
 
-def _judged(name: str, ours: np.ndarray, bare: np.ndarray) -> list[str]:
-    """Return the cells of the bare process, of the ratio and of the aim."""
-    cells = [f"{100.0 * np.median(bare):.1f}", *ratio_cells(Comparison(ours, bare), GREATEST_RATIO)]
-    if name in JUDGED_BY_ECHO:
-        return cells
-    if name.endswith(BY_UDP):
-        return [*cells[:-2], "", ""]
-    met = np.median(ours) <= GREATEST_SHARE
-    return [*cells[:-2], f"{100.0 * GREATEST_SHARE:g} %", "met" if met else "**missed**"]
+def _judged(name: str, ours: np.ndarray, by_udp: np.ndarray, shared: np.ndarray) -> list[str]:
+    """Return the cells of a node: its cost and aim; then of each bare process the cost, the ratio and the verdict."""
+    beside_echo = name in JUDGED_BY_ECHO
+    share, others = float(np.median(ours)), iter(["met" if np.median(ours) <= GREATEST_SHARE else "**missed**", ""])
+    cells = [f"{100.0 * share:.1f}", f"{GREATEST_RATIO:g}" if beside_echo else f"{100.0 * GREATEST_SHARE:g} %"]
+    for bare in (by_udp, shared):
+        *ratio, _aim, verdict = ratio_cells(Comparison(ours, bare), GREATEST_RATIO)
+        cells += [f"{100.0 * np.median(bare):.1f}", *ratio, verdict if beside_echo else next(others)]
+    return cells
 
 
 NODE_COST = Section(
@@ -166,10 +162,12 @@ NODE_COST = Section(
     "Processor time of each node, from /proc/PID/stat, in percent of a core: four processes in real time, the "
     f"controller with {CONTROLLER}, {SECONDS:g} s each; median of {REPETITIONS} runs. A bare echo is a process of "
     "plain rclpy with a wait set of its own and no executor (`bench/bare_echo.py`): one sends a joint state in each "
-    "period and takes the answer, the other one answers; two more processes receive the states and take none, beside "
-    "which state publisher and dynamics stand. It sends as rmw_fastrtps does by itself, through shared memory; "
-    "the rows \"bare by UDP\" are such an echo that sends as our nodes do. \"With a subscriber\": this process "
-    "subscribes to what the node publishes at a rate of its own, /tf or ~/gravity_effort.",
-    ("robot", "node", "of a core [%]", "bare [%]", *RATIO_HEAD),
+    "period and takes the answer, the other one answers. Afterwards two more processes receive the states and take "
+    "none, beside which state publisher and dynamics stand. One echo sends by UDP, as our nodes do: a process that is "
+    "killed cannot hold up another one then. The other echo sends as rmw_fastrtps does by itself, through shared "
+    "memory. \"With a subscriber\": this process subscribes to what the node publishes at a rate of its own, /tf or "
+    "~/gravity_effort.",
+    ("robot", "node", "of a core [%]", "aim", "bare by UDP [%]", "ratio", "quartiles", "",
+     "bare by shared memory [%]", "ratio", "quartiles", ""),
     rows,
 )

@@ -41,7 +41,7 @@ def bare_seconds(seconds: float, joints: int) -> float:
             asked = subprocess.run([*command, "ask", str(seconds), str(joints)], stdout=subprocess.PIPE, text=True,
                                    check=True)
         finally:
-            answering.send_signal(2)
+            answering.terminate()
     return 1.0 / float(asked.stdout)
 
 

@@ -219,10 +219,10 @@ def test_costs_of_processes_are_judged():
         busy.kill()
         sleeping.kill()
     assert 0.0 <= found["sleeping"] < found["busy"] < 1.5
-    judged = node_cost._judged
-    assert judged("hardware", np.array([0.03]), np.array([0.02])) == ["2.0", "1.5", "1.5 to 1.5", "1.3", "**missed**"]
-    assert judged("dynamics", np.array([0.03]), np.array([0.02])) == ["2.0", "1.5", "1.5 to 1.5", "2 %", "**missed**"]
-    assert judged("dynamics", np.array([0.02]), np.array([0.02])) == ["2.0", "1", "1 to 1", "2 %", "met"]
-    by_udp = judged(f"hardware{node_cost.BY_UDP}", np.array([0.03]), np.array([0.02]))
-    assert by_udp == ["2.0", "1.5", "1.5 to 1.5", "", ""], "no aim"
-    assert len(["robot", "node", "share", *judged("hardware", np.ones(1), np.ones(1))]) == len(node_cost.NODE_COST.head)
+    one, two, three = (np.array([share]) for share in (0.01, 0.02, 0.03))
+    assert node_cost._judged("hardware", three, three, two) == [
+        "3.0", "1.3", "3.0", "1", "1 to 1", "met", "2.0", "1.5", "1.5 to 1.5", "**missed**"]
+    assert node_cost._judged("dynamics", three, two, one) == [
+        "3.0", "2 %", "2.0", "1.5", "1.5 to 1.5", "**missed**", "1.0", "3", "3 to 3", ""]
+    assert node_cost._judged("dynamics", two, two, one)[5] == "met"
+    assert len(["robot", "node", *node_cost._judged("hardware", one, one, one)]) == len(node_cost.NODE_COST.head)
