@@ -148,13 +148,17 @@ def rows(robots: tuple[str, ...] = ("arm6", "arm7"), rates: tuple[int, ...] = (5
 
 def _judged(name: str, ours: np.ndarray, by_udp: np.ndarray, shared: np.ndarray) -> list[str]:
     """Return the cells of a node: its cost and aim; then of each bare process the cost, the ratio and the verdict."""
-    beside_echo = name in JUDGED_BY_ECHO
-    share, others = float(np.median(ours)), iter(["met" if np.median(ours) <= GREATEST_SHARE else "**missed**", ""])
-    cells = [f"{100.0 * share:.1f}", f"{GREATEST_RATIO:g}" if beside_echo else f"{100.0 * GREATEST_SHARE:g} %"]
-    for bare in (by_udp, shared):
-        *ratio, _aim, verdict = ratio_cells(Comparison(ours, bare), GREATEST_RATIO)
-        cells += [f"{100.0 * np.median(bare):.1f}", *ratio, verdict if beside_echo else next(others)]
-    return cells
+    bares = (by_udp, shared)
+    ratios = [ratio_cells(Comparison(ours, bare), GREATEST_RATIO) for bare in bares]
+    if name in JUDGED_BY_ECHO:
+        aim, verdicts = f"{GREATEST_RATIO:g}", [cells[-1] for cells in ratios]
+    else:  # by its own cost
+        aim = f"{100.0 * GREATEST_SHARE:g} %"
+        verdicts = ["met" if np.median(ours) <= GREATEST_SHARE else "**missed**", ""]
+    row = [f"{100.0 * np.median(ours):.1f}", aim]
+    for bare, cells, verdict in zip(bares, ratios, verdicts, strict=True):
+        row += [f"{100.0 * np.median(bare):.1f}", *cells[:2], verdict]
+    return row
 
 
 NODE_COST = Section(
