@@ -237,7 +237,7 @@ class ControllerNode(RobodynNode):
                 return True
             why = "the hardware followed another controller until now"
         if self._monitor.delay is not None:
-            self._on_delay(self._monitor.delay)
+            self._on_delay(self._monitor.delay, now)
         tick = self._loop.tick(stamp, q, v, why)
         self._monitor.end(time.monotonic())
         self._output.publish(stamp, tick)
@@ -259,13 +259,13 @@ class ControllerNode(RobodynNode):
         self._monitor.end(time.monotonic())
         return bool(why)
 
-    def _on_delay(self, delay: Delay) -> None:
-        """Tell why joint states stayed unanswered; drop a law that is too slow."""
+    def _on_delay(self, delay: Delay, now: float) -> None:
+        """Tell why joint states stayed unanswered until now; drop a law that is too slow."""
         if not delay.of_law:
             if delay.held_up < TOLD_HOLD_UP:
                 self.diagnostics.count("short hold-ups by the computer")
             else:
-                self._tell_hold_up(_unanswered(delay.held_up, delay.unanswered), self._last_arrival)
+                self._tell_hold_up(_unanswered(delay.held_up, delay.unanswered), now)
         if delay.law_in_time:
             return
         name = self._loop.active.name
@@ -280,9 +280,10 @@ class ControllerNode(RobodynNode):
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
     def _tell_hold_up(self, text: str, now: float) -> None:
-        """Report a hold-up by the computer, and keep it as a possible cause of what follows."""
+        """Report a hold-up by the computer since the last joint state; keep it as a possible cause of what follows."""
+        if self._held_up_at <= self._last_arrival:  # otherwise it is told already
+            self.diagnostics.problem("hold-ups by the computer", text)
         self._hold_up, self._held_up_at = text, now
-        self.diagnostics.problem("hold-ups by the computer", text)
 
     def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)

@@ -143,6 +143,41 @@ def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros, h
         node.stop()
 
 
+def test_a_hold_up_is_counted_once_whatever_states_it_held_up(ros):
+    """States that are rejected end no gap, and stay unanswered; neither is told as another hold-up."""
+    with RosProcess("controller", {"robot": "planar_2r", "controller": "pd"}, "/held_up") as node:
+        diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)
+        commands = ros.record(JointState, "/held_up/joint_commands", 100)
+        states = ros.publisher(JointState, "/held_up/joint_states", 100)
+        ros.wait_for(lambda: ros.node.count_publishers("/held_up/joint_commands"), "the controller's commands")
+        stamps = itertools.count(1_000_000_000, 2_000_000)
+
+        def answered():
+            states.publish(joint_state(next(stamps)))
+            return commands
+
+        def hold_ups():
+            """Their number in the second status from now on: the first may be older than what it is asked about."""
+            diagnostics.clear()
+            ros.wait_for(lambda: len(statuses()) >= 2, "diagnostics")
+            return int({value.key: value.value for value in statuses()[-1].values}.get("hold-ups by the computer", 0))
+
+        def statuses():
+            return [status for array in diagnostics for status in array.status if status.name == "/held_up/controller"]
+
+        ros.wait_for(answered, "a command")
+        before = hold_ups()
+        ros.wait_for(answered, "a command")
+        os.kill(node.pid, signal.SIGSTOP)
+        for names in (("joint1",),) * 3 + (NAMES,):
+            states.publish(joint_state(waiting := next(stamps), names=names))
+        ros.spin(0.25)
+        os.kill(node.pid, signal.SIGCONT)
+        ros.wait_for(lambda: read_stamp(commands[-1].header.stamp) == waiting, "an answer to the state that waited")
+        assert hold_ups() == before + 1
+        node.stop()
+
+
 def test_a_measured_wrench_reaches_the_controller_at_the_tip_in_base_axes(ros):
     robot = Robot.from_urdf(robot_file("planar_2r"))
     q, link = np.array([0.5, 0.7]), robot.model.joints[0].link
