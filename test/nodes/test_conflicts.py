@@ -17,13 +17,13 @@ import time
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from hardware_peer import NAMES, Peer, hardware, stamp
-from ros_process import RosProcess
+from ros_process import RosProcess, RosTest
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.common.participants import participant, sender
+from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, participant, sender
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 NAMESPACE = "conflict"
@@ -140,3 +140,18 @@ def test_one_of_two_simulations_publishes_the_clock():
             clock.clear()
             peer.wait_for(lambda: clock, "/clock of the second one")
             second.stop()
+
+
+@pytest.mark.skipif(SENDERS_ARE_TOLD, reason="a rival is known by its publisher here, whatever it publishes later")
+def test_joint_states_of_another_robot_keep_no_hardware_node_waiting():
+    with RosTest(namespace="another") as ros:
+        states = ros.publisher(JointState, "joint_states", CONTROL_QOS)
+        with hardware("another", **PATIENT) as node:
+            def says(text, joint):
+                states.publish(JointState(name=[joint], position=[0.0]))
+                return text in node.output()
+
+            ros.wait_for(lambda: says("of the same joints already: this node stands still", NAMES[0]), "a rival")
+            ros.wait_for(lambda: says("no other node publishes /another/joint_states of the same joints", "wheel"),
+                         "its end")
+            node.stop()
