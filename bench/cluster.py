@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from bench.closed_loop import prepared
 from bench.cluster_processes import ClusterProcesses, wait_for
 from bench.report import RATIO_HEAD, Section, ratio_cells, time_cells
 from bench.timing import compare
+from robodyn_ros.description.model import Array
 from robodyn_ros.simulation.score import joined
 from robodyn_ros.study.block import LARGEST_OVERHEAD, Block
 from robodyn_ros.study.blocks import all_scores, map_blocks
@@ -34,12 +35,14 @@ WORK = ((100_000, 1.0), (40_000, 5.0))
 REPETITIONS = 3
 EFFICIENCY = 0.9
 """Least speed of two workers, by twice that of one."""
+QUIET_DASK = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s"}
+"""Settings of docs/cluster.md that leave the processors to the work."""
 
 
-def connected(stack: ExitStack, workers: int) -> Cluster:
+def connected(stack: ExitStack, workers: int, settings: Mapping[str, str] | None = None) -> Cluster:
     """Start a scheduler and workers of one thread, and connect to them."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="robodyn_cluster_")))
-    processes = stack.enter_context(ClusterProcesses(folder))
+    processes = stack.enter_context(ClusterProcesses(folder, settings=settings))
     for number in range(workers):
         processes.start_worker(f"worker {number}")
     cluster = stack.enter_context(Cluster(processes.address))
@@ -49,17 +52,36 @@ def connected(stack: ExitStack, workers: int) -> Cluster:
 
 def rows(work: tuple[tuple[int, float], ...] = WORK) -> Iterator[list[str]]:
     """Yield the rows of the table."""
-    with ExitStack() as stack:
-        one, two = connected(stack, 1), connected(stack, 2)
-        for samples, duration in work:
-            yield from _compared(one, two, samples, duration)
+    yield from (_of_threads(*one) for one in work)
+    for settings, label in ({}, ""), (QUIET_DASK, ", with the settings"):
+        with ExitStack() as stack:
+            clusters = connected(stack, 1, settings), connected(stack, 2, settings)
+            for samples, duration in work:
+                yield from _of_workers(*clusters, samples, duration, label)
 
 
-def _compared(one: Cluster, two: Cluster, samples: int, duration: float) -> Iterator[list[str]]:
-    """Yield the rows of one amount of work, on clusters of one worker and of two."""
+def _work(samples: int, duration: float) -> tuple[LoopDescription, dict[str, Array]]:
     _, loop, scenario = prepared(duration)
-    description = LoopDescription.from_loop(loop, scenario)
-    arrays = {PARAMETERS: loop.packed() * np.random.default_rng(0).uniform(0.8, 1.2, (samples, loop.packed().size))}
+    gains = loop.packed() * np.random.default_rng(0).uniform(0.8, 1.2, (samples, loop.packed().size))
+    return LoopDescription.from_loop(loop, scenario), {PARAMETERS: gains}
+
+
+def _row(samples: int, duration: float, name: str, ours: Callable[[], object], peer: Callable[[], object],
+         aim: float) -> list[str]:
+    result = compare(ours, peer, REPETITIONS)
+    return [f"{samples:,} of {duration:g} s: {name}", *time_cells(result, 1.0, 2), *ratio_cells(result, aim)]
+
+
+def _of_threads(samples: int, duration: float) -> list[str]:
+    """The row of one amount of work on this machine alone."""
+    here = partial(all_scores, *_work(samples, duration))
+    return _row(samples, duration, "two threads without a cluster, and one", partial(here, threads=2), here,
+                0.5 / EFFICIENCY)
+
+
+def _of_workers(one: Cluster, two: Cluster, samples: int, duration: float, label: str) -> Iterator[list[str]]:
+    """Yield the rows of one amount of work, on clusters of one worker and of two."""
+    description, arrays = _work(samples, duration)
     here = partial(all_scores, description, arrays)
     blocks: list[Block] = []
 
@@ -69,20 +91,18 @@ def _compared(one: Cluster, two: Cluster, samples: int, duration: float) -> Iter
     for cluster in (one, two):
         there(cluster)  # until each worker has compiled
         np.testing.assert_array_equal(joined(block.score for block in blocks), here())
-    for name, ours, peer, aim in (
-            ("two workers of one thread, and one", partial(there, two), partial(there, one), 0.5 / EFFICIENCY),
-            ("two threads without a cluster, and one", partial(here, threads=2), here, 0.5 / EFFICIENCY),
-            ("one worker, and one thread without a cluster", partial(there, one), here,
-             1.0 / (1.0 - LARGEST_OVERHEAD))):
-        result = compare(ours, peer, REPETITIONS)
-        yield [f"{samples:,} of {duration:g} s: {name}", *time_cells(result, 1.0, 2), *ratio_cells(result, aim)]
+    yield _row(samples, duration, f"two workers of one thread, and one{label}", partial(there, two),
+               partial(there, one), 0.5 / EFFICIENCY)
+    yield _row(samples, duration, f"one worker, and one thread without a cluster{label}", partial(there, one), here,
+               1.0 / (1.0 - LARGEST_OVERHEAD))
 
 
 CLUSTER = Section(
     "Studies on a cluster",
     "Seconds for rollouts of arm7 under computed torque at 1 kHz, each with other gains, on workers that have compiled "
     "before; scheduler, workers and client on this machine, which must have two free cores. \"Without a cluster\": in "
-    "this process. Scores are compared to the bit before. docs/cluster.md says how far this scales.",
+    "this process. \"With the settings\": those of docs/cluster.md that leave the processors to the work. Scores are "
+    "compared to the bit before. docs/cluster.md says how far this scales.",
     ("rollouts: ours, and the peer", "ours [s]", "peer [s]", *RATIO_HEAD),
     rows,
 )

@@ -48,10 +48,11 @@ class ClusterProcesses:
     Args:
         folder: For what the processes print, and for the compiled code of each worker.
         host: Address of this machine.
+        settings: Environment variables of all processes, such as Dask's settings.
     """
 
-    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
-        self._folder, self._host = folder, host
+    def __init__(self, folder: Path, host: str = "127.0.0.1", settings: Mapping[str, str] | None = None) -> None:
+        self._folder, self._host, self._settings = folder, host, settings or {}
         self._stack = ExitStack()
         self.address = f"tcp://{host}:{free_port()}"
         self.scheduler: subprocess.Popen[bytes] | None = None
@@ -104,7 +105,7 @@ class ClusterProcesses:
                folder: Path) -> subprocess.Popen[bytes]:
         with (self._folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen([sys.executable, *command], stdout=log, stderr=log, cwd=folder,
-                                       env={**os.environ, **environment})
+                                       env={**os.environ, **self._settings, **environment})
         self._stack.callback(_end, process)
         return process
 
