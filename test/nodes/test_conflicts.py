@@ -145,7 +145,7 @@ def test_one_of_two_simulations_publishes_the_clock():
 @pytest.mark.skipif(SENDERS_ARE_TOLD, reason="a rival is known by its publisher here, whatever it publishes later")
 def test_joint_states_of_another_robot_keep_no_hardware_node_waiting():
     with RosTest(namespace="another") as ros:
-        states = ros.publisher(JointState, "joint_states", CONTROL_QOS)
+        states = ros.node.create_publisher(JointState, "joint_states", CONTROL_QOS)
         with hardware("another", **PATIENT) as node:
             def says(text, joint):
                 states.publish(JointState(name=[joint], position=[0.0]))
