@@ -52,8 +52,9 @@ def connected(stack: ExitStack, workers: int, settings: Mapping[str, str] | None
 
 def rows(work: tuple[tuple[int, float], ...] = WORK) -> Iterator[list[str]]:
     """Yield the rows of the table."""
-    yield from (_of_threads(*one) for one in work)
-    for settings, label in ({}, ""), (QUIET_DASK, ", with the settings"):
+    for samples, duration in work:
+        yield _of_threads(samples, duration)
+    for settings, label in (None, ""), (QUIET_DASK, ", with the settings"):
         with ExitStack() as stack:
             clusters = connected(stack, 1, settings), connected(stack, 2, settings)
             for samples, duration in work:
@@ -88,9 +89,10 @@ def _of_workers(one: Cluster, two: Cluster, samples: int, duration: float, label
     def there(cluster: Cluster) -> None:
         blocks[:] = map_blocks(description, arrays, client=cluster)
 
+    expected = here()
     for cluster in (one, two):
         there(cluster)  # until each worker has compiled
-        np.testing.assert_array_equal(joined(block.score for block in blocks), here())
+        np.testing.assert_array_equal(joined(block.score for block in blocks), expected)
     yield _row(samples, duration, f"two workers of one thread, and one{label}", partial(there, two),
                partial(there, one), 0.5 / EFFICIENCY)
     yield _row(samples, duration, f"one worker, and one thread without a cluster{label}", partial(there, one), here,

@@ -23,14 +23,14 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.common.participants import SENDERS_ARE_TOLD, participant, sender
+from robodyn_ros.nodes.common.participants import participant, sender
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
 NAMESPACE = "conflict"
 PATIENT = {"command_timeout": 1.0}
 """A busy machine may hold up the first controller for longer than by default; then the robot would be free."""
-KNOWS_SENDERS = pytest.mark.skipif("jazzy" in (os.environ.get("ROBODYN_DISTRO"), os.environ.get("ROS_DISTRO")),
-                                   reason="rclpy of Jazzy does not tell who sent a message: docs/hardware.md")
+JAZZY = "jazzy" in (os.environ.get("ROBODYN_DISTRO"), os.environ.get("ROS_DISTRO"))
+KNOWS_SENDERS = pytest.mark.skipif(JAZZY, reason="rclpy of Jazzy does not tell who sent a message: docs/hardware.md")
 FOREIGN = 2.75
 """Effort that no law commands to the last bit [N m]."""
 
@@ -142,7 +142,7 @@ def test_one_of_two_simulations_publishes_the_clock():
             second.stop()
 
 
-@pytest.mark.skipif(SENDERS_ARE_TOLD, reason="a rival is known by its publisher here, whatever it publishes later")
+@pytest.mark.skipif(not JAZZY, reason="a rival is known by its publisher here, whatever it publishes later")
 def test_joint_states_of_another_robot_keep_no_hardware_node_waiting():
     with RosTest(namespace="another") as ros:
         states = ros.node.create_publisher(JointState, "joint_states", CONTROL_QOS)

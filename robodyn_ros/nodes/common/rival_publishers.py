@@ -111,7 +111,7 @@ class RivalPublishers:
         gid, count = sender(info), info.get("publication_sequence_number") or 0
         if participant(gid) == self._own:
             self._own_count = count
-        elif (gid and gid in self._heard) or self._is_conflict(data):  # a message without GID may be of anybody
+        elif (gid and gid in self._heard) or self._is_conflict(data):  # a message without GID may be anybody's
             self._heard[gid] = now, count
 
     def _is_conflict(self, data: bytes) -> bool:
