@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import pytest
 from listening import WAITING_BYTES, in_new_process, memory_of_messages, room_of_listeners
+from ros_process import RosProcess
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros import RobodynError
@@ -52,10 +53,15 @@ def give(monkeypatch, given):
         monkeypatch.setenv(name, value)
 
 
-def transports(pid):
-    """Transports that a process listens with, by the names of Fast DDS's threads."""
+def threads(pid):
+    """Kinds of Fast DDS's threads in a process, by their names."""
     names = (path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/comm"))
-    return {name.split(".")[1] for name in names if re.match(r"dds\.(udp|tcp|shm)\.", name)}
+    return {name.split(".")[1] for name in names if name.startswith("dds.")}
+
+
+def transports(pid):
+    """Transports that a process listens with."""
+    return threads(pid) & {"udp", "tcp", "shm"}
 
 
 def test_a_node_has_no_shared_memory_unless_the_user_wants_it(ros, monkeypatch):
@@ -68,6 +74,17 @@ def test_a_node_has_no_shared_memory_unless_the_user_wants_it(ros, monkeypatch):
             assert transports(hardware.pid) == {"udp"}
             assert "/dev/shm/fastdds" not in Path(f"/proc/{hardware.pid}/maps").read_text()
             assert transports(other.pid) == {"udp", "shm"}
+
+
+@pytest.mark.parametrize("discovery", ["LOCALHOST", "SUBNET"])
+def test_a_node_has_no_service_for_types(discovery, monkeypatch):
+    """Its threads work on while a participant is removed, which ended one of 366 nodes by SIGSEGV."""
+    give(monkeypatch, {RANGE: discovery})
+    with RosProcess("hardware", {"robot": "planar_2r"}) as hardware:
+        hardware.wait_for_output("parameters that differ")  # told once the node is complete
+        found = threads(hardware.pid)
+    assert found >= {"udp", "ev", "asyn"}
+    assert "tls" not in found
 
 
 @pytest.mark.parametrize(("given", "last"), [
