@@ -8,7 +8,8 @@
 
 """What a process uses over time, and by how much that grows."""
 
-import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,18 @@ def test_values_at_equal_times():
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="a process is looked at in /proc")
 def test_a_process_is_measured():
-    before = ProcessSample.of(os.getpid())
-    held = b"x" * 50 * 2**20
-    with open(os.devnull):
-        after = ProcessSample.of(os.getpid())
-    assert after.memory - before.memory == pytest.approx(50.0, abs=5.0) and len(held)
-    assert after.descriptors == before.descriptors + 1 and after.threads == before.threads
+    # Another process: this one may give back, in between, what earlier tests have left.
+    script = ("import os; print('ready', flush=True); input(); held = bytes(50) * 2**20; file = open(os.devnull);"
+              "print('held', flush=True); input()")
+    with subprocess.Popen([sys.executable, "-Sc", script], text=True, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "ready\n"
+        before = ProcessSample.of(process.pid)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "held\n"
+        after = ProcessSample.of(process.pid)
+        process.communicate("\n")
+    assert process.returncode == 0
+    assert after.memory - before.memory == pytest.approx(50.0, abs=1.0)
+    assert after.descriptors == before.descriptors + 1 and after.threads == before.threads == 1
