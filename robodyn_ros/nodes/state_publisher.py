@@ -56,6 +56,7 @@ class StatePublisher(RobodynNode):
         moving, fixed = [joint.link for joint in model.joints], self._tree.fixed_poses()
         self._moving, self._wire = self._frames(moving), TransformWire(self._frames(moving))
         self._poses: Callable[[Array], Array] | None = None  # of the moving links
+        self._all_known = False  # the positions of all joints
 
         description = self.create_publisher(String, "robot_description", LATCHED_QOS)
         description.publish(String(data=model.description))
@@ -80,10 +81,11 @@ class StatePublisher(RobodynNode):
                 lambda q: np.array(list(map(to_numbers, self._tree.moving_poses(q).values()))), {"q": q.shape},
                 name="transforms")
         poses = self._poses(q)
-        unknown = np.isnan(poses[:, 0]) | np.isnan(poses[:, 3])
-        if not unknown.any():
+        self._all_known = self._all_known or not np.isnan(q).any()  # a joint that has been named stays known
+        if self._all_known:
             self._tf.publish(self._wire.encode(stamp, poses))
             return
+        unknown = np.isnan(poses).any(axis=1)
         known = [frames for frames, missing in zip(self._moving.items(), unknown, strict=True) if not missing]
         self._tf.publish(transforms_message(dict(known), stamp, poses[~unknown]))
 

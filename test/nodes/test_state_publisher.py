@@ -171,17 +171,21 @@ def test_joint_states_are_received_for_subscribers_only(ros, name, message_type,
 
 
 def test_a_node_looks_for_subscribers_less_often_than_for_joint_states():
-    subscribers, used, states = 0, [], Mock(take_serialized=Mock(return_value=None))
+    audience, used, states = Mock(return_value=0), [], Mock(take_serialized=Mock(return_value=None))
     with patch.object(polled_states, "NodeThread") as thread, \
             patch.object(polled_states, "LatestMessage", return_value=states):
         polled = polled_states.PolledJointStates(
-            Mock(), JointOrder(["joint1"]), 100.0, Mock(get_subscription_count=lambda: subscribers), used.append)
+            Mock(), JointOrder(["joint1"]), 100.0, Mock(get_subscription_count=audience), used.append)
         polled._cycle()
         states.take_serialized.assert_not_called()
         polled._cycle()
         (seconds,) = thread.return_value.sleep.call_args.args
-        assert 0.5 * polled_states.UNHEARD_PERIOD < seconds <= polled_states.UNHEARD_PERIOD
-        subscribers, polled._next = 1, 0.0
-        polled._cycle()
-    states.take_serialized.assert_called_once()
+        assert 0.5 * polled_states.AUDIENCE_PERIOD < seconds <= polled_states.AUDIENCE_PERIOD
+        audience.return_value = 1
+        polled._next = polled._next_look = 0.0
+        for _ in range(3):
+            polled._next = 0.0
+            polled._cycle()
+    assert states.take_serialized.call_count == 3
+    assert audience.call_count == 2, "a look of its own for each joint state"
     assert not used, "none had come"

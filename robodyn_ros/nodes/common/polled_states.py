@@ -26,8 +26,8 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LatestMessage
 
 TOPIC = "joint_states"
-UNHEARD_PERIOD = 0.2
-"""Time between two looks for a subscriber while there is none [s]."""
+AUDIENCE_PERIOD = 0.2
+"""Time between two looks for a subscriber [s]; a look takes as long as to take two messages."""
 
 
 class PolledJointStates:
@@ -50,7 +50,8 @@ class PolledJointStates:
         self._node, self._joints, self._use, self._q = node, joints, use, start
         self._publisher = publisher
         self._wire = JointWire(joints.names)
-        self._period, self._next = 1.0 / rate, time.monotonic()
+        self._period = 1.0 / rate
+        self._next = self._next_look = time.monotonic()
         self._states: LatestMessage[JointState] | None = None  # none while nobody listens
         self._thread = NodeThread(f"newest of {TOPIC}", node.diagnostics, self._cycle)
         node.add_thread(self._thread)
@@ -60,19 +61,26 @@ class PolledJointStates:
         if now < self._next:
             self._thread.sleep(self._next - now)
             return
-        if not self._publisher.get_subscription_count():
-            if self._states is not None:
-                self._states.destroy(self._node)
-                self._states = None
-            self._next = now + max(self._period, UNHEARD_PERIOD)
-            return
+        if now >= self._next_look:
+            self._next_look = now + max(self._period, AUDIENCE_PERIOD)
+            self._look_for_subscribers()
         if self._states is None:
-            self._states = LatestMessage(self._node, self._node.diagnostics, JointState, TOPIC)
+            self._next = self._next_look
+            return
         self._next = max(self._next + self._period, now)
         data = self._states.take_serialized()
         state = None if data is None else self._read(data)
         if state is not None:
             self._use(*state)
+
+    def _look_for_subscribers(self) -> None:
+        """Subscribe while somebody listens, and no longer."""
+        heard = self._publisher.get_subscription_count() > 0
+        if heard and self._states is None:
+            self._states = LatestMessage(self._node, self._node.diagnostics, JointState, TOPIC)
+        elif not heard and self._states is not None:
+            self._states.destroy(self._node)
+            self._states = None
 
     def _read(self, data: bytes) -> tuple[int, Array] | None:
         """Return stamp [ns] and positions; None: the message is bad, and is reported."""

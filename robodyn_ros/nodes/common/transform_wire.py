@@ -41,16 +41,19 @@ class TransformWire:
     def __init__(self, parents: Mapping[str, str]) -> None:
         stamp, values = 0x0102030405060708, np.random.default_rng(0).normal(size=(len(parents), _NUMBERS))
         self._buffer = bytearray(serialize_message(transforms_message(parents, stamp, values)))
-        pattern, end = _STAMP.pack(*split_stamp(stamp)), 0
-        self._stamps, self._targets = [], []
+        self._bytes = np.frombuffer(self._buffer, np.uint8)
+        pattern, end, stamps, numbers = _STAMP.pack(*split_stamp(stamp)), 0, [], []
         for row in values:
             found = self._buffer.find(pattern, end), self._buffer.find(row.tobytes(), end)
             if not 0 <= found[0] < found[1]:
                 raise RobodynError("tf: this middleware does not serialize messages as CDR: choose another one by "
                                    "RMW_IMPLEMENTATION")
-            self._stamps.append(found[0])
-            self._targets.append(np.frombuffer(self._buffer, np.float64, _NUMBERS, found[1]))
+            stamps.append(found[0])
+            numbers.append(found[1])
             end = found[1] + row.nbytes
+        # Where each byte goes, so that one assignment writes all links.
+        self._stamps = np.add.outer(np.array(stamps, int), np.arange(_STAMP.size))
+        self._numbers = np.add.outer(np.array(numbers, int), np.arange(_NUMBERS * values.itemsize))
 
     def encode(self, stamp: int, values: Array) -> bytes:
         """Serialize a message; for one thread at a time.
@@ -59,10 +62,8 @@ class TransformWire:
             stamp: Stamp of all transforms [ns].
             values: Position and quaternion x, y, z, w of each link in its parent, shape (links, 7).
         """
-        parts = split_stamp(stamp)
-        for begin, target, row in zip(self._stamps, self._targets, values, strict=True):
-            _STAMP.pack_into(self._buffer, begin, *parts)
-            target[:] = row
+        self._bytes[self._stamps] = np.frombuffer(_STAMP.pack(*split_stamp(stamp)), np.uint8)
+        self._bytes[self._numbers] = values.view(np.uint8)
         return bytes(self._buffer)
 
 
