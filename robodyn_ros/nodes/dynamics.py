@@ -55,7 +55,7 @@ PARAMETERS = (
     *ROBOT_PARAMETERS,
     Parameter("tip_link", "", "Default link of requests, and the link on which wrench_tip acts; empty: the tip "
               "link of the robot.", read_only=True),
-    Parameter("publish_frequency", 100.0, "Rate of ~/gravity_effort while joint states arrive [Hz].",
+    Parameter("publish_frequency", 50.0, "Rate of ~/gravity_effort while joint states arrive [Hz].",
               read_only=True, minimum=0.1, maximum=1000.0),
 )
 
