@@ -85,7 +85,7 @@ class StatePublisher(RobodynNode):
         if self._all_known:
             self._tf.publish(self._wire.encode(stamp, poses))
             return
-        unknown = np.isnan(poses).any(axis=1)
+        unknown = np.isnan(poses.sum(axis=1))
         known = [frames for frames, missing in zip(self._moving.items(), unknown, strict=True) if not missing]
         self._tf.publish(transforms_message(dict(known), stamp, poses[~unknown]))
 

@@ -116,6 +116,17 @@ def test_partial_unknown_and_bad_joint_states():
         node.stop(signal.SIGTERM)
 
 
+def test_a_prismatic_joint_that_is_unknown_is_left_out():
+    with RosProcess("state_publisher", {"robot": "scara"}) as node, RosTest() as ros:
+        moving = ros.record(TFMessage, "/tf")
+        states = ros.publisher(JointState, "joint_states")
+        others = JointState(name=["joint1", "joint2", "joint4"], position=[0.0] * 3)  # joint3 moves along z
+        publish_until(ros, states, others, lambda: moving, "the transforms of the joints that are known")
+        assert len(moving[-1].transforms) == 3
+        assert all(np.isfinite(matrix(transform.transform)).all() for transform in moving[-1].transforms)
+        node.stop()
+
+
 def test_the_rate_is_its_own_however_fast_joint_states_come():
     with RosProcess("state_publisher", {"robot": "planar_2r", "publish_frequency": 10}) as node, RosTest() as ros:
         moving = ros.record(TFMessage, "/tf", 100)
