@@ -266,7 +266,8 @@ def test_trajectory_is_followed_by_name_and_held(rig):
     end = rig.next("the end", lambda s: np.allclose(s.reference.positions, [1.2, 0.3], atol=1e-12))
     np.testing.assert_allclose(end.feedback.positions, [1.2, 0.3], atol=0.01)
     under_way = rig.states[start:]
-    assert any(np.allclose(s.reference.positions, [0.4, -0.5], atol=0.02) for s in under_way)
+    nearest = min(np.abs(np.subtract(s.reference.positions, [0.4, -0.5])).max() for s in under_way)
+    assert nearest < 0.1, "a busy machine may lose states near the corner; the straight way is 0.5 away"
     assert max(np.abs(s.reference.velocities).max() for s in under_way) > 0.5
     assert np.abs(tracking_errors(under_way)).max() < 0.02
     held = rig.next("a hold", lambda s: not any(s.reference.velocities) and not any(s.reference.accelerations))
