@@ -29,7 +29,6 @@ from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.products import Products, Term
 from robodyn_ros.compile.program import Call, Compute, Read, Record, Repeat, RepeatWhile
 from robodyn_ros.compile.tape import Tape, trace
-from robodyn_ros.compile.tree_system import TreeSystem
 
 __all__ = [
     "Call",
@@ -43,7 +42,6 @@ __all__ = [
     "RepeatWhile",
     "Tape",
     "Term",
-    "TreeSystem",
     "arctan2",
     "clip",
     "compile_function",

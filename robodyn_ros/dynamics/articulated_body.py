@@ -182,7 +182,7 @@ def articulated_body_forward_dynamics(
 
 
 def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
-    """The factors of M = L^T D L for ``compile.TreeSystem``, in O(n): they make M^-1 B cost O(n) a column.
+    """The factors of M = L^T D L for `TreeSystem`, in O(n): they make M^-1 B cost O(n) a column.
 
     Freeing joint i, articulated bodies pass the wrench U_i / d_i per effort on to all joints j that carry it. So
     L_ij = (U_i / d_i)^T S_j, with all twists and wrenches in the frame of ``common_frame``, and D_i = d_i = S_i^T U_i.

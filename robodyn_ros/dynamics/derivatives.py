@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from robodyn_ros.compile import TreeSystem, derivative_at
+from robodyn_ros.compile import derivative_at
 from robodyn_ros.description.model import Array, RobotModel, read_only
 from robodyn_ros.dynamics.coriolis import JointMotion, common_frame, coriolis_of, joint_motions
 from robodyn_ros.dynamics.factorization import inverse_mass, solve_mass
 from robodyn_ros.dynamics.second_moment_newton_euler import PointAccelerations
+from robodyn_ros.dynamics.tree_system import TreeSystem
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import path_to
 from robodyn_ros.kinematics.jacobian import twist_jacobian

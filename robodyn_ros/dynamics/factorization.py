@@ -33,7 +33,7 @@ class TreeFactors(NamedTuple):
     factors: Array
 
     def solution(self, right: Array) -> Array:
-        """X of M X = B in O(n) a column, as ``compile.TreeSystem`` finds it, written out.
+        """X of M X = B in O(n) a column, as `TreeSystem` finds it, written out.
 
         Args:
             right: B, shape (n,) or (n, m).

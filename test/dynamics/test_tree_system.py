@@ -9,7 +9,8 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import TreeSystem, python_entry
+from robodyn_ros.compile import python_entry
+from robodyn_ros.dynamics.tree_system import TreeSystem
 from robodyn_ros.errors import InputError
 
 RNG = np.random.default_rng(0)
