@@ -29,6 +29,7 @@ SECTIONS = {
     "referee": "bench.referee:REFEREE",
     "cold_start": "bench.cold_start:COLD_START",
     "start_up": "bench.start_up:START_UP",
+    "compile_parts": "bench.compile_parts:COMPILE_PARTS",
     "growth": "bench.growth:GROWTH",
     "large_robots": "bench.growth:LARGE_ROBOTS",
     "round_trips": "bench.round_trips:ROUND_TRIPS",

@@ -226,3 +226,14 @@ def test_costs_of_processes_are_judged():
         "3.0", "2 %", "2.0", "1.5", "1.5 to 1.5", "**missed**", "1.0", "3", "3 to 3", ""]
     assert node_cost._judged("dynamics", two, two, one)[5] == "met"
     assert len(["robot", "node", *node_cost._judged("hardware", one, one, one)]) == len(node_cost.NODE_COST.head)
+
+
+@needs_peers
+def test_parts_of_the_compiler_are_left_out():
+    from bench.compile_parts import PARTS, rows
+
+    simplified, each_once = PARTS[1:3]
+    found = list(rows([simplified, each_once], repetitions=1))
+    assert [row[0] for row in found] == [simplified.name] * 2 + [each_once.name]
+    (module, name, left_out), *_ = simplified.left_out
+    assert getattr(module, name) is not left_out
