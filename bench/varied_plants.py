@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from time import process_time
+from unittest.mock import patch
 
 import numpy as np
 
@@ -104,14 +105,8 @@ def compiling(plant: PlantModel, varied: tuple[str, ...], robots: int, repetitio
         made.scores(scenario, gains, samples=given)
         return process_time() - begin
 
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = "off"
-    try:
+    with patch.dict(os.environ, {VARIABLE: "off"}):
         times = np.array([[once(varied), once(())] for _ in range(repetitions)])
-    finally:
-        os.environ.pop(VARIABLE)
-        if before is not None:
-            os.environ[VARIABLE] = before
     return Comparison(times[:, 0], times[:, 1])
 
 
