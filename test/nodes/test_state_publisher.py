@@ -23,6 +23,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common import polled_states
 from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE
 from robodyn_ros.resources import robot_file
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -179,6 +180,36 @@ def test_joint_states_are_received_for_subscribers_only(ros, name, message_type,
             ros.node.destroy_subscription(listener)
             ros.wait_for(lambda: not subscribers(), "the end of the node's subscription")
         node.stop()
+
+
+@pytest.mark.parametrize(("name", "message_type", "topic", "rate"), [
+    ("state_publisher", TFMessage, "/tf", 50.0), ("dynamics", JointState, "dynamics/gravity_effort", 50.0),
+    ("state_publisher", TFMessage, "/tf", 200.0)])
+def test_joint_states_of_one_hardware_node_are_taken_from_its_slower_topic(name, message_type, topic, rate):
+    with RosProcess("hardware", {"robot": "planar_2r", "time_mode": "scaled"}, name) as hardware, \
+            RosProcess(name, {"robot": "planar_2r", "publish_frequency": rate}, name) as node, \
+            RosTest(namespace=name) as ros:
+        heard = ros.record(message_type, topic)
+
+        def listens_to(joint_states):
+            return any(each.node_name == name for each in ros.node.get_subscriptions_info_by_topic(joint_states))
+
+        def wait_until_it_hears(wanted, other):
+            ros.wait_for(lambda: listens_to(wanted) and not listens_to(other), f"a subscription to {wanted}")
+            heard.clear()
+            ros.wait_for(lambda: len(heard) > 2, "what the node publishes")
+
+        slower, all_states = topics = ("_display_joint_states", "joint_states")
+        if rate > DISPLAY_STATES_RATE:
+            wait_until_it_hears(all_states, slower)
+        else:
+            wait_until_it_hears(*topics)
+            others = ros.node.create_publisher(JointState, all_states, CONTROL_QOS)  # such as a gripper's driver
+            wait_until_it_hears(all_states, slower)
+            ros.node.destroy_publisher(others)
+            wait_until_it_hears(*topics)
+        node.stop()
+        hardware.stop()
 
 
 def test_a_node_looks_for_subscribers_less_often_than_for_joint_states():

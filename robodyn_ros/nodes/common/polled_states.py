@@ -23,18 +23,17 @@ from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import POSITION, JointOrder, read_stamp
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import LatestMessage
+from robodyn_ros.nodes.common.topics import AUDIENCE_PERIOD, DISPLAY_STATES, DISPLAY_STATES_RATE, LatestMessage
 
 TOPIC = "joint_states"
-AUDIENCE_PERIOD = 0.2
-"""Time between two looks for a subscriber [s]; a look takes as long as to take two messages."""
 
 
 class PolledJointStates:
     """Looks for the newest joint state at a fixed rate, on a thread of its own.
 
     A turn of an executor takes ten times longer than a look, so no timer does it. This node subscribes to joint states
-    while somebody subscribes to what it publishes: to receive them costs more than to use them.
+    while somebody subscribes to what it publishes: to receive them costs more than to use them. Where all joint states
+    come from one hardware node, it takes them from the topic `DISPLAY_STATES`, unless that is too slow.
 
     Args:
         node: The node that subscribes.
@@ -50,9 +49,10 @@ class PolledJointStates:
         self._node, self._joints, self._use, self._q = node, joints, use, start
         self._publisher = publisher
         self._wire = JointWire(joints.names)
-        self._period = 1.0 / rate
+        self._period, self._suffices = 1.0 / rate, rate <= DISPLAY_STATES_RATE
         self._next = self._next_look = time.monotonic()
-        self._states: LatestMessage[JointState] | None = None  # none while nobody listens
+        self._topic = ""  # that is subscribed to; empty while nobody listens
+        self._states: LatestMessage[JointState] | None = None
         self._thread = NodeThread(f"newest of {TOPIC}", node.diagnostics, self._cycle)
         node.add_thread(self._thread)
 
@@ -63,7 +63,7 @@ class PolledJointStates:
             return
         if now >= self._next_look:
             self._next_look = now + max(self._period, AUDIENCE_PERIOD)
-            self._look_for_subscribers()
+            self._choose_topic()
         if self._states is None:
             self._next = self._next_look
             return
@@ -73,14 +73,19 @@ class PolledJointStates:
         if state is not None:
             self._use(*state)
 
-    def _look_for_subscribers(self) -> None:
+    def _choose_topic(self) -> None:
         """Subscribe while somebody listens, and no longer."""
-        heard = self._publisher.get_subscription_count() > 0
-        if heard and self._states is None:
-            self._states = LatestMessage(self._node, self._node.diagnostics, JointState, TOPIC)
-        elif not heard and self._states is not None:
+        topic = ""
+        if self._publisher.get_subscription_count() > 0:
+            count = self._node.count_publishers
+            from_hardware = self._suffices and count(TOPIC) == 1 == count(DISPLAY_STATES)
+            topic = DISPLAY_STATES if from_hardware else TOPIC
+        if topic == self._topic:
+            return
+        if self._states is not None:
             self._states.destroy(self._node)
-            self._states = None
+        self._topic = topic
+        self._states = LatestMessage(self._node, self._node.diagnostics, JointState, topic) if topic else None
 
     def _read(self, data: bytes) -> tuple[int, Array] | None:
         """Return stamp [ns] and positions; None: the message is bad, and is reported."""

@@ -66,6 +66,15 @@ DISPLAY_QOS = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=Hist
 DISPLAY_RATE = 25.0
 """Greatest rate of topics for displays, in real time [Hz]."""
 
+DISPLAY_STATES = "_display_joint_states"
+"""Topic on which a hardware node publishes as many of its joint states as displays need."""
+
+DISPLAY_STATES_RATE = 100.0
+"""Greatest rate of this topic, in real time [Hz]."""
+
+AUDIENCE_PERIOD = 0.2
+"""Time between two looks for subscribers [s]; a look takes as long as to take two messages."""
+
 
 class NoExecutor(CallbackGroup):
     """Callback group that no executor serves."""
@@ -166,7 +175,7 @@ def take_newest(handle: Any, message_type: type[Any]) -> tuple[bytes, dict[str, 
 
 
 class DisplayPublisher:
-    """Publisher of states for displays: at most ``DISPLAY_RATE`` messages per second of real time.
+    """Publisher of states for displays: a limited number of messages per second of real time.
 
     Other topics have rates in simulated time, which may run many times faster than a display can draw; each message
     would cost the control loop time. Their names begin with an underscore: ROS lists and records no such topics.
@@ -175,16 +184,21 @@ class DisplayPublisher:
         node: The node that publishes.
         message_type: Type of the messages.
         topic: Name of the topic.
+        rate: Most messages per second [Hz].
     """
 
-    def __init__(self, node: Node, message_type: type[Any], topic: str) -> None:
+    def __init__(self, node: Node, message_type: type[Any], topic: str, rate: float = DISPLAY_RATE) -> None:
         self._publisher = node.create_publisher(message_type, topic, DISPLAY_QOS)
-        self._next = 0.0
+        self._period, self._next, self._next_look = 1.0 / rate, 0.0, 0.0
+        self._heard = False
         self.publish: Callable[[Any], None] = self._publisher.publish
 
     def due(self, now: float) -> bool:
         """Whether a message is due at a steady time [s], and somebody subscribes."""
         if now < self._next:
             return False
-        self._next = now + 1.0 / DISPLAY_RATE
-        return self._publisher.get_subscription_count() > 0
+        if now >= self._next_look:
+            self._next_look = now + AUDIENCE_PERIOD
+            self._heard = self._publisher.get_subscription_count() > 0
+        self._next = now + self._period if self._heard else self._next_look
+        return self._heard

@@ -21,7 +21,7 @@ from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.joint_wire import NEW_START, JointWire
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
-from robodyn_ros.nodes.common.topics import CONTROL_QOS, DisplayPublisher
+from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES, DISPLAY_STATES_RATE, DisplayPublisher
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
@@ -49,6 +49,7 @@ class StateOutputs:
         self.plant, self._period_ns = plant, period_ns
         self._joint_states = node.create_publisher(JointState, "joint_states", CONTROL_QOS)
         self._actuator_states = node.create_publisher(ActuatorStates, "~/actuator_states", 10)
+        self._display_states = DisplayPublisher(node, JointState, DISPLAY_STATES, DISPLAY_STATES_RATE)
         self._display = DisplayPublisher(node, ActuatorStates, "~/_display_actuator_states")
         self._clock = node.create_publisher(Clock, "/clock", CONTROL_QOS) if clock_rate else None
         self._clock_periods = max(1, round(NANOSECONDS_PER_SECOND / period_ns / clock_rate)) if clock_rate else 0
@@ -93,6 +94,8 @@ class StateOutputs:
             self._next_actuators = max(self._next_actuators + self._actuator_periods, tick + 1.0)
             self._publish_actuators()
         now = time.monotonic()
+        if self._display_states.due(now):
+            self._display_states.publish(self._state)
         if self._display.due(now):
             self._display.publish(self._actuator_message())
         self._repeat_at = now + REPEAT_SECONDS
@@ -108,6 +111,8 @@ class StateOutputs:
             return False
         self._repeat_at = now + REPEAT_SECONDS
         self._joint_states.publish(self._state)
+        if self._display_states.due(now):
+            self._display_states.publish(self._state)
         if self._clock is not None and not self.clock_held:
             self._clock.publish(self._now)
         if self._next_actuators < inf:

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from robodyn_interfaces.msg import ActuatorStates
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common.messages import read_stamp
-from robodyn_ros.nodes.common.topics import DISPLAY_RATE
+from robodyn_ros.nodes.common.topics import DISPLAY_RATE, DISPLAY_STATES_RATE
 from robodyn_ros.nodes.hardware import outputs as outputs_module
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.plant import Plant
@@ -88,12 +88,13 @@ def test_displays_get_states_at_a_rate_of_real_time_however_fast_the_simulation_
     monkeypatch.setattr(outputs_module, "time", clock)
     node, _ = run(plant, ticks=range(1, 4001))
     assert len(node["~/_display_actuator_states"]) == pytest.approx(DISPLAY_RATE * 2.0, rel=0.1)
+    assert len(node["_display_joint_states"]) == pytest.approx(DISPLAY_STATES_RATE * 2.0, rel=0.1)
 
 
 def test_actuator_states_are_left_out_while_nobody_listens(plant, monkeypatch):
     monkeypatch.setattr(Publisher, "listeners", 0)
     node = run(plant, rate=500.0)[0]
-    assert node["~/actuator_states"] == node["~/_display_actuator_states"] == []
+    assert node["~/actuator_states"] == node["~/_display_actuator_states"] == node["_display_joint_states"] == []
 
 
 def test_a_state_is_repeated_after_a_while_only(plant, monkeypatch):
@@ -105,6 +106,7 @@ def test_a_state_is_repeated_after_a_while_only(plant, monkeypatch):
     assert outputs.repeat()
     assert not outputs.repeat()
     assert node["joint_states"] == node["/clock"] == node["~/actuator_states"] == [7, 7]
+    assert node["_display_joint_states"] == [7, 7]
 
 
 def test_every_field_of_actuator_states_is_filled(plant):
