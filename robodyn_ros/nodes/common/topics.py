@@ -72,7 +72,7 @@ DISPLAY_STATES = "_display_joint_states"
 DISPLAY_STATES_RATE = 100.0
 """Greatest rate of this topic, in real time [Hz]."""
 
-AUDIENCE_PERIOD = 0.2
+AUDIENCE_PERIOD = 0.5
 """Time between two looks for subscribers [s]; a look takes as long as to take two messages."""
 
 
