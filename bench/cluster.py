@@ -28,6 +28,7 @@ from robodyn_ros.study.block import LARGEST_OVERHEAD, Block
 from robodyn_ros.study.blocks import all_scores, map_blocks
 from robodyn_ros.study.cluster import Cluster
 from robodyn_ros.study.loop_description import PARAMETERS, LoopDescription
+from robodyn_ros.study.worker_site import Site
 
 WORK = ((100_000, 1.0), (40_000, 5.0))
 """Numbers of rollouts, and what each simulates [s]."""
@@ -39,15 +40,28 @@ QUIET_DASK = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", "DASK_DISTR
 """Settings of docs/cluster.md that leave the processors to the work."""
 
 
-def connected(stack: ExitStack, workers: int, settings: Mapping[str, str] | None = None) -> Cluster:
-    """Start a scheduler and workers of one thread, and connect to them."""
+class _OneWorker(Cluster):
+    """A connection that uses one of the workers."""
+
+    def look(self) -> Mapping[str, Site]:
+        """Leave the others out."""
+        for other in sorted(super().look())[1:]:
+            del self.sites[other]
+        return self.sites
+
+
+def connected(stack: ExitStack, settings: Mapping[str, str] | None = None) -> tuple[Cluster, Cluster]:
+    """Start a scheduler and two workers of one thread, and connect to one of them and to both.
+
+    A second cluster beside them would wait for work fifty times a second in each of its processes.
+    """
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="robodyn_cluster_")))
     processes = stack.enter_context(ClusterProcesses(folder, settings=settings))
-    for number in range(workers):
+    for number in range(2):
         processes.start_worker(f"worker {number}")
-    cluster = stack.enter_context(Cluster(processes.address))
-    wait_for(lambda: len(cluster.look()) == workers, "worker")
-    return cluster
+    two = stack.enter_context(Cluster(processes.address))
+    wait_for(lambda: len(two.look()) == 2, "worker")
+    return stack.enter_context(_OneWorker(processes.address)), two
 
 
 def rows(work: tuple[tuple[int, float], ...] = WORK) -> Iterator[list[str]]:
@@ -56,7 +70,7 @@ def rows(work: tuple[tuple[int, float], ...] = WORK) -> Iterator[list[str]]:
         yield _of_threads(samples, duration)
     for settings, label in (None, ""), (QUIET_DASK, ", with the settings"):
         with ExitStack() as stack:
-            clusters = connected(stack, 1, settings), connected(stack, 2, settings)
+            clusters = connected(stack, settings)
             for samples, duration in work:
                 yield from _of_workers(*clusters, samples, duration, label)
 
@@ -81,7 +95,7 @@ def _of_threads(samples: int, duration: float) -> list[str]:
 
 
 def _of_workers(one: Cluster, two: Cluster, samples: int, duration: float, label: str) -> Iterator[list[str]]:
-    """Yield the rows of one amount of work, on clusters of one worker and of two."""
+    """Yield the rows of one amount of work, on one worker and on two."""
     description, arrays = _work(samples, duration)
     here = partial(all_scores, description, arrays)
     blocks: list[Block] = []
@@ -102,7 +116,7 @@ def _of_workers(one: Cluster, two: Cluster, samples: int, duration: float, label
 CLUSTER = Section(
     "Studies on a cluster",
     "Seconds for rollouts of arm7 under computed torque at 1 kHz, each with other gains, on workers that have compiled "
-    "before; scheduler, workers and client on this machine, which must have two free cores. \"Without a cluster\": in "
+    "before; scheduler, both workers and client on this machine, which must have two free cores. \"Without a cluster\": in "
     "this process. \"With the settings\": those of docs/cluster.md that leave the processors to the work. Scores are "
     "compared to the bit before. docs/cluster.md says how far this scales.",
     ("rollouts: ours, and the peer", "ours [s]", "peer [s]", *RATIO_HEAD),

@@ -45,7 +45,7 @@ def rows() -> Iterator[list[str]]:
     description = LoopDescription.from_loop(loop, scenario)
     arrays = {PARAMETERS: loop.packed() * np.random.default_rng(0).uniform(0.8, 1.2, (SAMPLES, loop.packed().size))}
     with ExitStack() as stack:
-        cluster = connected(stack, 2)
+        _, cluster = connected(stack)
         first = list(map_blocks(description, arrays, client=cluster, done=[(256, SAMPLES)]))
         compilation = max(block.seconds for block in first if block.fresh)
         begin = perf_counter()
