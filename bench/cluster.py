@@ -116,8 +116,8 @@ def _of_workers(one: Cluster, two: Cluster, samples: int, duration: float, label
 CLUSTER = Section(
     "Studies on a cluster",
     "Seconds for rollouts of arm7 under computed torque at 1 kHz, each with other gains, on workers that have compiled "
-    "before; scheduler, both workers and client on this machine, which must have two free cores. \"Without a cluster\": in "
-    "this process. \"With the settings\": those of docs/cluster.md that leave the processors to the work. Scores are "
+    "before; scheduler, both workers and client on this machine, which must have two free cores. \"Without a cluster\": "
+    "in this process. \"With the settings\": those of docs/cluster.md that leave the processors to the work. Scores are "
     "compared to the bit before. docs/cluster.md says how far this scales.",
     ("rollouts: ours, and the peer", "ours [s]", "peer [s]", *RATIO_HEAD),
     rows,

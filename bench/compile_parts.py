@@ -24,7 +24,7 @@ from bench.report import Section, time_cells
 from bench.robots import HANDS, HUMANOID, chain, tree
 from bench.timing import Comparison, compare
 from robodyn_ros import Robot
-from robodyn_ros.compile import compiled_program, lowering, products, python_entry, runtime, scalar, schedule
+from robodyn_ros.compile import compiled_program, lowering, products, runtime, scalar, schedule
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.cache import VARIABLE
 from robodyn_ros.compile.llvm_text import FunctionText, function
@@ -123,7 +123,6 @@ RECORD, SINCOS = scalar.Recorder.record, runtime.sincos_function
 ONE, BATCH = Measured("inverse_dynamics", ARM), Measured("inverse_dynamics", ARM, CACHED)
 
 PARTS = (
-    Part("entry that CPython calls", (python_entry,), python_entry, {"unsupported_reason": lambda: "left out"}, (ONE,)),
     Part("products with 0 and 1, and constants taken together", (scalar._offset, scalar._scale), scalar,
          {"_offset": partial(_recorded, op.ADD), "_scale": partial(_recorded, op.MULTIPLY)},
          (ONE, ONE._replace(compiles=True))),

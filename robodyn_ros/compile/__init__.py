@@ -27,11 +27,10 @@ from robodyn_ros.compile.operations import (
 )
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.products import Products, Term
-from robodyn_ros.compile.program import Call, Compute, Read, Record, Repeat, RepeatWhile
+from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile
 from robodyn_ros.compile.tape import Tape, trace
 
 __all__ = [
-    "Call",
     "Compute",
     "Kernel",
     "Procedure",

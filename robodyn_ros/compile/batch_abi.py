@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import InputError
 
-ROW_WORDS = 5
+ROW_WORDS = 4
 """Words that describe the rows of an array to code for blocks of samples: the address of the first row; the distance of
-rows [bytes]; the address of a table with the distance of each element from its row's first [bytes], or 0 if elements
-are adjacent; the distance from one row of a sample to its next [bytes]; 1 if rows are written around the caches."""
+rows [bytes]; the distance from one row of a sample to its next [bytes]; 1 if rows are written around the caches."""
 
 STREAMED_BYTES = 12 * 2**20
 """Size of all arrays of a call from which results are written around the caches, which would not hold them until they
@@ -116,46 +115,32 @@ def empty_result(shape: Shape) -> NDArray[np.float64]:
     return memory[start : start + size].reshape(shape)
 
 
-def row_words(
-    arrays: Iterable[tuple[NDArray[np.float64], str]],
-) -> tuple[list[int], list[NDArray[np.int64] | None]]:
+def has_adjacent_rows(array: NDArray[np.float64], axes: int = 1) -> bool:
+    """Whether each row of an array is contiguous; its first axes number the rows."""
+    return array[(slice(1),) * axes].flags.c_contiguous
+
+
+def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[int], list[NDArray[np.float64]]]:
     """Describe arrays to code for blocks of samples.
 
     Args:
         arrays: Arrays whose first axis numbers the samples, each with its role: input, output (code writes one row per
-            sample), or sequence or record, whose second axis numbers rows of the same sample.
+            sample), or sequence or record, whose second axis numbers rows of the same sample. Those that the code
+            writes have contiguous rows.
 
     Returns:
-        `ROW_WORDS` for each array; and the tables whose addresses are among the words, to be kept as long as these.
+        `ROW_WORDS` for each array; and the arrays that they describe, to be kept as long as these: copies of those
+        whose rows are not contiguous.
     """
-    arrays, words, tables = list(arrays), [], []
+    arrays, words, kept = list(arrays), [], []
     moved = sum(array.nbytes for array, _ in arrays if array.strides[0])  # 0: one row for all samples
-    for array, role in arrays:
+    for given, role in arrays:
         steps = role in ("sequence", "record")
-        table = _element_distances(array, 2 if steps else 1)
-        tables.append(table)
-        later = array.strides[1] if steps else 0
+        array = given if has_adjacent_rows(given, 2 if steps else 1) else np.ascontiguousarray(given)
+        kept.append(array)
         streamed = int(role == "output" and moved >= STREAMED_BYTES)
-        words += [array.ctypes.data, array.strides[0], 0 if table is None else table.ctypes.data, later, streamed]
-    return words, tables
-
-
-def _element_distances(array: NDArray[np.float64], axes: int) -> NDArray[np.int64] | None:
-    """Distance of each element from its row's first [bytes], flattened in C order; None if elements are adjacent.
-
-    Args:
-        array: Rows.
-        axes: How many of the first axes number the rows.
-    """
-    shape, strides, following = array.shape[axes:], array.strides[axes:], 8
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if length > 1 and stride != following:
-            break
-        following *= length
-    else:
-        return None
-    along_axes = (np.arange(length) * stride for length, stride in zip(shape, strides, strict=True))
-    return np.sum(np.meshgrid(*along_axes, indexing="ij"), axis=0, dtype=np.int64).reshape(-1)
+        words += [array.ctypes.data, array.strides[0], array.strides[1] if steps else 0, streamed]
+    return words, kept
 
 
 def share_samples(

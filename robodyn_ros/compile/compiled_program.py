@@ -15,7 +15,7 @@ arrays. A program of one computation can instead work in place, on the caller's 
 
 import ctypes
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
 from robodyn_ros.compile.program import (
     Arrays,
-    Call,
     Compute,
     Read,
     Record,
@@ -64,12 +63,10 @@ class ProgramText:
     Args:
         traced: The program.
         width: Samples in a block; 1 for one sample.
-        in_place: Read inputs from and write outputs to the caller's arrays, of vectors if the width is not 1; for a
-            program of calls and then one computation.
+        in_place: Read inputs from and write outputs to the caller's arrays; for a program of one computation.
 
     Attributes:
         text: The module.
-        calls: Each `Call`, and the name by which the module calls it.
         places: Where each variable begins.
         frame_size: Size of the frame [numbers, or vectors].
         arrays: Role (sequence, record, input or output) and name of each array that the words describe.
@@ -80,15 +77,11 @@ class ProgramText:
         lanes = min(host().lanes, SINGLE_LANES) if width == 1 else width
         self._runtime, self._text = Runtime(width, lanes, host().fused), FunctionText(width)
         self._sizes = {name: math.prod(shape) for name, shape in traced.variables.items()}
-        self.calls = {statement: f"called{number}" for number, statement in enumerate(
-            each for each in walk(traced.statements) if isinstance(each, Call))}
         self.frame_size = 0
         self.arrays: list[tuple[str, str]] = []
         if in_place:
             self.places = {name: Place(f"in{number}", 0) for number, name in enumerate(self._program.inputs)}
             self.places |= {name: Place(f"out{number}", 0) for number, name in enumerate(self._program.outputs)}
-            self.places |= {name: Place(f"own{number}", 0) for number, name in enumerate(self._sizes)
-                            if name not in self.places}
             body = self._in_place()
         else:
             self.places = {name: self._reserve(size) for name, size in self._sizes.items()}
@@ -97,26 +90,15 @@ class ProgramText:
                 described |= {"input": self._program.inputs, "output": self._program.outputs}
             self.arrays = [(role, name) for role, names in described.items() for name in names]
             body = self._in_frame()
-        declared = "".join(f"declare void @{name}({', '.join('ptr' for _ in (*each.inputs, each.output))}) nounwind\n"
-                           for each, name in self.calls.items())
-        self.text = self._runtime.text() + declared + body
+        self.text = self._runtime.text() + body
 
     def _in_place(self) -> str:
         ((statement, tape),) = self._traced.tapes.items()
         pointers = [place.pointer for place in self.places.values()]
         lowered = self._lower(statement, tape, (*pointers, "spill"), Place("spill", 0), "")
-        count = len(self._program.inputs) + len(self._program.outputs)
-        given = ", ".join(f"ptr noalias %{name}" for name in pointers[:count])
-        own = {place.pointer: self._sizes[name] for name, place in list(self.places.items())[count:]}
-        for name, size in (own | {"spill": lowered.spill_slots}).items():
-            self._text.line(f"%{name} = alloca [{size} x {self._text.kind}], align 64")
-        for call in self.calls:
-            self._call(call, lambda name: f"%{self.places[name].pointer}")
-        return lowered.functions + self._function(f"void @program({given})", [*self._text.lines, lowered.body])
-
-    def _call(self, statement: Call, pointer: Callable[[str], str]) -> None:
-        given = ", ".join(f"ptr {pointer(name)}" for name in (*statement.inputs, statement.output))
-        self._text.line(f"call void @{self.calls[statement]}({given})")
+        given = ", ".join(f"ptr noalias %{name}" for name in pointers)
+        spill = f"  %spill = alloca [{lowered.spill_slots} x double], align 64"
+        return lowered.functions + self._function(f"void @program({given})", [spill, lowered.body])
 
     def _function(self, head: str, lines: list[str]) -> str:
         return function(f"{head} {self._runtime.attributes}", lines)
@@ -204,8 +186,6 @@ class ProgramText:
         for statement in statements:
             if isinstance(statement, Compute):
                 self._text.line(f"call void @{self._functions[statement]}(ptr %block)")
-            elif isinstance(statement, Call):
-                self._call(statement, lambda name: self._at(self.places[name]))
             elif isinstance(statement, Repeat):
                 self._repeat(statement)
             elif isinstance(statement, RepeatWhile):
@@ -270,7 +250,7 @@ class ProgramText:
 
     def _changed(self, statement: RepeatWhile) -> tuple[str, ...]:
         """The variables that a loop changes."""
-        inner = [each for each in walk(statement.statements) if isinstance(each, Compute | Call)]
+        inner = [each for each in walk(statement.statements) if isinstance(each, Compute)]
         outputs = {name for computation in inner for name in computation.output_names}
         return tuple(name for name in self.places if name in outputs)
 
@@ -294,11 +274,11 @@ class ProgramText:
         base = self._word(first, "ptr")
         if self._width > 1:
             mover = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
-            distance, table, later = self._word(first + 1), self._word(first + 2, "ptr"), self._word(first + 3)
-            more = f", ptr {self._aside}, i64 {self._word(first + 4)}" if mover == "stream" else ""
+            distance, later = self._word(first + 1), self._word(first + 2)
+            more = f", ptr {self._aside}, i64 {self._word(first + 3)}" if mover == "stream" else ""
             block, steps = text.let(f"mul i64 {self._row}, {distance}"), text.let(f"mul i64 {step}, {later}")
             row = text.at(base, text.let(f"add i64 {block}, {steps}"), "i8")
-            given = f"ptr {row}, i64 {distance}, ptr {table}, i64 {self._rows}, i64 {size}, ptr {self._at(place)}{more}"
+            given = f"ptr {row}, i64 {distance}, i64 {self._rows}, i64 {size}, ptr {self._at(place)}{more}"
             text.line(f"call void @{self._runtime.mover(mover)}({given})")
             return
         here, row = self._at(place), text.row(base, step, size)
@@ -314,7 +294,7 @@ class ProgramText:
         self._aside = self._at(rows)
         read, overwritten = set[str](), set[str]()  # what the first statements write before they read it needs no 0
         for first in self._traced.statements:
-            if not isinstance(first, Compute | Call):
+            if not isinstance(first, Compute):
                 break
             read |= set(first.inputs) - overwritten
             overwritten |= set(first.output_names) - read
@@ -351,10 +331,7 @@ class CompiledProgram:
         program: The program.
         frame_size: Size of the frame [numbers, or vectors].
         word_count: Number of words.
-        counts_message: Error message of a `Bound` for wrong counts.
-        code: The machine code.
-        has_entry: Whether it exports the Python entry point ``entry``: for one sample, unless
-            `python_entry.unsupported_reason` gives a reason against it.
+        code: The machine code; for one sample, it exports the Python entry point ``entry``.
         function: ``program`` or ``batch``, called by ctypes, which releases the GIL.
     """
 
@@ -365,26 +342,21 @@ class CompiledProgram:
         self._width = width
         self.frame_size = layout.frame_size
         self.word_count = len(program.counts) + ROW_WORDS * len(layout.arrays)
-        by_blocks = width > 1 and not in_place
-        text, exports, symbols = layout.text, ["batch" if by_blocks else "program"], {}
-        codes = {name: statement.kernel.code(width) for statement, name in layout.calls.items()}
+        text, exports, symbols = layout.text, ["batch" if width > 1 else "program"], {}
         names = ", ".join(program.counts) or "no counts"
-        self.counts_message = f"{name}: run: expected {len(program.counts)} integers of 0 or more by position ({names})"
-        if width == 1 and python_entry.unsupported_reason() is None:
+        message = f"{name}: run: expected {len(program.counts)} integers of 0 or more by position ({names})"
+        if width == 1:
             shapes = program.variables
             text += (
                 python_entry.array_entry([shapes[each] for each in program.inputs], shapes[program.outputs[0]])
                 if in_place
-                else python_entry.counts_entry(self.counts_message, len(program.counts), self.frame_size)
+                else python_entry.counts_entry(message, len(program.counts), self.frame_size)
             )
             exports.append("entry")
             symbols = python_entry.symbols()
-        self.has_entry = len(exports) > 1
-        symbols = symbols | {name: code["program"] for name, code in codes.items()}
-        self.code = Code(compile_module(text), tuple(exports), symbols, tuple(codes.values()))
+        self.code = Code(compile_module(text), tuple(exports), symbols)
         word, address = ctypes.c_int64, ctypes.c_void_p
-        pointers = len(program.inputs) + len(program.outputs) if in_place else 2
-        arguments = [word, word, address, address] if by_blocks else [address] * pointers
+        arguments = [word, word, address, address] if width > 1 else [address, address]
         self.function = self.code.function(exports[0], None, *arguments)
 
     def view(self, frame: NDArray[np.float64], variable: str) -> NDArray[np.float64]:
@@ -419,7 +391,7 @@ class CompiledProgram:
             results: Outputs and records to write to, likewise.
         """
         arrays = {"input": given, "sequence": given, "output": results, "record": results}
-        rows, _tables = row_words((arrays[role][name], role) for role, name in self._arrays)
+        rows, _kept = row_words((arrays[role][name], role) for role, name in self._arrays)
         words = np.array([*counts, *rows], dtype=np.int64)
 
         def compute(first: int, end: int, memory: int) -> None:

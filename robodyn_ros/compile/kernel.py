@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.batch_abi import checked_threads, empty_result, ordered_arguments, real_array, shape_error
+from robodyn_ros.compile.batch_abi import (
+    checked_threads,
+    empty_result,
+    has_adjacent_rows,
+    ordered_arguments,
+    real_array,
+    shape_error,
+)
 from robodyn_ros.compile.compiled_program import CompiledProgram
-from robodyn_ros.compile.machine import Code, host
+from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.products import trace_products
-from robodyn_ros.compile.program import Arrays, Call, Compute, Program, TracedProgram
+from robodyn_ros.compile.program import Arrays, Compute, Program, TracedProgram
 from robodyn_ros.compile.python_entry import Fallback, documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
@@ -30,7 +37,6 @@ RESULT = "(result)"
 
 def compile_function(
     function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *, reproducible: bool = False,
-    known: Mapping[str, "Kernel"] | None = None, shared: bool = False,
 ) -> "Kernel":
     """Trace a function and compile it for this processor.
 
@@ -40,17 +46,13 @@ def compile_function(
         name: Name in error messages; the function's name if not given.
         reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
             formulas then take some per cent longer.
-        known: Further arguments of the function, after ``inputs``, by name: a kernel computes each of them, from those
-            inputs that have the names of its own. Its machine code is called, not compiled again.
-        shared: Whether other kernels will call this one, in batches too.
 
     Raises:
         CompileError: The function cannot be traced or compiled.
     """
-    known = dict(known or {})
-    tape = trace_products(function, dict(inputs) | {name: kernel.output_shape for name, kernel in known.items()})
+    tape = trace_products(function, dict(inputs))
     return Kernel(tape.contracted(shared=True) if reproducible else tape,
-                  name or str(getattr(function, "__name__", "function")), known, shared)
+                  name or str(getattr(function, "__name__", "function")))
 
 
 class Kernel:
@@ -72,30 +74,25 @@ class Kernel:
     """
 
     # A slot for __call__ holds whatever is called, here a function that CPython calls directly.
-    __slots__ = ("__call__", "__weakref__", "_batch", "_known", "_lock", "_shared", "_single", "_traced", "_vectors",
-                 "call", "inputs", "name", "output_shape", "tape")
+    __slots__ = ("__call__", "__weakref__", "_batch", "_code", "_lock", "_traced", "call", "inputs", "name",
+                 "output_shape", "tape")
 
     if TYPE_CHECKING:
 
         def __call__(self, *arrays: Any, **named: Any) -> NDArray[np.float64]:
             """Compute the function for one sample."""
 
-    def __init__(
-        self, tape: Tape, name: str, known: Mapping[str, "Kernel"] | None = None, shared: bool = False
-    ) -> None:
-        self._known, self._shared = dict(known or {}), shared
-        self.tape, self.name, self.output_shape = tape, name, tape.output_shape
+    def __init__(self, tape: Tape, name: str) -> None:
+        self.tape, self.name, self.inputs, self.output_shape = tape, name, tape.inputs, tape.output_shape
         self._batch: CompiledProgram | None = None
-        self._vectors: CompiledProgram | None = None
-        self._lock = threading.RLock()
-        self._traced = traced_tape(tape, self._known)
-        self.inputs = {each: tape.inputs[each] for each in self._traced.program.inputs}
-        self._single = CompiledProgram(self._traced, 1, name, in_place=True)
-        compute = self.with_fallback(_call_by_ctypes(tape.output_shape, self._single))
+        self._lock = threading.Lock()
+        self._traced = traced_tape(tape)
+        self._code = CompiledProgram(self._traced, 1, name, in_place=True).code
+        compute = self.with_fallback(None)  # new float64 arrays of the right shapes need none
         self.call = self.with_fallback(_with_checks(self.inputs, name, compute))
         self.__call__ = self.call  # type: ignore[method-assign]
 
-    def with_fallback(self, fallback: Callable[..., Any], text: str | None = None) -> Callable[..., Any]:
+    def with_fallback(self, fallback: Callable[..., Any] | None, text: str | None = None) -> Callable[..., Any]:
         """A function that computes the kernel, and passes calls with other arguments to a Python function.
 
         It serves functions with more arguments than the kernel: calls with the kernel's arguments alone then cost no
@@ -106,21 +103,17 @@ class Kernel:
                 a C-contiguous float64 array of its shape.
             text: `documentation` of the function with all its arguments; None for the kernel's arguments alone.
         """
-        if self._single.has_entry:
-            if text is None:
-                signature = f"({', '.join(self.inputs)})"
-                about = f"{self.name}, compiled. Takes and returns float64 arrays."
-                text = documentation(self.name, signature, about)
-            return python_function(self.name, text, Fallback(fallback), self._single.code)
-        return fallback
+        about = f"{self.name}, compiled. Takes and returns float64 arrays."
+        text = text or documentation(self.name, f"({', '.join(self.inputs)})", about)
+        return python_function(self.name, text, Fallback(fallback), self._code)
 
     def batch(
         self, *arrays: Any, threads: int = 1, out: NDArray[np.float64] | None = None, **named: Any
     ) -> NDArray[np.float64]:
         """Compute the function for many samples at once.
 
-        The code for batches is compiled at the first call. float64 arrays are read in place whatever their strides;
-        other types are converted first. The GIL is released.
+        The code for batches is compiled at the first call. float64 arrays whose rows are contiguous are read and
+        written in place, at any distance of the rows; others are copied first. The GIL is released.
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
@@ -137,37 +130,18 @@ class Kernel:
         """
         with self._lock:
             if self._batch is None:
-                traced = self._call_of_its_own() if self._shared else self._traced
-                self._batch = CompiledProgram(traced, host().lanes, self.name)
+                self._batch = CompiledProgram(self._traced, host().lanes, self.name)
         checked_threads(self.name, threads)
         given = self._samples(arrays, named)
         samples = len(next(iter(given.values())))
-        result = self._result((samples, *self.tape.output_shape), out)
+        result = self._result((samples, *self.output_shape), out)
         # Code reads and writes block by block: a result that shares memory with an input needs memory of its own first.
-        overlaps = any(np.may_share_memory(result, array) for array in given.values())
-        target = np.empty(result.shape, np.float64) if overlaps else result
+        in_place = has_adjacent_rows(result) and not any(np.may_share_memory(result, each) for each in given.values())
+        target = result if in_place else np.empty(result.shape, np.float64)
         self._batch.run_batch(samples, threads, (), given, {RESULT: target})
-        if overlaps:
+        if not in_place:
             result[...] = target
         return result
-
-    def code(self, width: int) -> Code:
-        """Its ``program(in0, in1, ..., out0)`` in place, for programs that call it.
-
-        Args:
-            width: 1 for numbers; for vectors, as many as `host` has lanes.
-        """
-        if width == 1:
-            return self._single.code
-        with self._lock:
-            if self._vectors is None:
-                self._vectors = CompiledProgram(self._traced, width, self.name, in_place=True)
-            return self._vectors.code
-
-    def _call_of_its_own(self) -> TracedProgram:
-        """A program that calls the kernel, so that batches need no more code than kernels that call this one."""
-        call = Call(self, tuple(self.inputs), RESULT)
-        return TracedProgram(Program(self.inputs | {RESULT: self.output_shape}, [call], self.inputs, RESULT))
 
     def _samples(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Arrays:
         """The arrays of a batch, checked."""
@@ -199,9 +173,9 @@ class Kernel:
             raise InputError(f"{self.name}: out: expected a writeable, aligned array")
         return out
 
-    def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str, dict[str, "Kernel"], bool]]:
+    def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str]]:
         """Pickle what it is made of; the kernel is compiled anew where it is loaded."""
-        return Kernel, (self.tape, self.name, self._known, self._shared)
+        return Kernel, (self.tape, self.name)
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}: {self.tape!r}>"
@@ -216,26 +190,13 @@ def _with_checks(inputs: Mapping[str, Shape], function: str, compute: Callable[.
             array = real_array(function, name, given)
             if array.shape != shape:
                 raise shape_error(function, name, shape, array.shape)
-            checked.append(array if array.flags.c_contiguous else array.copy())
+            checked.append(array.astype(np.float64, order="C"))
         return compute(*checked)
 
     return call
 
 
-def _call_by_ctypes(shape: Shape, program: CompiledProgram) -> Callable[..., Any]:
-    """Calls the compiled function with arrays as it needs them."""
-
-    def call(*arrays: NDArray[np.float64]) -> NDArray[np.float64]:
-        result = np.empty(shape, np.float64)
-        program.function(*(array.ctypes.data for array in arrays), result.ctypes.data)
-        return result
-
-    return call
-
-
-def traced_tape(tape: Tape, known: Mapping[str, Kernel] | None = None) -> TracedProgram:
-    """A program of one computation, behind calls of the kernels that compute some of its inputs."""
+def traced_tape(tape: Tape) -> TracedProgram:
+    """A program of one computation."""
     variables = tape.inputs | {RESULT: tape.output_shape}
-    calls = [Call(kernel, tuple(kernel.inputs), name) for name, kernel in (known or {}).items()]
-    inputs = [name for name in tape.inputs if not known or name not in known]
-    return TracedProgram(Program(variables, [*calls, Compute(tape, tape.inputs, RESULT)], inputs, RESULT))
+    return TracedProgram(Program(variables, [Compute(tape, tape.inputs, RESULT)], tape.inputs, RESULT))

@@ -138,7 +138,6 @@ class Code:
         image: Object code from `compile_module`.
         exports: Functions and variables to give addresses of.
         symbols: Addresses of names that the code uses and the process does not export.
-        called: Other code that it calls by such addresses; it lives as long.
 
     Raises:
         CompileError: A name cannot be found.
@@ -149,10 +148,7 @@ class Code:
     _lock = threading.Lock()
     _number = itertools.count()
 
-    def __init__(
-        self, image: bytes, exports: tuple[str, ...], symbols: Mapping[str, int], called: tuple["Code", ...] = ()
-    ) -> None:
-        self._called = called
+    def __init__(self, image: bytes, exports: tuple[str, ...], symbols: Mapping[str, int]) -> None:
         builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
         for name in exports:
             builder.export_symbol(name)

@@ -168,7 +168,7 @@ class Procedure:
         for name, shape in shapes.items():
             array = self._array(name, shape, given[name], samples)
             if samples is not None and array.ndim == len(shape):
-                array = np.broadcast_to(array, (samples, *shape))
+                array = np.broadcast_to(np.asarray(array, order="C"), (samples, *shape))
             arrays[name] = array
         return counts, arrays
 
@@ -241,10 +241,7 @@ class Bound:
         memory = np.zeros(compiled.frame_size + max(1, compiled.word_count)).view(_Memory)
         plain = memory.view(np.ndarray)
         self._views = {variable: compiled.view(plain, variable) for variable in compiled.program.variables}
-        if compiled.has_entry:
-            self.run = python_function("run", documentation("run", "", "Run the program once."), memory, compiled.code)
-        else:
-            self.run = _plain_run(compiled, plain)
+        self.run = python_function("run", documentation("run", "", "Run the program once."), memory, compiled.code)
 
     def __getitem__(self, variable: str) -> NDArray[np.float64]:
         """The array of a variable."""
@@ -253,21 +250,3 @@ class Bound:
     def __setitem__(self, variable: str, values: ArrayLike) -> None:
         """Write a variable."""
         self._views[variable][...] = values
-
-
-def _plain_run(compiled: CompiledProgram, memory: NDArray[np.float64]) -> Callable[..., None]:
-    """``run``, called by ctypes."""
-    size, count = compiled.frame_size, len(compiled.program.counts)
-    words = memory[size : size + count].view(np.int64)
-
-    def run(*counts: int) -> None:
-        try:
-            given = [operator.index(value) for value in counts]
-        except TypeError as error:
-            raise InputError(compiled.counts_message) from error
-        if len(given) != count or not all(0 <= value < 2**63 for value in given):
-            raise InputError(compiled.counts_message)
-        words[:] = given
-        compiled.function(memory.ctypes.data, memory.ctypes.data + 8 * size)
-
-    return run

@@ -157,12 +157,8 @@ class ProductsTape(Tape):
         self.factors, self.pattern = factors, pattern
 
     def __call__(self, *arrays: Any) -> np.ndarray:
-        """Evaluate or record it, see `Tape.__call__`."""
+        """See `Tape.__call__`."""
         return self.pattern.array(self.factors(*arrays))
-
-    def evaluate(self, *arrays: Any) -> np.ndarray:
-        """Interpret it on numbers, see `Tape.evaluate`."""
-        return self.pattern.array(self.factors.evaluate(*arrays))
 
     def contracted(self, *, shared: bool) -> "ProductsTape":
         """The same with contracted factors, see `Tape.contracted`; the loops contract in any case."""

@@ -16,12 +16,11 @@ the same angles and the same rotations.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.machine import Code
 from robodyn_ros.compile.scalar import Scalar
 from robodyn_ros.compile.tape import Shape, Tape, check_shape, trace
 from robodyn_ros.errors import CompileError
@@ -160,52 +159,7 @@ class Record:
         return f"Record({self.record})"
 
 
-class Callee(Protocol):
-    """A kernel that programs call.
-
-    Attributes:
-        inputs: Shape of each input, by name.
-        output_shape: Shape of the result.
-    """
-
-    inputs: dict[str, Shape]
-    output_shape: Shape
-
-    def __call__(self, *arrays: Any) -> NDArray[np.float64]:
-        """Compute it for one sample."""
-
-    def code(self, width: int) -> Code:
-        """Its ``program(in0, in1, ..., out0)`` in place, on numbers or on vectors of so many samples."""
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """``output = kernel(*inputs)`` by the kernel's own machine code, which programs share.
-
-    Attributes:
-        kernel: The kernel.
-        inputs: Names of variables.
-        output: Name of another variable.
-    """
-
-    kernel: Callee
-    inputs: Iterable[str]
-    output: str
-
-    def __post_init__(self) -> None:
-        """Make a tuple of the names."""
-        object.__setattr__(self, "inputs", _names(self.inputs))
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The output, as for a `Compute`."""
-        return (self.output,)
-
-    def __str__(self) -> str:
-        return f"Call({self.kernel!r})"
-
-
-Statement = Compute | Call | Repeat | RepeatWhile | Read | Record
+Statement = Compute | Repeat | RepeatWhile | Read | Record
 
 
 class Rows(NamedTuple):
@@ -280,14 +234,6 @@ class Program:
             self._known(str(statement), *statement.inputs, *outputs)
             if len(set(outputs)) < len(outputs):
                 raise CompileError(f"{statement}: expected each output once, received {', '.join(outputs)}")
-        elif isinstance(statement, Call):
-            self._known(str(statement), *statement.inputs, statement.output)
-            received = [self.variables[name] for name in (*statement.inputs, statement.output)]
-            expected = [*statement.kernel.inputs.values(), statement.kernel.output_shape]
-            if received != expected:
-                raise CompileError(f"{statement}: expected variables of shapes {expected}, received {received}")
-            if statement.output in statement.inputs:
-                raise CompileError(f"{statement}: expected an output that is no input, received {statement.output!r}")
         elif isinstance(statement, Repeat | RepeatWhile):
             least, count = (0, statement.count) if isinstance(statement, Repeat) else (1, statement.most)
             if isinstance(count, str):
@@ -326,7 +272,7 @@ class Program:
         if loop.invariant and depth:
             raise CompileError(f"{loop}: expected no invariants in a loop within another")
         for inner in walk(loop.statements):
-            changed = (inner.output_names if isinstance(inner, Compute | Call) else
+            changed = (inner.output_names if isinstance(inner, Compute) else
                        (inner.variable,) if isinstance(inner, Read) else ())
             if wrong := set(changed) & set(loop.invariant):
                 raise CompileError(f"{loop}: expected invariants that no statement changes; {inner} changes "
@@ -445,8 +391,6 @@ class TracedProgram:
                 names.add(statement.flag)
             elif isinstance(statement, Record):
                 names.add(statement.variable)
-            elif isinstance(statement, Call):
-                names.update(statement.inputs)
         return names
 
     def _elements(self, names: Iterable[str]) -> list[tuple[str, int]]:
@@ -460,7 +404,7 @@ class TracedProgram:
             elements = self._elements(statement.inputs)
             if any(elements[position][0] == variable for position in tape.inputs_read):
                 return True
-        return any(variable in each.inputs for each in walk(self.statements) if isinstance(each, Call))
+        return False
 
     def _with_invariants(self, statement: Statement) -> list[Statement]:
         """A loop after the computations of its invariants; any other statement itself."""
@@ -574,8 +518,6 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Ar
                 returned = statement.function(*(variables[name].copy() for name in statement.inputs))
                 results = [np.array(array, dtype=float) for array in statement.results(returned)]
                 variables.update(zip(statement.output_names, results, strict=True))
-            elif isinstance(statement, Call):
-                variables[statement.output] = statement.kernel(*(variables[name] for name in statement.inputs))
             elif isinstance(statement, Repeat):
                 for inner_round in range(rounds_of(statement.count)):
                     run(statement.statements, inner_round)

@@ -14,10 +14,9 @@ unchanged, to a Python function. It holds the GIL throughout, touches no referen
 values on the stack, so that calls from several threads cannot meet. The entry of a bound procedure takes counts; its
 ``__self__`` is the array that holds the frame and, behind it, the counts.
 
-Entries use the C interfaces of CPython and NumPy: of CPython documented functions; of NumPy the leading fields of
-``PyArrayObject_fields`` and entries of its table of C functions, the binary interface of extension modules compiled
-long ago. `unsupported_reason` compares each of these with what Python says about sample arrays. Where one differs
-(another interpreter, a build without the GIL, a NumPy of the future), entries are not used.
+Entries use the C interfaces of CPython and NumPy, as extension modules do: of CPython documented functions; of NumPy
+the first fields of ``PyArrayObject_fields`` and one entry of its table of C functions. `symbols` checks the version of
+this binary interface, as the import of an extension module does.
 """
 
 import ctypes
@@ -32,7 +31,7 @@ import numpy as np
 from robodyn_ros.compile.llvm_text import FunctionText, function, table
 from robodyn_ros.compile.machine import Code
 from robodyn_ros.compile.tape import Shape
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import CompileError, InputError
 
 DATA, DIMENSION_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
 """Offsets in an array object [bytes]."""
@@ -52,8 +51,8 @@ _METHOD_FLAGS = 0x80 | 0x2
 _KNOWN_INTERFACES = (0x01000009, 0x02000000)
 """NumPy's binary interface: that of 1.x and that of 2.x."""
 
-_VERSION_ENTRY, _TYPE_ENTRY, _NEW_ENTRY = 0, 2, 93
-"""Places in NumPy's table of C functions: its interface's version, the array type, PyArray_New."""
+_VERSION_ENTRY, _NEW_ENTRY = 0, 93
+"""Places in NumPy's table of C functions: PyArray_GetNDArrayCVersion, PyArray_New."""
 
 
 _PYTHON_FUNCTIONS = {
@@ -84,7 +83,7 @@ class Fallback:
 
     __slots__ = ("__call__", "keeps")
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any] | None) -> None:
         self.__call__ = function
         self.keeps: tuple[Any, ...] = ()
 
@@ -117,12 +116,7 @@ def forwarding_function(name: str, text: str, function: Callable[..., Any]) -> C
         name: Name of the function.
         text: See `documentation`.
         function: Called with the same arguments.
-
-    Returns:
-        The function; ``function`` itself where entries are unsupported.
     """
-    if unsupported_reason() is not None:
-        return function
     # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
     return python_function(name, text, Fallback(function))
 
@@ -241,18 +235,26 @@ def _field(text: FunctionText, pointer: str, kind: str, offset: int) -> str:
     return text.let(f"load {kind}, ptr {text.at(pointer, offset, 'i8')}")
 
 
-def _function_table() -> ctypes.Array:
-    """NumPy's table of C functions."""
-    core = getattr(np, "_core", None) or np.core
-    capsule = core._multiarray_umath._ARRAY_API
+@functools.cache
+def symbols() -> dict[str, int]:
+    """Addresses of the functions that entries call and the objects they compare with, by the names they use.
+
+    Raises:
+        CompileError: Entries are not made for this interpreter or this NumPy.
+    """
+    has_lock = not sysconfig.get_config_var("Py_GIL_DISABLED")
+    if sys.implementation.name != "cpython" or not has_lock or ctypes.sizeof(ctypes.c_void_p) != 8:
+        raise CompileError("compiled code: expected CPython of 64 bits with a global interpreter lock, received "
+                           f"{sys.version} on {sys.platform}")
     read = ctypes.pythonapi.PyCapsule_GetPointer
     read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return (ctypes.c_void_p * (_NEW_ENTRY + 1)).from_address(read(capsule, None))
-
-
-def symbols() -> dict[str, int]:
-    """Addresses of the functions that entries call and the objects they compare with, by the names they use."""
-    table = _function_table()
+    core = getattr(np, "_core", None) or np.core
+    functions = (ctypes.c_void_p * (_NEW_ENTRY + 1)).from_address(read(core._multiarray_umath._ARRAY_API, None))
+    version, new_array = (int(functions[entry] or 0) for entry in (_VERSION_ENTRY, _NEW_ENTRY))
+    interface = ctypes.CFUNCTYPE(ctypes.c_uint)(version)()
+    if interface not in _KNOWN_INTERFACES:
+        raise CompileError(f"compiled code: expected NumPy 1 or 2, received {np.__version__} with the binary interface "
+                           f"{interface:#x}")
     python = {
         name: int(ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value or 0)
         for name, function in _PYTHON_FUNCTIONS.items()
@@ -260,70 +262,7 @@ def symbols() -> dict[str, int]:
     return python | {
         "numpy_array_type": id(np.ndarray),
         "numpy_float64": id(np.dtype(np.float64)),
-        "numpy_new_array": int(table[_NEW_ENTRY]),
+        "numpy_new_array": new_array,
         "python_none": id(None),
         "error_type": id(InputError),
     }
-
-
-@functools.cache
-def unsupported_reason() -> str | None:
-    """The reason against entries in this process; None if they are supported."""
-    if sys.implementation.name != "cpython":
-        return f"the interpreter is {sys.implementation.name}, not CPython"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return "this build of Python has no global interpreter lock"
-    if ctypes.sizeof(ctypes.c_void_p) != 8:
-        return "pointers are not of 64 bits"
-    try:
-        table = _function_table()
-        version = ctypes.CFUNCTYPE(ctypes.c_uint)(table[_VERSION_ENTRY])()
-        if version not in _KNOWN_INTERFACES:
-            return f"NumPy's binary interface is {version:#x}, of which nothing is known"
-        if table[_TYPE_ENTRY] != id(np.ndarray):
-            return "NumPy's table of C functions is arranged differently"
-        if not all(symbols().values()):
-            return "a C function is missing"
-    except (AttributeError, ValueError, ctypes.ArgumentError) as error:
-        return f"NumPy's table of C functions cannot be read ({error})"
-    samples = (np.zeros((2, 3)), np.zeros((3, 2)).T, np.zeros(4)[::2], np.zeros(()), np.zeros(3, dtype=np.int32))
-    differences = [_array_difference(sample) for sample in samples]
-    return next((difference for difference in differences if difference), None) or _new_array_difference()
-
-
-def _array_difference(array: np.ndarray) -> str | None:
-    """The first difference of an array object in memory from the assumptions; None if there is none."""
-    address = id(array)
-
-    def pointer(offset: int) -> int | None:
-        return ctypes.c_void_p.from_address(address + offset).value
-
-    count = ctypes.c_int.from_address(address + DIMENSION_COUNT).value
-    if count != array.ndim:
-        return "an array's number of dimensions is kept elsewhere"
-    dimensions = pointer(DIMENSIONS)
-    lengths = tuple((ctypes.c_ssize_t * count).from_address(dimensions)) if count and dimensions else ()
-    flags = ctypes.c_int.from_address(address + FLAGS).value
-    same = {
-        "type": pointer(TYPE) == id(type(array)),
-        "data": pointer(DATA) == array.__array_interface__["data"][0],
-        "shape": lengths == array.shape,
-        "dtype": pointer(DESCRIPTION) == id(array.dtype),
-        "flags": flags == array.flags.num,
-        "contiguity": bool(flags & C_CONTIGUOUS) == array.flags.c_contiguous,
-        "alignment": bool(flags & ALIGNED) == array.flags.aligned,
-    }
-    return next((f"an array's {field} is kept elsewhere" for field, equal in same.items() if not equal), None)
-
-
-def _new_array_difference() -> str | None:
-    """The difference of an array made by NumPy's PyArray_New from the assumptions; None if there is none."""
-    new = ctypes.PYFUNCTYPE(
-        ctypes.py_object,
-        *(ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_ssize_t), ctypes.c_int),
-        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p),
-    )(symbols()["numpy_new_array"])
-    made = new(id(np.ndarray), 2, (ctypes.c_ssize_t * 2)(3, 5), FLOAT64, None, None, 0, 0, None)
-    if type(made) is np.ndarray and made.dtype is np.dtype(np.float64) and made.shape == (3, 5) and made.flags.owndata:
-        return None
-    return "NumPy's PyArray_New makes another array than asked for"

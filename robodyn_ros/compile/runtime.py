@@ -16,11 +16,10 @@ where k no longer has room, and all angles on processors without a fused multipl
 several joints in step, instruction by instruction: those of one alone wait for each other.
 
 **Rows and vectors.** A block holds ``width`` samples, one vector per element of a row. ``pack`` moves rows into
-vectors and ``unpack`` moves them back, for any strides: arrays in C and Fortran order, views and single columns are
-used in place. Rows of adjacent elements are transposed in registers, a square of ``width`` by ``width`` at a time;
-columns of adjacent elements are read and written as vectors; all others, and the last, incomplete block, go number by
-number. Large results are written by ``stream`` with non-temporal stores, which need whole cache lines: an ordinary
-store first reads the line that it changes, and that takes longer than the computation.
+vectors and ``unpack`` moves them back, at any distance of the rows. Rows are transposed in registers, a square of
+``width`` by ``width`` at a time; rows of one element that follow each other are a vector already; the last, incomplete
+block goes number by number. Large results are written by ``stream`` with non-temporal stores, which need whole cache
+lines: an ordinary store first reads the line that it changes, and that takes longer than the computation.
 """
 
 from collections.abc import Callable
@@ -110,17 +109,15 @@ class Runtime:
     def mover(self, name: str) -> str:
         """Name of ``pack``, ``unpack``, ``stream`` or ``merge``, for vectors.
 
-        ``@pack(rows, distance of rows, table, row count, column count, vectors)`` and ``@unpack`` likewise: the table
-        holds the distance of each element from its row's first in bytes, or is null if elements are adjacent. Of an
-        incomplete block, ``pack`` repeats the last row and ``unpack`` leaves out the rest. The vectors have room for
-        whole squares. ``@stream(the same arguments, aside, streamed)`` is ``unpack``, with non-temporal stores if
+        ``@pack(rows, distance of rows, row count, column count, vectors)`` and ``@unpack`` likewise. Of an incomplete
+        block, ``pack`` repeats the last row and ``unpack`` leaves out the rest. The vectors have room for whole
+        squares. ``@stream(the same arguments, aside, streamed)`` is ``unpack``, with non-temporal stores if
         ``streamed`` is not 0; ``aside`` has room for the block's rows. ``@merge(now, before, vector count, active)``
         restores the lanes that are not active.
         """
         attributes = self.attributes
         if name == "merge":
             return self._need(name, lambda: _merge(self.width, attributes))
-        self._need("skip", lambda: _skip(attributes))
         if name == "stream":
             self.mover("unpack")
             return self._need(name, lambda: _stream(self.width, attributes))
@@ -266,7 +263,7 @@ def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
     return results[0], results[1]
 
 
-_ROWS = "ptr %rows, i64 %distance, ptr %table, i64 %count, i64 %columns, ptr %vectors"
+_ROWS = "ptr %rows, i64 %distance, i64 %count, i64 %columns, ptr %vectors"
 """Parameters of ``pack`` and ``unpack``, see `Runtime.mover`."""
 
 
@@ -275,9 +272,8 @@ def _stream(width: int, attributes: str) -> str:
     text = FunctionText(width)
     let = text.let
 
-    def unpack(rows: str, table: str, count: str | int) -> None:
-        given = f"ptr {rows}, i64 %distance, ptr {table}, i64 {count}, i64 %columns, ptr %vectors"
-        text.line(f"call void @unpack({given})")
+    def unpack(rows: str) -> None:
+        text.line(f"call void @unpack(ptr {rows}, i64 %distance, i64 %count, i64 %columns, ptr %vectors)")
 
     def both(a: str, b: str) -> str:
         return let(f"and i1 {a}, {b}")
@@ -289,17 +285,17 @@ def _stream(width: int, attributes: str) -> str:
 
     text.branch(let("icmp ne i64 %streamed, 0"), "check", "plain")
     text.label("check")
-    complete, followed = let(f"icmp eq i64 %count, {width}"), let("icmp eq ptr %table, null")
+    complete = let(f"icmp eq i64 %count, {width}")
     adjacent = let(f"icmp eq i64 %distance, {let('mul i64 %columns, 8')}")
     beyond = let(f"and i64 {let('ptrtoint ptr %rows to i64')}, {8 * width - 1}")
     aligned, some = let(f"icmp eq i64 {beyond}, 0"), let("icmp sgt i64 %columns, 0")
-    streams = both(both(both(complete, followed), both(adjacent, aligned)), some)
+    streams = both(both(complete, some), both(adjacent, aligned))
     text.branch(streams, "together", "plain")
     text.label("plain")
-    unpack("%rows", "%table", "%count")
+    unpack("%rows")
     text.line("ret void")
     text.label("together")
-    unpack("%aside", "null", width)
+    unpack("%aside")
     text.loop("0", "%columns", 1, copy, at_least_once=True)
     return function(f"internal void @stream({_ROWS}, ptr %aside, i64 %streamed) noinline {attributes}", text.lines)
 
@@ -332,8 +328,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
 
     def element(column: str) -> tuple[str, str]:
         """Pointers to an element of the first row and to its vector."""
-        row = text.at("%rows", text.let(f"call i64 @skip(ptr %table, i64 {column})"), "i8")
-        return row, text.at("%vectors", column, text.kind)
+        return text.at("%rows", column), text.at("%vectors", column, text.kind)
 
     def number(column: str) -> None:
         first, vector = element(column)
@@ -347,8 +342,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
         text.loop("0", width if packs else "%count", 1, one, at_least_once=True)
 
     last = text.let("sub i64 %count, 1")
-    complete, followed = text.let(f"icmp eq i64 %count, {width}"), text.let("icmp eq ptr %table, null")
-    by_squares = text.let(f"and i1 {complete}, {followed}")
+    complete = text.let(f"icmp eq i64 %count, {width}")
     by_columns = text.let(f"and i1 {complete}, {text.let('icmp eq i64 %distance, 8')}")
 
     def each(step: int, body: Callable[[str], None]) -> Callable[[], object]:
@@ -357,7 +351,7 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
     by_column = each(1, lambda column: move(text.kind, *element(column), 8 * width))
 
     def others() -> None:
-        text.when(by_squares, each(width, lambda column: _square(text, width, packs, column)), each(1, number))
+        text.when(complete, each(width, lambda column: _square(text, width, packs, column)), each(1, number))
 
     text.when(text.let("icmp sgt i64 %columns, 0"), lambda: text.when(by_columns, by_column, others))
     return function(f"internal void @{name}({_ROWS}) noinline {attributes}", text.lines)
@@ -385,18 +379,6 @@ def _square(text: FunctionText, width: int, packs: bool, column: str) -> None:
         values = [text.load(vector, align=8 * width) for vector in vectors]
         for value, row in zip(_transpose(text, values), rows, strict=True):
             text.masked_store(value, row, mask)
-
-
-def _skip(attributes: str) -> str:
-    """``i64 @skip(table, element)``: the element's distance from its row's first."""
-    text = FunctionText(1)
-    text.branch(text.let("icmp eq ptr %table, null"), "adjacent", "listed")
-    text.label("adjacent")
-    text.line(f"ret i64 {text.let('mul i64 %element, 8')}")
-    text.label("listed")
-    found = text.read("%table", "%element", "i64")
-    head = f"internal i64 @skip(ptr %table, i64 %element) alwaysinline {attributes}"
-    return function(head, text.lines, f"ret i64 {found}")
 
 
 def _transpose(text: FunctionText, rows: list[str]) -> list[str]:

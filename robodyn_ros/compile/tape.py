@@ -146,27 +146,33 @@ class Tape:
         return self._pruned(entries, entries.shape), rest._pruned(self.outputs, self.output_shape)
 
     def __call__(self, *arrays: Any) -> np.ndarray:
-        """Evaluate the tape on floats, or record it on traced values as part of another trace.
+        """Interpret the tape on numbers, as the reference for compiled code; record it on traced values.
 
         Args:
-            *arrays: One per input, of its shape.
+            *arrays: One per input, each of its input's shape, or all with the same leading axes before it.
 
         Returns:
-            Shape ``output_shape``, of floats if all arrays are.
+            The result, of shape ``(*leading axes, *output_shape)``.
 
         Raises:
             InputError: An array is missing, superfluous, or of another shape.
         """
-        given = [np.asarray(array) for array in arrays]
-        if all(array.dtype != object for array in given):
-            return self.evaluate(*given)
-        if [array.shape for array in given] != list(self.inputs.values()):
-            shapes = ", ".join(str(array.shape) for array in given)
-            raise InputError(f"tape: expected arrays of the shapes {self.inputs}, received {shapes}")
-        values = self.values([element for array in given for element in array.reshape(-1)])
-        result = np.empty(len(self.outputs), dtype=object)
-        result[:] = [values[entry] for entry in self.outputs.tolist()]
-        return result.reshape(self.output_shape)
+        if len(arrays) != len(self.inputs):
+            raise InputError(f"tape takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), received {len(arrays)}")
+        kind: Any = object if any(np.asarray(given).dtype == object for given in arrays) else float
+        elements: list[Any] = []
+        leading: Shape = ()
+        for (name, shape), given in zip(self.inputs.items(), arrays, strict=True):
+            array = np.asarray(given, dtype=kind)
+            if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
+                raise InputError(f"tape: {name}: expected shape {shape}, received {array.shape}")
+            leading = array.shape[: array.ndim - len(shape)]
+            elements += list(np.moveaxis(array.reshape((*leading, math.prod(shape))), -1, 0))
+        values = self.values(elements)
+        result = np.empty((*leading, len(self.outputs)), dtype=kind)
+        for position, entry in enumerate(self.outputs.tolist()):
+            result[..., position] = values[entry]
+        return result.reshape((*leading, *self.output_shape))
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}{list(shape)}" for name, shape in self.inputs.items())
@@ -195,34 +201,6 @@ class Tape:
                 else:
                     values.append(op.apply(code, values[a]))
         return values
-
-    def evaluate(self, *arrays: Any) -> np.ndarray:
-        """Interpret the tape on numbers: the reference for compiled code.
-
-        Args:
-            *arrays: One per input, each of its input's shape, or all with the same leading axes before it.
-
-        Returns:
-            The result, of shape ``(*leading axes, *output_shape)``.
-
-        Raises:
-            InputError: An array is missing, superfluous, or of another shape.
-        """
-        if len(arrays) != len(self.inputs):
-            raise InputError(f"tape takes {len(self.inputs)} arrays ({', '.join(self.inputs)}), received {len(arrays)}")
-        elements: list[np.ndarray] = []
-        leading: Shape = ()
-        for (name, shape), given in zip(self.inputs.items(), arrays, strict=True):
-            array = np.asarray(given, dtype=float)
-            if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
-                raise InputError(f"tape: {name}: expected shape {shape}, received {array.shape}")
-            leading = array.shape[: array.ndim - len(shape)]
-            elements += list(np.moveaxis(array.reshape((*leading, math.prod(shape))), -1, 0))
-        values = self.values(elements)
-        result = np.empty((*leading, len(self.outputs)))
-        for position, entry in enumerate(self.outputs.tolist()):
-            result[..., position] = values[entry]
-        return result.reshape((*leading, *self.output_shape))
 
 
 @contextmanager

@@ -47,7 +47,7 @@ class InterpretedKernel:
         Raises:
             InputError: An array is missing, superfluous, not of numbers, or of another shape.
         """
-        return self._function(*self._checked(arrays, named, ()))
+        return self._function(*checked_arrays(self.name, self._inputs, arrays, named, ()))
 
     def batch(self, *arrays: Any, threads: int = 1, out: Array | None = None, **named: Any) -> Array:
         """Compute each sample by itself.
@@ -74,21 +74,36 @@ class InterpretedKernel:
 
     def _computed(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Array:
         """Return the results of all samples, of shape (N, ...)."""
-        checked = self._checked(arrays, named, ("N",))
-        if len({len(array) for array in checked}) != 1:
-            lengths = ", ".join(f"{len(array)} in {name}" for name, array in zip(self._inputs, checked, strict=True))
-            raise InputError(f"{self.name}: expected as many samples in each array, received {lengths}")
+        checked = checked_arrays(self.name, self._inputs, arrays, named, ("N",))
         samples = list(zip(*checked, strict=True))
         if samples:
             return np.array([self._function(*sample) for sample in samples])
         shape = self._function(*(np.zeros(shape) for shape in self._inputs.values())).shape
         return np.empty((0, *shape))
 
-    def _checked(self, arrays: tuple[Any, ...], named: dict[str, Any], leading: tuple[str, ...]) -> list[Array]:
-        checked = []
-        for name, shape, given in ordered_arguments(self.name, self._inputs, arrays, named):
-            array = real_array(self.name, name, given)
-            if array.ndim != len(leading) + len(shape) or array.shape[len(leading) :] != shape:
-                raise shape_error(self.name, name, (*leading, *shape), array.shape)
-            checked.append(array)
-        return checked
+
+def checked_arrays(function: str, inputs: Mapping[str, tuple[int, ...]], arrays: tuple[Any, ...],
+                   named: Mapping[str, Any], leading: tuple[str, ...]) -> list[Array]:
+    """The arguments of a function as arrays of float64.
+
+    Args:
+        function: Its name, for messages.
+        inputs: Shape of each input, by name.
+        arrays: Arguments by position.
+        named: Arguments by name.
+        leading: Axes before those of the inputs: none, or that of the samples.
+
+    Raises:
+        InputError: An array is missing, superfluous, not of numbers, or of another shape, or the numbers of samples
+            differ.
+    """
+    checked = []
+    for name, shape, given in ordered_arguments(function, inputs, arrays, named):
+        array = real_array(function, name, given)
+        if array.ndim != len(leading) + len(shape) or array.shape[len(leading) :] != shape:
+            raise shape_error(function, name, (*leading, *shape), array.shape)
+        checked.append(array)
+    if leading and len({len(array) for array in checked}) != 1:
+        lengths = ", ".join(f"{len(array)} in {name}" for name, array in zip(inputs, checked, strict=True))
+        raise InputError(f"{function}: expected as many samples in each array, received {lengths}")
+    return checked

@@ -23,10 +23,10 @@ from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_in_loops, solution_is_short
-from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.public_conventions import applied_wrenches, chosen_rows, exerted_wrenches, other_part_first
 from robodyn_ros.dynamics.robot_function import (
+    AnyKernel,
     Kernels,
     RobotFunction,
     Steps,
@@ -100,12 +100,12 @@ class Dynamics:
         bound = forwarding_function(function.name, function.documentation, call)
         return bound
 
-    def _compiled(self, function: RobotFunction, kernel: Kernel | InterpretedKernel, call: Callable[..., Any]) -> None:
+    def _compiled(self, function: RobotFunction, kernel: AnyKernel, call: Callable[..., Any]) -> None:
         """Let Python call the machine code itself from now on, and ``call`` with what the code does not take."""
         if isinstance(kernel, Kernel):
             vars(self)[function.name] = kernel.with_fallback(call, function.documentation)
 
-    def _run(self, kernel: Kernel | InterpretedKernel, arrays: list[Any]) -> Array:
+    def _run(self, kernel: AnyKernel, arrays: list[Any]) -> Array:
         return kernel(*arrays)
 
     def _run_steps(self, steps: Steps, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Array:
@@ -500,10 +500,10 @@ class BatchDynamics(Dynamics):
         """
         return BatchDynamics(self, self.threads, out)
 
-    def _compiled(self, function: RobotFunction, kernel: Kernel | InterpretedKernel, call: Callable[..., Any]) -> None:
+    def _compiled(self, function: RobotFunction, kernel: AnyKernel, call: Callable[..., Any]) -> None:
         """Batches go through Python always."""
 
-    def _run(self, kernel: Kernel | InterpretedKernel, arrays: list[Any]) -> Array:
+    def _run(self, kernel: AnyKernel, arrays: list[Any]) -> Array:
         return kernel.batch(*arrays, threads=self.threads, out=self._out)
 
     def _run_steps(self, steps: Steps, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Array:

@@ -21,6 +21,7 @@ from robodyn_ros.compile.python_entry import documentation
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import matrix_factors
 from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
+from robodyn_ros.dynamics.composed_kernel import ComposedKernel
 from robodyn_ros.dynamics.derivatives import SCALES
 from robodyn_ros.dynamics.factorization import TreeFactors
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
@@ -30,13 +31,15 @@ from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+AnyKernel = Kernel | ComposedKernel | InterpretedKernel
+
 SHARED = {
     "task_space_inertia": ("mass_matrix",),
     "task_space_bias": ("mass_matrix", "bias"),
     "dynamically_consistent_inverse": ("mass_matrix",),
 }
-"""Functions that, for large robots, call the machine code of others instead of containing it. In the place of the mass
-matrix they take its factors."""
+"""Functions that, for large robots, take the results of others as inputs, by kernels that they share. In the place of
+the mass matrix they take its factors."""
 
 
 class RobotFunction:
@@ -185,11 +188,11 @@ class Kernels:
         self.model, self.compiled = model, compiled
         self._inline = inline
         self._make = compile_function if compiled else InterpretedKernel
-        self._made: dict[Variant, Kernel | InterpretedKernel] = {}
+        self._made: dict[Variant, AnyKernel] = {}
         self._takes_steps: dict[RobotFunction, bool] = {}
         self._lock = threading.RLock()
 
-    def get(self, variant: Variant) -> Kernel | InterpretedKernel:
+    def get(self, variant: Variant) -> AnyKernel:
         """The kernel of a variant: a function of its arrays, then the wrench on the tip, then those on other links.
 
         Raises:
@@ -217,7 +220,7 @@ class Kernels:
     def mass_factors(self) -> Kernel:
         """The factors of the mass matrix, of a robot whose joints each have a degree of freedom."""
         return compile_function(partial(mass_matrix_tree_factors, self.model), {"q": (self.model.n,)},
-                                "factors of the mass matrix", shared=True)
+                                "factors of the mass matrix")
 
     @cached_property
     def mass_system(self) -> TreeSystem | None:
@@ -232,13 +235,13 @@ class Kernels:
         return TreeSystem(parents, SCALES)
 
     def _shared(self, name: str) -> Kernel:
-        """The kernel whose code the functions of `SHARED` call."""
+        """The kernel that the functions of `SHARED` share."""
         if name == "mass_matrix":
             return self.mass_factors
         function: RobotFunction = inspect.getattr_static(self._inline, name)
         return cast(Kernel, self.get(function.plain))
 
-    def _new(self, variant: Variant) -> Kernel | InterpretedKernel:
+    def _new(self, variant: Variant) -> AnyKernel:
         function: RobotFunction = variant.function
         count = len(function.arrays)
         inputs: dict[str, tuple[int, ...]] = dict.fromkeys(function.arrays, (self.model.n,))
@@ -262,7 +265,7 @@ class Kernels:
         def run(*arrays: Array) -> Array:
             given, rest, inline = dict(options), list(arrays[count:]), self._inline
             if known:
-                results: dict[str, Any] = dict(zip(known, rest, strict=True))
+                results: dict[str, Any] = dict(zip(known, rest, strict=True))  # functions of SHARED take no wrenches
                 results["mass_matrix"] = TreeFactors(self.model, results["mass_matrix"])
                 inline = inline.knowing(results)
             if variant.wrench_tip:
@@ -272,7 +275,7 @@ class Kernels:
             result: Array = function.method(inline, *arrays[:count], **given)
             return result
 
-        shared = any(function.name in names for names in SHARED.values())
-        if large and (known or shared):
-            return compile_function(run, inputs, function.name, known=known, shared=shared)
+        if known:
+            shapes = {name: kernel.output_shape for name, kernel in known.items()}
+            return ComposedKernel(compile_function(run, inputs | shapes, function.name), list(known.values()))
         return self._make(run, inputs, function.name)

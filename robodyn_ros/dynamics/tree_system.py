@@ -61,22 +61,14 @@ class TreeSystem:
     def __init__(self, parents: Sequence[int], scales: Sequence[float]) -> None:
         joints, count = len(parents), len(scales)
         self._factors, self._right = (joints, FACTORS), (count, joints, joints)
-        text, exports, symbols = _module(_chains(parents), joints, scales), ["solve"], {}
-        supported = python_entry.unsupported_reason() is None
-        if supported:
-            text += _on_a_copy(8 * count * joints * joints)
-            text += python_entry.array_entry([self._factors, self._right], self._right)
-            exports.append("entry")
-            symbols = python_entry.symbols()
-        self._code = Code(compile_module(text), tuple(exports), symbols)
+        text = _module(_chains(parents), joints, scales) + _on_a_copy(8 * count * joints * joints)
+        text += python_entry.array_entry([self._factors, self._right], self._right)
+        self._code = Code(compile_module(text), ("solve", "entry"), python_entry.symbols())
         address = ctypes.c_void_p
         self._function = self._code.function("solve", None, address, address, ctypes.c_int64)
-        if supported:
-            about = python_entry.documentation("solution", "(factors, right)", "Solve one system.")
-            owner = python_entry.Fallback(self._solution)
-            self.solution = python_entry.python_function("solution", about, owner, self._code)
-        else:
-            self.solution = self._solution
+        about = python_entry.documentation("solution", "(factors, right)", "Solve one system.")
+        owner = python_entry.Fallback(self._solution)
+        self.solution = python_entry.python_function("solution", about, owner, self._code)
 
     def solve(self, factors: NDArray[np.float64], right: NDArray[np.float64]) -> None:
         """Replace each B by a multiple of X in each of many systems; the GIL is released.

@@ -12,7 +12,7 @@ import weakref
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import Compute, Read, Record, Repeat, compile_procedure, python_entry
+from robodyn_ros.compile import Compute, Read, Record, Repeat, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.errors import InputError
 
@@ -26,12 +26,10 @@ PROGRAM = [
 ]
 
 
-@pytest.fixture(params=["direct", "by way of ctypes"])
-def procedure(request, monkeypatch):
-    if request.param != "direct":
-        monkeypatch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
+@pytest.fixture
+def procedure():
     procedure = compile_procedure({"q": (3,), "v": (3,), "n": ()}, PROGRAM, ["q", "v"], ["q", "v", "n"], name="spin")
-    assert (type(procedure.bind().run) is type(len)) == (request.param == "direct")
+    assert type(procedure.bind().run) is type(len)
     return procedure
 
 

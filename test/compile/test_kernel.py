@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
-from robodyn_ros.compile import compile_function, python_entry
+from robodyn_ros.compile import compile_function
 from robodyn_ros.compile.python_entry import documentation, forwarding_function
 from robodyn_ros.errors import CompileError, InputError
 
@@ -32,13 +32,10 @@ def function(q, matrix, gain):
 SHAPES = {"q": (3,), "matrix": (2, 3), "gain": ()}
 
 
-@pytest.fixture(params=["direct", "by way of ctypes"], scope="module")
-def kernel(request):
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param != "direct":
-            patch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
-        kernel = compile_function(function, SHAPES, name="sample")
-    assert (type(kernel.call) is type(len)) == (request.param == "direct")
+@pytest.fixture(scope="module")
+def kernel():
+    kernel = compile_function(function, SHAPES, name="sample")
+    assert type(kernel.call) is type(len)
     return kernel
 
 
@@ -215,8 +212,7 @@ def test_a_fallback_gets_what_the_kernel_does_not_take(kernel, arguments):
     received = []
     call = kernel.with_fallback(lambda *given, **named: received.append((given, named)) or kernel(*given[:3]))
     np.testing.assert_array_equal(call(*arguments), kernel(*arguments))
-    direct = type(kernel.call) is type(len)
-    assert len(received) == (0 if direct else 1)
+    assert not received
     received.clear()
     call(*arguments, None, extra=1)
     ((given, named),) = received
@@ -330,49 +326,11 @@ def test_all_forms_of_a_random_function_agree(steps, seed):
     kernel = compile_function(random_function, {"x": (4,)})
     expected = np.array([random_function(sample) for sample in samples], dtype=float)
     scale = 1e-12 * (1.0 + np.abs(expected).max())
-    for result in (kernel.tape.evaluate(samples), kernel.batch(samples), np.array([kernel(x) for x in samples])):
+    for result in (kernel.tape(samples), kernel.batch(samples), np.array([kernel(x) for x in samples])):
         np.testing.assert_allclose(result, expected, rtol=1e-12, atol=scale)
 
     # NaN and infinity: all forms of the tape say NaN of the same results.
     samples[3, 1], samples[4, 2], samples[9, 0] = np.nan, np.inf, -np.inf
-    unknown = np.isnan(kernel.tape.evaluate(samples))
+    unknown = np.isnan(kernel.tape(samples))
     np.testing.assert_array_equal(np.isnan(kernel.batch(samples)), unknown)
     np.testing.assert_array_equal(np.isnan([kernel(x) for x in samples]), unknown)
-
-
-@pytest.mark.parametrize("way", ["direct", "by way of ctypes"])
-def test_kernels_call_the_code_of_others(way, monkeypatch):
-    if way != "direct":
-        monkeypatch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
-    swing = compile_function(lambda q, gain: gain * np.sin(q), {"q": (3,), "gain": ()}, "swing", shared=True)
-    turn = compile_function(lambda q: np.outer(q, q), {"q": (3,)}, "turn")  # called without being made for it
-    known = {"swings": swing, "turns": turn}
-    kernel = compile_function(lambda q, gain, swings, turns: turns @ (q - swings) * gain, {"q": (3,), "gain": ()},
-                              "both", known=known)
-    again = pickle.loads(pickle.dumps(kernel))
-    del swing, turn, known
-    gc.collect()
-    q, gain = np.random.default_rng(2).normal(size=(40, 3)), np.linspace(-1.0, 1.0, 40)
-    expected = np.array([np.outer(x, x) @ (x - k * np.sin(x)) * k for x, k in zip(q, gain, strict=True)])
-    for each in (kernel, again):
-        assert list(each.inputs) == ["q", "gain"]
-        np.testing.assert_allclose(each(q[7], gain[7]), expected[7], rtol=1e-13)
-        np.testing.assert_allclose(each(gain=gain[7], q=q[7].tolist()), expected[7], rtol=1e-13)
-        for samples in (0, 1, 9, 40):
-            np.testing.assert_allclose(each.batch(q[:samples], gain[:samples]), expected[:samples], rtol=1e-13)
-        np.testing.assert_array_equal(each.batch(q, gain, threads=2), each.batch(q, gain))
-    with pytest.raises(InputError, match=r"both: q: expected shape \(3,\), received \(4,\)"):
-        kernel(np.zeros(4), 1.0)
-    with pytest.raises(InputError, match=r"both: expected 2 arrays \(q, gain\), received 3"):
-        kernel(q[0], 1.0, q[0])
-
-
-def test_a_kernel_that_others_call_is_itself_computed_in_batches():
-    kernel = compile_function(function, SHAPES, "shared", shared=True)
-    rng = np.random.default_rng(6)
-    arrays = [rng.normal(size=(21, *shape)) for shape in SHAPES.values()]
-    expected = compile_function(function, SHAPES).batch(*arrays)
-    np.testing.assert_array_equal(kernel.batch(*arrays), expected)
-    out = np.empty((21, 2, 2))
-    assert kernel.batch(*arrays, threads=2, out=out) is out
-    np.testing.assert_array_equal(out, expected)

@@ -16,13 +16,11 @@ from hypothesis import strategies as st
 
 from robodyn_ros import compile as c
 from robodyn_ros.compile import (
-    Call,
     Compute,
     Read,
     Record,
     Repeat,
     RepeatWhile,
-    compile_function,
     compile_procedure,
     lowering,
     operations,
@@ -497,25 +495,3 @@ def test_invariants_of_another_sign_than_typical_give_the_same_up_to_rounding():
 
 def names_of(tape):
     return {operations.OPERATIONS[code].name for code in tape.codes}
-
-
-def test_a_kernel_is_called_in_loops():
-    """A call before, within and behind loops, some of which end at different rounds in the lanes."""
-    halve = compile_function(lambda x, most: c.minimum(0.5 * x, most), {"x": (3,), "most": ()}, shared=True)
-    count = Compute(lambda half, rounds: (half, rounds + 1.0, half @ half - 1.0), ("half", "rounds"),
-                    ("x", "rounds", "more"))
-    procedure = compile_procedure(
-        {"x": (3,), "most": (), "half": (3,), "rounds": (), "more": ()},
-        [
-            Call(halve, ("x", "most"), "half"),
-            RepeatWhile("more", 50, [Call(halve, ("x", "most"), "half"), count]),
-            Repeat("n", [Call(halve, ("x", "most"), "half"), Record("half", "halves")]),
-        ],
-        inputs=("x", "most"), outputs=("x", "rounds", "half"), name="halving",
-    )
-    x, most = np.random.default_rng(5).uniform(0.0, 100.0, (11, 3)), np.linspace(3.0, 90.0, 11)
-    given = {"x": x, "most": most, "n": 2}
-    expected = each(procedure, 11, given, ["x", "most"])
-    assert len(set(expected["rounds"].tolist())) > 2
-    same(procedure.batch(**given), expected)
-    same(procedure(x=x[4], most=most[4], n=2), {name: array[4] for name, array in expected.items()})

@@ -43,7 +43,7 @@ def kernel():
 
 def test_one_sample_in_every_form(kernel):
     x, y = RNG.random(ROWS), RNG.random(COLUMNS)
-    for result in (products(x, y).array(), kernel(x, y), kernel.tape.evaluate(x, y), kernel.tape(x, y)):
+    for result in (products(x, y).array(), kernel(x, y), kernel.tape(x, y), kernel.tape(x, y)):
         np.testing.assert_allclose(result, expected(x, y), rtol=1e-14, atol=1e-14)
 
 
@@ -71,11 +71,11 @@ def test_one_matrix_has_no_axis_for_matrices():
 def test_written_out_differentiated_and_pickled(kernel):
     x, y = RNG.random(ROWS), RNG.random(COLUMNS)
     assert isinstance(kernel.tape, ProductsTape)
-    np.testing.assert_allclose(kernel.tape.written_out().evaluate(x, y), expected(x, y), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(kernel.tape.written_out()(x, y), expected(x, y), rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(
-        kernel.tape.with_outputs([3, 5]).evaluate(x, y), expected(x, y).reshape(-1)[[3, 5]], rtol=1e-14
+        kernel.tape.with_outputs([3, 5])(x, y), expected(x, y).reshape(-1)[[3, 5]], rtol=1e-14
     )
-    slope, step = derivative(kernel.tape, "y").evaluate(x, y), 1e-6
+    slope, step = derivative(kernel.tape, "y")(x, y), 1e-6
     h = step * np.eye(COLUMNS)[4]
     np.testing.assert_allclose(slope[..., 4], (expected(x, y + h) - expected(x, y - h)) / (2 * step), atol=1e-8)
     again = pickle.loads(pickle.dumps(kernel))

@@ -9,12 +9,10 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import compile_function
-from robodyn_ros.compile.program import Call, Compute, Program, Read, Record, Repeat, RepeatWhile, interpret
+from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile, interpret
 from robodyn_ros.errors import CompileError
 
 VARIABLES = {"x": (3,), "y": (3,), "flag": (), "pair": (2,)}
-SINE = compile_function(np.sin, {"x": (2,)}, "sine")
 
 
 def identity(x):
@@ -70,9 +68,6 @@ def test_what_a_program_names():
         (Repeat("threads", []), "threads: expected names that stand for one thing each"),
         (Repeat(2, [Read("y", "x")]), "x: expected names that stand for one thing each"),
         (Repeat(2, [Record("y", "x")]), "x: expected names that stand for one thing each"),
-        (Call(SINE, ("z",), "x"), r"Call\(<Kernel sine.*\): expected variables of the program"),
-        (Call(SINE, ("x",), "x"), r"Call\(.*\): expected variables of shapes \[\(2,\), \(2,\)\], received"),
-        (Call(SINE, ("pair",), "pair"), r"Call\(.*\): expected an output that is no input, received 'pair'"),
     ],
 )
 def test_programs_that_make_no_sense(statement, message):

@@ -13,53 +13,55 @@ import sysconfig
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import python_entry
+from robodyn_ros.compile import compile_function, python_entry
+from robodyn_ros.errors import CompileError
 
 
-@pytest.fixture
-def unasked():
-    """`unsupported_reason` without what it remembers."""
-    return python_entry.unsupported_reason.__wrapped__
+@pytest.fixture(autouse=True)
+def _symbols_anew():
+    python_entry.symbols.cache_clear()
+    yield
+    python_entry.symbols.cache_clear()
 
 
-def test_this_python_and_numpy_are_as_assumed():
-    assert python_entry.unsupported_reason() is None
-
-
-def test_other_interpreters_are_left_alone(unasked, monkeypatch):
+def test_another_interpreter_is_refused(monkeypatch):
     monkeypatch.setattr(sys.implementation, "name", "pypy")
-    assert "pypy" in unasked()
+    with pytest.raises(CompileError, match="expected CPython of 64 bits with a global interpreter lock, received"):
+        compile_function(np.sin, {"x": (2,)})
 
 
-def test_builds_without_the_lock_are_left_alone(unasked, monkeypatch):
+def test_a_build_without_the_lock_is_refused(monkeypatch):
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1 if name == "Py_GIL_DISABLED" else None)
-    assert "no global interpreter lock" in unasked()
+    with pytest.raises(CompileError, match="with a global interpreter lock, received 3"):
+        python_entry.symbols()
 
 
-@pytest.mark.parametrize("field", ["DATA", "DIMENSION_COUNT", "DIMENSIONS", "DESCRIPTION", "FLAGS", "TYPE"])
-def test_every_moved_field_is_noticed(unasked, monkeypatch, field):
-    """The field being read 24 bytes on, still inside the object, is as if it had moved."""
-    monkeypatch.setattr(python_entry, field, getattr(python_entry, field) + (24 if field != "FLAGS" else -24))
-    assert "is kept elsewhere" in unasked()
-
-
-def test_another_table_is_noticed(unasked, monkeypatch):
-    monkeypatch.setattr(python_entry, "_TYPE_ENTRY", 3)
-    assert "arranged differently" in unasked()
-    monkeypatch.undo()
+def test_a_numpy_of_another_interface_is_refused(monkeypatch):
     monkeypatch.setattr(python_entry, "_KNOWN_INTERFACES", (0x03000000,))
-    assert "of which nothing is known" in unasked()
-    monkeypatch.undo()
-    monkeypatch.setattr(python_entry, "FLOAT64", 11)
-    assert "another array than asked for" in unasked()
-
-
-def test_an_unreadable_table_is_noticed(unasked, monkeypatch):
-    monkeypatch.setattr(np._core._multiarray_umath, "_ARRAY_API", object())
-    assert "cannot be read" in unasked()
+    with pytest.raises(CompileError, match=f"expected NumPy 1 or 2, received {np.__version__} with the binary inter"):
+        python_entry.symbols()
 
 
 def test_symbols_are_addresses():
     symbols = python_entry.symbols()
+    assert all(symbols.values())
     assert ctypes.cast(symbols["numpy_array_type"], ctypes.py_object).value is np.ndarray
     assert ctypes.cast(symbols["numpy_float64"], ctypes.py_object).value is np.dtype(np.float64)
+
+
+def _field(array, offset, kind):
+    return kind.from_address(id(array) + offset).value
+
+
+@pytest.mark.parametrize("array", [np.zeros((2, 3)), np.zeros((3, 2)).T, np.zeros(4)[::2], np.zeros(()),
+                                   np.zeros(3, dtype=np.int32)], ids=["matrix", "turned", "distances", "number", "int"])
+def test_the_fields_of_an_array_are_where_entries_read_them(array):
+    e, pointer = python_entry, ctypes.c_void_p
+    assert _field(array, e.TYPE, pointer) == id(np.ndarray)
+    assert _field(array, e.DATA, pointer) == array.ctypes.data
+    assert _field(array, e.DIMENSION_COUNT, ctypes.c_int) == array.ndim
+    lengths = _field(array, e.DIMENSIONS, pointer)
+    assert tuple((ctypes.c_ssize_t * array.ndim).from_address(lengths) if array.ndim else ()) == array.shape
+    assert _field(array, e.DESCRIPTION, pointer) == id(array.dtype)
+    flags = _field(array, e.FLAGS, ctypes.c_int)
+    assert bool(flags & e.C_CONTIGUOUS) == array.flags.c_contiguous and bool(flags & e.ALIGNED) == array.flags.aligned

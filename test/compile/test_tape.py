@@ -43,10 +43,10 @@ def test_evaluate_is_the_function():
     rng = np.random.default_rng(1)
     q, p = rng.normal(size=(2, 4, 3))[..., :2], rng.normal(size=(2, 4, 3))
     tape = trace(rotate, {"q": (2,), "p": (3,)})
-    np.testing.assert_allclose(tape.evaluate(q[0, 0], p[0, 0]), rotate(q[0, 0], p[0, 0]), rtol=1e-14)
-    result = tape.evaluate(q, p)
+    np.testing.assert_allclose(tape(q[0, 0], p[0, 0]), rotate(q[0, 0], p[0, 0]), rtol=1e-14)
+    result = tape(q, p)
     assert result.shape == (2, 4, 3)
-    np.testing.assert_array_equal(result[1, 2], tape.evaluate(q[1, 2], p[1, 2]))
+    np.testing.assert_array_equal(result[1, 2], tape(q[1, 2], p[1, 2]))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_evaluate_is_the_function():
 )
 def test_results_without_operations_and_of_all_shapes(function, expected):
     tape = trace(lambda x: function(x[None] if np.ndim(expected) == 2 else x), {"x": (2,)})
-    result = tape.evaluate([1.0, 2.0])
+    result = tape([1.0, 2.0])
     np.testing.assert_array_equal(result, expected)
     assert result.shape == np.shape(expected)
 
@@ -70,7 +70,7 @@ def test_tape_can_be_pickled():
     tape = trace(rotate, {"q": (2,), "p": (3,)})
     again: Tape = pickle.loads(pickle.dumps(tape))
     assert repr(again) == repr(tape) == f"<Tape (q[2], p[3]) -> [3], {tape.operation_count} operations>"
-    np.testing.assert_array_equal(again.evaluate([1, 2], [3, 4, 5]), tape.evaluate([1, 2], [3, 4, 5]))
+    np.testing.assert_array_equal(again([1, 2], [3, 4, 5]), tape([1, 2], [3, 4, 5]))
 
 
 def test_repeated_tracing_gives_the_same_tape():
@@ -117,19 +117,19 @@ def test_bad_shape_of_an_input(shape):
 def test_evaluate_refuses_other_shapes():
     tape = trace(rotate, {"q": (2,), "p": (3,)})
     with pytest.raises(InputError, match=r"takes 2 arrays \(q, p\), received 1"):
-        tape.evaluate([1.0, 2.0])
+        tape([1.0, 2.0])
     with pytest.raises(InputError, match=r"p: expected shape \(3,\), received \(2,\)"):
-        tape.evaluate([1.0, 2.0], [1.0, 2.0])
+        tape([1.0, 2.0], [1.0, 2.0])
 
 
 def test_a_part_of_the_result_takes_a_part_of_the_operations():
     tape = trace(lambda x, y: np.array([np.sin(x[0]) + 2.0, x[1] * y[0], np.exp(y[1]), 3.0, y[1]]),
                  {"x": (2,), "y": (2,)})
     x, y = np.array([0.3, 0.4]), np.array([1.5, -0.2])
-    whole = tape.evaluate(x, y)
+    whole = tape(x, y)
     for elements, operations, read in (([1], 1, {1, 2}), ([4, 0, 0], 2, {0, 3}), ([3], 0, set()), ([], 0, set())):
         part = tape.with_outputs(elements)
-        np.testing.assert_array_equal(part.evaluate(x, y), whole[elements])
+        np.testing.assert_array_equal(part(x, y), whole[elements])
         assert part.operation_count == operations
         assert part.inputs_read == read
     assert tape.inputs_read == {0, 1, 2, 3}
@@ -144,7 +144,7 @@ def sums_of_products(x):
 def test_contracted_tapes_compute_the_same(shared):
     tape = trace(sums_of_products, {"x": (3,)})
     x = np.random.default_rng(3).normal(size=3)
-    np.testing.assert_array_equal(tape.contracted(shared=shared).evaluate(x), tape.evaluate(x))
+    np.testing.assert_array_equal(tape.contracted(shared=shared)(x), tape(x))
 
 
 def test_contraction_joins_products_with_sums():
@@ -158,7 +158,7 @@ def test_contraction_joins_products_with_sums():
 
 def test_an_input_beyond_the_length_of_a_part_of_the_tape():
     tape = trace(lambda x: [x[0] + x[1], x[40]], {"x": (41,)})
-    np.testing.assert_array_equal(tape.with_outputs([1]).evaluate(np.arange(41.0)), [40.0])
+    np.testing.assert_array_equal(tape.with_outputs([1])(np.arange(41.0)), [40.0])
 
 
 @pytest.mark.parametrize("running", [True, False])

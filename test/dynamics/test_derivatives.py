@@ -35,7 +35,7 @@ def differentiated(function, robot, arguments):
     """Derivatives with respect to all three arguments by differentiating the tape, shape (3, n, n)."""
     names = ("first", "second", "third")
     tape = derivative(trace(function, dict.fromkeys(names, (robot.n,))), names)
-    return np.moveaxis(tape.evaluate(*arguments).reshape(robot.n, 3, robot.n), 1, 0)
+    return np.moveaxis(tape(*arguments).reshape(robot.n, 3, robot.n), 1, 0)
 
 
 def check(reference, seed):

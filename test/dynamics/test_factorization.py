@@ -85,7 +85,7 @@ def test_branches_cost_no_arithmetic_between_them(branches):
     entries = np.concatenate([np.full(n, 5.0), np.linspace(0.1, 1.0, n - 1)])
     matrix = np.diag(entries[:n])
     matrix[0, 1:] = matrix[1:, 0] = entries[n:]
-    np.testing.assert_allclose(tape.evaluate(entries), np.linalg.solve(matrix, np.ones(n)), rtol=1e-12)
+    np.testing.assert_allclose(tape(entries), np.linalg.solve(matrix, np.ones(n)), rtol=1e-12)
 
 
 def test_nan_stays_nan():
@@ -112,6 +112,6 @@ def test_partly_given_is_the_rows_of_the_free_unknowns(n, seed):
 def test_partly_given_can_be_compiled_and_singular_matrices_are_named():
     tape = trace(lambda free: np.concatenate(solve_mass_partly_given(np.diag([2.0, 3.0]), np.ones(2), free,
                                                                      1.0 - free)), {"free": (2,)})
-    np.testing.assert_allclose(tape.evaluate(np.array([1.0, 0.0])), [0.5, 1.0, 0.0, 2.0], rtol=1e-15)
+    np.testing.assert_allclose(tape(np.array([1.0, 0.0])), [0.5, 1.0, 0.0, 2.0], rtol=1e-15)
     with pytest.raises(InputError, match="joint 1, counted from 0, moves no inertia"):
         solve_mass_partly_given(np.diag([1.0, 0.0]), np.ones(2), np.ones(2), np.zeros(2))

@@ -9,7 +9,6 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import python_entry
 from robodyn_ros.dynamics.tree_system import TreeSystem
 from robodyn_ros.errors import InputError
 
@@ -56,11 +55,6 @@ def test_chains(size):
 @pytest.mark.parametrize("tail", [0, 27, 91])
 def test_branches(tail):
     check([-1, 0, 1, 1, 3, 0, 5, 6, 6, *range(8, 8 + tail)])
-
-
-def test_where_python_entries_are_unsupported(monkeypatch):
-    monkeypatch.setattr(python_entry, "unsupported_reason", lambda: "told so by the test")
-    check([-1, 0, 1, 1])
 
 
 def test_several_joints_on_the_base():

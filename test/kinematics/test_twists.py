@@ -120,7 +120,7 @@ def test_turning_about_a_coordinate_axis_takes_a_fraction_of_the_operations(axis
     oblique = np.concatenate([sign * np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0), np.zeros(3)])
     general = trace(lambda theta: exponential(oblique, theta[0]), {"theta": (1,)})
     assert tape.operation_count < general.operation_count / 3
-    np.testing.assert_allclose(tape.evaluate(np.array([0.7])), exponential(twist, 0.7), atol=1e-15)
+    np.testing.assert_allclose(tape(np.array([0.7])), exponential(twist, 0.7), atol=1e-15)
 
 
 def test_nan_passes_through():

@@ -90,7 +90,7 @@ def test_traced_it_is_the_same():
     wrench = np.arange(6.0)
     inputs = {**dict.fromkeys(("q", "v", "tau"), (robot.n,)), "wrench_base": (6,)}
     tape = trace(lambda *arrays: forward_dynamics(robot, *arrays), inputs)
-    np.testing.assert_allclose(tape.evaluate(q, v, tau, wrench), forward_dynamics(robot, q, v, tau, wrench), rtol=1e-9)
+    np.testing.assert_allclose(tape(q, v, tau, wrench), forward_dynamics(robot, q, v, tau, wrench), rtol=1e-9)
 
 
 def test_wrong_shapes_are_named():

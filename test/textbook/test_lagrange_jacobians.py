@@ -70,7 +70,7 @@ def test_traced_it_is_the_same():
     robot = PinReference("scara").robot
     q, v, a = random_state(robot, 2)
     tape = trace(lambda *state: inverse_dynamics(robot, *state), dict.fromkeys("qva", (robot.n,)))
-    np.testing.assert_allclose(tape.evaluate(q, v, a), inverse_dynamics(robot, q, v, a), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(tape(q, v, a), inverse_dynamics(robot, q, v, a), rtol=1e-12, atol=1e-12)
 
 
 def test_wrong_shapes_are_named():

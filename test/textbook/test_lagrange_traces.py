@@ -105,7 +105,7 @@ def test_traced_it_is_the_same():
     inputs = dict.fromkeys("qva", (robot.n,))
     for function in (inverse_dynamics, lagrange_equation):
         tape = trace(lambda *state, function=function: function(robot, *state), inputs)
-        np.testing.assert_allclose(tape.evaluate(q, v, a), function(robot, q, v, a), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(tape(q, v, a), function(robot, q, v, a), rtol=1e-12, atol=1e-12)
 
 
 def test_wrong_shapes_are_named():

@@ -1,0 +1,65 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A kernel behind others that compute some of its inputs, called as one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.compile import Kernel
+from robodyn_ros.compile.batch_abi import empty_result, shape_error
+from robodyn_ros.description.model import Array
+from robodyn_ros.dynamics.interpreted_kernel import checked_arrays
+
+SAMPLES = 4096
+"""Samples of a batch for which the other kernels' results are in memory at the same time."""
+
+
+class ComposedKernel:
+    """Computes the last inputs of a kernel by other kernels, then the kernel.
+
+    For large robots, code that several functions need is compiled once in this way.
+
+    Args:
+        kernel: The kernel.
+        others: One kernel for each of its last inputs; each takes first inputs of the same names.
+    """
+
+    def __init__(self, kernel: Kernel, others: Sequence[Kernel]) -> None:
+        names = list(kernel.inputs)[: len(kernel.inputs) - len(others)]
+        self._kernel, self._inputs = kernel, {name: kernel.inputs[name] for name in names}
+        self._others = [(other, [names.index(name) for name in other.inputs]) for other in others]
+
+    def __call__(self, *arrays: Any, **named: Any) -> Array:
+        """Compute one sample; arguments and errors as for `Kernel`."""
+        given = checked_arrays(self._kernel.name, self._inputs, arrays, named, ())
+        results = [other(*(given[place] for place in places)) for other, places in self._others]
+        return self._kernel(*given, *results)
+
+    def batch(self, *arrays: Any, threads: int = 1, out: Array | None = None, **named: Any) -> Array:
+        """Compute many samples; arguments and errors as for `Kernel.batch`."""
+        given = checked_arrays(self._kernel.name, self._inputs, arrays, named, ("N",))
+        count = len(given[0])
+        shape = (count, *self._kernel.output_shape)
+        if out is not None and out.shape != shape:
+            raise shape_error(self._kernel.name, "out", shape, out.shape)
+        overlaps = out is not None and any(np.may_share_memory(out, array) for array in given)
+        result = empty_result(shape) if out is None or overlaps else out
+        for first in range(0, max(count, 1), SAMPLES):
+            part = [array[first : first + SAMPLES] for array in given]
+            results = [other.batch(*(part[place] for place in places), threads=threads)
+                       for other, places in self._others]
+            self._kernel.batch(*part, *results, threads=threads, out=result[first : first + SAMPLES])
+        if out is None or not overlaps:
+            return result
+        out[...] = result
+        return out
