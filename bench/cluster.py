@@ -61,7 +61,7 @@ def connected(stack: ExitStack, settings: Mapping[str, str] | None = None) -> tu
         processes.start_worker(f"worker {number}")
     two = stack.enter_context(Cluster(processes.address))
     wait_for(lambda: len(two.look()) == 2, "worker")
-    return stack.enter_context(_OneWorker(processes.address)), two
+    return _OneWorker.from_client(two._client), two
 
 
 def rows(work: tuple[tuple[int, float], ...] = WORK) -> Iterator[list[str]]:
@@ -116,9 +116,9 @@ def _of_workers(one: Cluster, two: Cluster, samples: int, duration: float, label
 CLUSTER = Section(
     "Studies on a cluster",
     "Seconds for rollouts of arm7 under computed torque at 1 kHz, each with other gains, on workers that have compiled "
-    "before; scheduler, both workers and client on this machine, which must have two free cores. \"Without a cluster\": "
-    "in this process. \"With the settings\": those of docs/cluster.md that leave the processors to the work. Scores are "
-    "compared to the bit before. docs/cluster.md says how far this scales.",
+    "before; scheduler, both workers and client on this machine, which must have two free cores. \"Without a "
+    "cluster\": in this process. \"With the settings\": those of docs/cluster.md that leave the processors to the "
+    "work. Scores are compared to the bit before. docs/cluster.md says how far this scales.",
     ("rollouts: ours, and the peer", "ours [s]", "peer [s]", *RATIO_HEAD),
     rows,
 )

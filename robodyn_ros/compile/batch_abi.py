@@ -41,15 +41,10 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
-    """An aligned float64 array in this machine's byte order; ``given`` itself if it is one.
-
-    Args:
-        function: Name of the called function, for the message.
-        name: Name of the argument, for the message.
-        given: An array or nested sequences of real numbers.
+    """An argument as an aligned float64 array in this machine's byte order; itself if it is one.
 
     Raises:
-        InputError: It holds something other than real numbers.
+        InputError: It holds something other than real numbers; the message names function and argument.
     """
     try:
         array = np.asarray(given)
@@ -91,14 +86,10 @@ def shape_error(function: str, name: str, expected: Iterable[object], received: 
 
 
 def checked_threads(function: str, threads: Any) -> int:
-    """The number of threads, if it is an integer of 1 or more.
-
-    Args:
-        function: Name of the called function, for the message.
-        threads: The argument.
+    """The number of threads of a function.
 
     Raises:
-        InputError: It is not.
+        InputError: It is no integer of 1 or more.
     """
     if not isinstance(threads, int) or threads < 1:
         raise InputError(f"{function}: threads: expected an integer of 1 or more, received {threads!r}")
@@ -121,16 +112,12 @@ def has_adjacent_rows(array: NDArray[np.float64], axes: int = 1) -> bool:
 
 
 def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[int], list[NDArray[np.float64]]]:
-    """Describe arrays to code for blocks of samples.
+    """Describe arrays to code for blocks of samples: `ROW_WORDS` for each, and the arrays to keep as long as these.
 
     Args:
         arrays: Arrays whose first axis numbers the samples, each with its role: input, output (code writes one row per
-            sample), or sequence or record, whose second axis numbers rows of the same sample. Those that the code
-            writes have contiguous rows.
-
-    Returns:
-        `ROW_WORDS` for each array; and the arrays that they describe, to be kept as long as these: copies of those
-        whose rows are not contiguous.
+            sample), or sequence or record, whose second axis numbers rows of the same sample. Inputs and sequences
+            whose rows are not contiguous are copied.
     """
     arrays, words, kept = list(arrays), [], []
     moved = sum(array.nbytes for array, _ in arrays if array.strides[0])  # 0: one row for all samples
@@ -146,15 +133,14 @@ def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[i
 def share_samples(
     samples: int, width: int, threads: int, memory_size: int, compute: Callable[[int, int, int], None]
 ) -> None:
-    """Let threads compute samples; each takes neighbouring ones, in whole blocks.
+    """Let threads, this one included, compute neighbouring samples, in whole blocks of ``width``.
 
     Args:
         samples: Number of samples.
         width: Samples in a block.
-        threads: Number of threads, this one included.
+        threads: Number of threads.
         memory_size: Size of each thread's memory [float64].
-        compute: Computes the samples from its first argument to before its second, with memory at the address of its
-            third, which is aligned to a vector.
+        compute: Computes samples from its first argument to before its second, with memory at the address of its third.
     """
     blocks = -(-samples // width)
     ends = [min(samples, blocks * part // threads * width) for part in range(threads + 1)]

@@ -24,7 +24,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,12 +43,7 @@ class _NotPrivate(PermissionError):
 
 
 class Contents(NamedTuple):
-    """Size of a cache.
-
-    Attributes:
-        entries: Number of entries.
-        size: Size of all entries [bytes].
-    """
+    """Number of entries, and the size of all [bytes]."""
 
     entries: int
     size: int
@@ -120,25 +115,22 @@ def store(key: str, image: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _make_room(folder)
+        files = _files(folder)
+        if sum(info.st_size for _, info in files) > LARGEST_SIZE:
+            _remove_oldest(files, LARGEST_SIZE * 3 // 4)
     except OSError as error:
         _complain(folder, error)
 
 
 def contents() -> Contents:
-    """Number and size of the entries."""
-    sizes = [info.st_size for entry, info in _files() if entry.name.endswith(_ENDING)]
+    """What is kept."""
+    sizes = [info.st_size for entry, info in _files(directory()) if entry.name.endswith(_ENDING)]
     return Contents(len(sizes), sum(sizes))
 
 
 def clear() -> Contents:
-    """Remove all entries; returns their number and size."""
-    removed = []
-    for entry, info in _files():
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(entry.path)
-            removed.append(info.st_size)
-    return Contents(len(removed), sum(removed))
+    """Remove all entries, and tell what they were."""
+    return _remove_oldest(_files(directory()), -1)
 
 
 def _checksum(key: str, image: bytes) -> bytes:
@@ -167,27 +159,26 @@ def _complain(folder: Path, error: OSError) -> None:
         )
 
 
-def _files(folder: Path | None = None) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    """The cache's files with their sizes and times, without files that another process just removed."""
-    folder = folder or directory()
-    if folder is None or not folder.is_dir():
-        return
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if _OURS.fullmatch(entry.name):
+def _files(folder: Path | None) -> list[tuple[os.DirEntry[str], os.stat_result]]:
+    """The cache's files, the longest unused first, without files that another process just removed."""
+    found = []
+    if folder is not None and folder.is_dir():
+        with os.scandir(folder) as entries:
+            for entry in entries:
                 with contextlib.suppress(FileNotFoundError):
-                    yield entry, entry.stat(follow_symlinks=False)
+                    if _OURS.fullmatch(entry.name):
+                        found.append((entry, entry.stat(follow_symlinks=False)))
+    return sorted(found, key=lambda file: file[1].st_mtime)
 
 
-def _make_room(folder: Path) -> None:
-    """Remove the files longest unused if all together are too large."""
-    files = sorted(_files(folder), key=lambda file: file[1].st_mtime)
-    size = sum(info.st_size for _, info in files)
-    if size <= LARGEST_SIZE:
-        return
+def _remove_oldest(files: list[tuple[os.DirEntry[str], os.stat_result]], largest: int) -> Contents:
+    """Remove the files longest unused until the others have a size [bytes]; tell what was removed."""
+    left, removed = sum(info.st_size for _, info in files), []
     for entry, info in files:
+        if left <= largest:
+            break
         with contextlib.suppress(FileNotFoundError):
             os.unlink(entry.path)
-        size -= info.st_size
-        if size <= LARGEST_SIZE * 3 // 4:
-            return
+            removed.append(info.st_size)
+        left -= info.st_size
+    return Contents(len(removed), sum(removed))

@@ -47,13 +47,7 @@ def table(name: str, kind: str, numbers: Sequence[int]) -> str:
 
 
 def function(head: str, lines: Iterable[str], end: str = "ret void") -> str:
-    """A function.
-
-    Args:
-        head: Linkage, result, name, parameters and attributes.
-        lines: Its lines.
-        end: Its last instruction.
-    """
+    """A function: linkage, result, name, parameters and attributes; its lines; its last instruction."""
     return "\n".join([f"define {head} {{", *lines, f"  {end}", "}", ""])
 
 
@@ -90,8 +84,6 @@ class FunctionText:
         self.lines.append(f"  {name} = {text}")
         return name
 
-    # -- memory -------------------------------------------------------------------------------------------------------
-
     def at(self, pointer: str, position: str | int, kind: str = "double") -> str:
         """The pointer to an element of an array."""
         return self.let(f"getelementptr {kind}, ptr {pointer}, i64 {position}")
@@ -120,8 +112,6 @@ class FunctionText:
         """Copy memory [bytes]."""
         given = f"ptr align {align} {target}, ptr align {align} {source}, i64 {size}, i1 false"
         self.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
-
-    # -- vectors ------------------------------------------------------------------------------------------------------
 
     def spread(self, number: str) -> str:
         """A vector of the same number everywhere."""
@@ -153,8 +143,6 @@ class FunctionText:
         """Store the lanes of the mask."""
         given = f"{self.kind} {value}, ptr align 8 {pointer}, {self.truth} {mask}"
         self.line(f"call void @llvm.masked.store.{mangled(self._width)}.p0({given})")
-
-    # -- branches and loops -------------------------------------------------------------------------------------------
 
     def label(self, name: str) -> None:
         """Begin a block."""

@@ -112,9 +112,6 @@ class _Context:
 
     Attributes:
         plan: The schedule.
-        codes: The tape's codes; lists are faster to read one by one than arrays.
-        operands: The tape's operands.
-        constants: The tape's constants.
         readers: Input entries by their place.
         outputs: Places to store at, by entry; without places that already hold the entry.
     """
@@ -122,7 +119,7 @@ class _Context:
     def __init__(self, tape: Tape, memory: Memory, runtime: Runtime) -> None:
         self.memory, self.runtime = memory, runtime
         self.plan = schedule(tape, runtime.lanes if runtime.width == 1 else IN_STEP)
-        self.codes: list[int] = tape.codes.tolist()
+        self.codes: list[int] = tape.codes.tolist()  # lists are faster to read one by one than arrays
         self.operands: list[list[int]] = tape.operands.tolist()
         self.constants: list[float] = tape.constants.tolist()
         self.readers: dict[Place, list[int]] = {}
@@ -139,11 +136,7 @@ class _Context:
         return Place(self.memory.spill.pointer, self.memory.spill.offset + number)
 
     def defer_replacements(self) -> list[tuple[Place, Place]]:
-        """Store results that replace inputs in slots behind the others, until no later piece can read the inputs.
-
-        Returns:
-            Source and target of each copy to make in the end.
-        """
+        """Store results that replace inputs in slots behind the others; return the copies to make in the end."""
         copies: list[tuple[Place, Place]] = []
         for places in self.outputs.values():
             for number, place in enumerate(places):

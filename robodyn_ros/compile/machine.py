@@ -28,12 +28,12 @@ from robodyn_ros.errors import CompileError
 
 
 class Host(NamedTuple):
-    """The processor that code is compiled for.
+    """The processor that code is compiled for, by LLVM's names.
 
     Attributes:
-        triple: LLVM's name of architecture and system.
-        cpu: LLVM's name of the processor.
-        features: Its instruction sets, as LLVM writes them.
+        triple: Architecture and system.
+        cpu: The processor.
+        features: Its instruction sets.
         lanes: Number of float64 numbers in the widest vector registers.
         fused: Whether the processor has a fused multiply-add.
     """

@@ -92,15 +92,7 @@ class Products:
 
 
 class Loop(NamedTuple):
-    """A term, by where its factors and its matrix are.
-
-    Attributes:
-        depth: Number of products in a sum.
-        left: Position of the left factor in the memory of factors.
-        right: Position of the right factor there.
-        matrix: Position of the matrix in the result.
-        mask: Which elements the term gives, shape (rows, columns).
-    """
+    """A term: products in a sum, positions of the factors and of the matrix in memory, and the term's mask."""
 
     depth: int
     left: int
@@ -110,25 +102,13 @@ class Loop(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """How a result is made of factors in memory.
-
-    Attributes:
-        shape: Of the result.
-        loops: The terms.
-    """
+    """How a result of some shape is made of factors in memory."""
 
     shape: tuple[int, ...]
     loops: list[Loop]
 
     def array(self, factors: np.ndarray) -> np.ndarray:
-        """The result for numbers or traced values.
-
-        Args:
-            factors: Elements of the factors, shape (..., number of elements).
-
-        Returns:
-            Shape (..., *shape).
-        """
+        """The result for factors that are numbers or traced values, shape (..., number of their elements)."""
         leading = factors.shape[:-1]
         result = np.zeros((*leading, math.prod(self.shape)), dtype=factors.dtype)
         for depth, left, right, matrix, mask in self.loops:
@@ -199,7 +179,7 @@ def products_text(name: str, pattern: Pattern, width: int, lanes: int, attribute
     Args:
         name: Name of the function.
         pattern: What they compute.
-        width: Samples computed at once: 1, or a vector of as many.
+        width: Samples in a vector.
         lanes: Neighbouring columns that a single sample computes at once.
         attributes: LLVM's function attributes.
     """

@@ -163,13 +163,7 @@ Statement = Compute | Repeat | RepeatWhile | Read | Record
 
 
 class Rows(NamedTuple):
-    """A sequence or a record, whose rows are values of a variable.
-
-    Attributes:
-        variable: Name of the variable.
-        rounds: Rounds of the loop, or the name of the argument that gives them.
-        every: Rounds for each row.
-    """
+    """A sequence or a record, whose rows are values of a variable, one for so many rounds of a loop."""
 
     variable: str
     rounds: int | str
@@ -501,9 +495,6 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Ar
         program: The program.
         counts: Rounds of the loops whose count has a name.
         arrays: Inputs and sequences, of their shapes.
-
-    Returns:
-        Outputs and records.
     """
     variables = {name: np.zeros(shape) for name, shape in program.variables.items()}  # arrays are replaced, not changed
     variables |= {name: np.array(arrays[name]) for name in program.inputs}

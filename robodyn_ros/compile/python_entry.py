@@ -92,8 +92,8 @@ def python_function(name: str, text: str, owner: Any, code: Code | None = None) 
     """The Python function of an entry.
 
     Args:
-        name: Name of the function.
-        text: See `documentation`.
+        name: Its name.
+        text: Its `documentation`.
         owner: Its ``__self__``: a `Fallback`, or an array with an attribute ``keeps``.
         code: Code that exports ``entry``; None to hand every call on to the fallback.
     """
@@ -111,34 +111,18 @@ def forwarding_function(name: str, text: str, function: Callable[..., Any]) -> C
 
     Python finds the signature of a compiled function in its documentation alone. With it here, too, help() and
     ``inspect.signature`` say the same before a function is compiled and after.
-
-    Args:
-        name: Name of the function.
-        text: See `documentation`.
-        function: Called with the same arguments.
     """
     # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
     return python_function(name, text, Fallback(function))
 
 
 def documentation(name: str, signature: str, text: str) -> str:
-    """Documentation as CPython reads it: the signature, which it tells on demand, then the text.
-
-    Args:
-        name: Name of the function.
-        signature: As in Python, in brackets, without annotations.
-        text: What help() prints.
-    """
+    """Documentation as CPython reads it: name and signature, which it tells on demand, then what help() prints."""
     return f"{name}{signature}\n--\n\n{text}"
 
 
 def array_entry(shapes: list[Shape], output_shape: Shape) -> str:
-    """LLVM text of ``entry``, which takes arrays, calls ``program`` with their data, and returns a new array.
-
-    Args:
-        shapes: Shapes of the arguments.
-        output_shape: Shape of the result.
-    """
+    """LLVM text of ``entry``: takes arrays of these shapes, calls ``program`` with their data, returns a new array."""
     text = FunctionText(1)
     _require_count(text, len(shapes))
     pointers = [_array_data(text, _argument(text, number), shape) for number, shape in enumerate(shapes)]

@@ -170,7 +170,7 @@ def sincos_function(name: str, width: int, count: int, fused: bool, inlined: str
         count: Number of vectors.
         fused: Whether the processor has a fused multiply-add.
         inlined: ``alwaysinline`` or ``noinline``.
-        attributes: LLVM's other function attributes.
+        attributes: LLVM's other attributes.
     """
     library, text = FunctionText(width), FunctionText(width)
     angles, kind = [f"%angle{number}" for number in range(count)], text.kind

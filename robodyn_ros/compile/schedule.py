@@ -54,12 +54,7 @@ class Schedule(NamedTuple):
 
 
 def schedule(tape: Tape, angles_at_once: int) -> Schedule:
-    """Order a tape's operations and cut it into pieces.
-
-    Args:
-        tape: The tape.
-        angles_at_once: Most entries in a step of sines and cosines.
-    """
+    """Order a tape's operations, at most so many sines and cosines in a step, and cut it into pieces."""
     codes, operands = tape.codes.tolist(), tape.operands.tolist()
     stages = _stages(codes, operands)
     as_traced = _cut(codes, operands, _steps(codes, operands, stages, range(len(codes)), angles_at_once))

@@ -60,14 +60,7 @@ class Tape:
         return set(self.operands[self.codes == op.INPUT, 0].tolist())
 
     def with_outputs(self, elements: Sequence[int]) -> "Tape":
-        """A tape for some elements of the result, without the operations that only the others need.
-
-        Args:
-            elements: Positions in the flattened result.
-
-        Returns:
-            Its result is flat, the elements in their order.
-        """
+        """A tape with a flat result: the elements of these positions in the flattened result of this one."""
         outputs = self.outputs[list(elements)]
         return self._pruned(outputs, outputs.shape)
 
@@ -179,27 +172,16 @@ class Tape:
         return f"<Tape ({inputs}) -> {list(self.output_shape)}, {self.operation_count} operations>"
 
     def values(self, elements: Sequence[Any]) -> list[Any]:
-        """Interpret the tape, on floats, float arrays or traced values.
-
-        Args:
-            elements: The input elements, in order.
-
-        Returns:
-            The value of each entry.
-        """
+        """The value of each entry, for input elements that are floats, float arrays or traced values."""
         values: list[Any] = []
         with np.errstate(all="ignore"):
-            for code, (a, b, c) in zip(self.codes.tolist(), self.operands.tolist(), strict=True):
+            for code, used in zip(self.codes.tolist(), self.operands.tolist(), strict=True):
                 if code == op.INPUT:
-                    values.append(elements[a])
+                    values.append(elements[used[0]])
                 elif code == op.CONSTANT:
-                    values.append(float(self.constants[a]))
-                elif c >= 0:
-                    values.append(op.apply(code, values[a], values[b], values[c]))
-                elif b >= 0:
-                    values.append(op.apply(code, values[a], values[b]))
+                    values.append(float(self.constants[used[0]]))
                 else:
-                    values.append(op.apply(code, values[a]))
+                    values.append(op.apply(code, *[values[operand] for operand in used if operand >= 0]))
         return values
 
 
