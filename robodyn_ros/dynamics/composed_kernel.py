@@ -10,15 +10,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from robodyn_ros.compile import Kernel
 from robodyn_ros.compile.batch_abi import empty_result, shape_error
+from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.interpreted_kernel import checked_arrays
+from robodyn_ros.errors import InputError
 
 SAMPLES = 4096
 """Samples of a batch for which the other kernels' results are in memory at the same time."""
@@ -41,9 +44,22 @@ class ComposedKernel:
 
     def __call__(self, *arrays: Any, **named: Any) -> Array:
         """Compute one sample; arguments and errors as for `Kernel`."""
-        given = checked_arrays(self._kernel.name, self._inputs, arrays, named, ())
-        results = [other(*(given[place] for place in places)) for other, places in self._others]
-        return self._kernel(*given, *results)
+        return self._composed(checked_arrays(self._kernel.name, self._inputs, arrays, named, ()))
+
+    def with_fallback(self, fallback: Callable[..., Any], text: str) -> Callable[..., Any]:
+        """A function that computes one sample, and passes calls with other arguments to another; see `Kernel`."""
+        count = len(self._inputs)
+
+        def run(*arrays: Any, **named: Any) -> Any:
+            if not named and len(arrays) == count:
+                with suppress(InputError):  # of another kernel, which would not name this function
+                    return self._composed(arrays)
+            return fallback(*arrays, **named)
+
+        return forwarding_function(self._kernel.name, text, run)
+
+    def _composed(self, given: Sequence[Any]) -> Array:
+        return self._kernel(*given, *[other(*[given[place] for place in places]) for other, places in self._others])
 
     def batch(self, *arrays: Any, threads: int = 1, out: Array | None = None, **named: Any) -> Array:
         """Compute many samples; arguments and errors as for `Kernel.batch`."""

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.compile import Kernel
 from robodyn_ros.compile.batch_abi import shape_error
 from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.derivatives import forward_dynamics_derivatives_in_loops, solution_is_short
+from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.public_conventions import applied_wrenches, chosen_rows, exerted_wrenches, other_part_first
 from robodyn_ros.dynamics.robot_function import (
@@ -102,7 +102,7 @@ class Dynamics:
 
     def _compiled(self, function: RobotFunction, kernel: AnyKernel, call: Callable[..., Any]) -> None:
         """Let Python call the machine code itself from now on, and ``call`` with what the code does not take."""
-        if isinstance(kernel, Kernel):
+        if not isinstance(kernel, InterpretedKernel):
             vars(self)[function.name] = kernel.with_fallback(call, function.documentation)
 
     def _run(self, kernel: AnyKernel, arrays: list[Any]) -> Array:

@@ -15,9 +15,12 @@
 """
 
 import itertools
+import os
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import rclpy
 from rcl_interfaces.srv import SetParametersAtomically
@@ -51,6 +54,19 @@ class RosProcess(ForkedNode):
             assert self.running(), f"{self.node} ended with {self._process.returncode}:\n{self.output()}"
             assert time.monotonic() < end, f"{self.node} did not print '{text}' in {timeout} s:\n{self.output()}"
             time.sleep(0.02)
+
+    @contextmanager
+    def stopped(self):
+        """Hold the process up; all its threads stand still when the block begins."""
+        threads = list(Path(f"/proc/{self.pid}/task").glob("*/status"))
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            end = time.monotonic() + DEADLINE
+            while not all("\nState:\tT" in status.read_text() for status in threads):
+                assert time.monotonic() < end, f"{self.node} did not stand still in {DEADLINE} s"
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
 
     def stop(self, number=signal.SIGINT):
         """Ask the node to stop and check that it does so cleanly: exit code 0, no traceback."""

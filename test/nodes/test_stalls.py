@@ -12,9 +12,7 @@ After a stop both begin anew, and nothing jumps.
 """
 
 import contextlib
-import os
 import re
-import signal
 import time
 
 import numpy as np
@@ -66,14 +64,10 @@ class Motion(Rig):
 
     def stall(self, seconds, *nodes):
         """Stop nodes for a while."""
-        processes = [self.nodes[node].pid for node in nodes]
-        for process in processes:
-            os.kill(process, signal.SIGSTOP)
-        try:
+        with contextlib.ExitStack() as stack:
+            for node in nodes:
+                stack.enter_context(self.nodes[node].stopped())
             self.ros.spin(seconds)
-        finally:
-            for process in processes:
-                os.kill(process, signal.SIGCONT)
 
 
 @pytest.fixture(scope="module")

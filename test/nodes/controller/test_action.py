@@ -8,9 +8,7 @@
 
 """The action ~/follow_joint_trajectory over DDS: how goals end, and what their senders hear."""
 
-import os
 import re
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -289,12 +287,8 @@ def test_a_pause_of_the_simulation_leaves_the_goal_alone(rig):
 
 def test_in_lockstep_hardware_that_stood_still_leaves_the_goal_alone(rig):
     goal = rig.send([3.0], [[0.5, 0.5]]).under_way()
-    process = rig.nodes["hardware"].pid
-    os.kill(process, signal.SIGSTOP)
-    try:
+    with rig.nodes["hardware"].stopped():
         rig.ros.spin(1.0)  # longer than state_timeout
-    finally:
-        os.kill(process, signal.SIGCONT)
     goal.end(SUCCEEDED, Result.SUCCESSFUL)
 
 

@@ -167,12 +167,12 @@ def test_a_hold_up_is_counted_once_whatever_states_it_held_up(ros):
 
         ros.wait_for(answered, "a command")
         before = hold_ups()
-        ros.wait_for(answered, "a command")
-        os.kill(node.pid, signal.SIGSTOP)
-        for names in (("joint1",),) * 3 + (NAMES,):
-            states.publish(joint_state(waiting := next(stamps), names=names))
-        ros.spin(0.25)
-        os.kill(node.pid, signal.SIGCONT)
+        commands.clear()
+        ros.wait_for(answered, "a command, so that the gap begins now")
+        with node.stopped():
+            for names in (("joint1",),) * 3 + (NAMES,):
+                states.publish(joint_state(waiting := next(stamps), names=names))
+            ros.spin(0.25)
         ros.wait_for(lambda: read_stamp(commands[-1].header.stamp) == waiting, "an answer to the state that waited")
         assert hold_ups() == before + 1
         node.stop()

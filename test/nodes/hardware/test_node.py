@@ -9,7 +9,6 @@
 """The hardware node over DDS, in processes of its own: commands, bad input, safety, services, time modes."""
 
 import math
-import os
 import signal
 import time
 
@@ -99,9 +98,8 @@ def test_a_step_outlasts_a_hold_up_of_the_node():
         for tick in (1, 2):
             state = peer.next_stamped(tick * PERIOD)
             if tick == 2:
-                os.kill(process.pid, signal.SIGSTOP)
-                peer.spin(HOLD_UP)
-                os.kill(process.pid, signal.SIGCONT)
+                with process.stopped():
+                    peer.spin(HOLD_UP)
             peer.command(NAMES, [0.0, 0.0], state.header.stamp)
         response = peer.wait_for(lambda: answer.done() and answer.result(), "the answer")
         assert response.success, response.message
