@@ -61,13 +61,22 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
         ) from error
 
 
-def ordered_arguments(
-    function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any]
-) -> Iterable[tuple[str, Shape, Any]]:
-    """Name, shape and argument of each input, some given by position and the rest by name.
+def checked_arrays(
+    function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any],
+    leading: tuple[str, ...] = (),
+) -> list[NDArray[np.float64]]:
+    """The arguments of a function as arrays of float64, in the order of its inputs.
+
+    Args:
+        function: Its name, for messages.
+        inputs: Shape of each input, by name.
+        positional: Arguments by position.
+        named: Arguments by name.
+        leading: Axes before those of the inputs: none, or that of the samples.
 
     Raises:
-        InputError: One is missing, superfluous, unknown, or given twice.
+        InputError: An array is missing, superfluous, unknown, given twice, not of real numbers, or of another shape, or
+            the numbers of samples differ.
     """
     names = list(inputs)
     late = names[len(positional) :]
@@ -75,7 +84,14 @@ def ordered_arguments(
         received = ", ".join([f"{len(positional)} by position", *(f"{name} by name" for name in named)])
         raise InputError(f"{function}: expected {len(names)} arrays ({', '.join(names)}), received {received}")
     given = [*positional, *(named[name] for name in late)]
-    return ((name, inputs[name], value) for name, value in zip(names, given, strict=True))
+    checked = [real_array(function, name, value) for name, value in zip(names, given, strict=True)]
+    for (name, shape), array in zip(inputs.items(), checked, strict=True):
+        if array.shape[len(leading) :] != shape or array.ndim != len(leading) + len(shape):
+            raise shape_error(function, name, (*leading, *shape), array.shape)
+    if leading and len({len(array) for array in checked}) > 1:
+        lengths = ", ".join(f"{len(array)} in {name}" for name, array in zip(names, checked, strict=True))
+        raise InputError(f"{function}: expected as many samples in each array, received {lengths}")
+    return checked
 
 
 def shape_error(function: str, name: str, expected: Iterable[object], received: Shape) -> InputError:

@@ -15,18 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.batch_abi import (
-    checked_threads,
-    empty_result,
-    has_adjacent_rows,
-    ordered_arguments,
-    real_array,
-    shape_error,
-)
+from robodyn_ros.compile.batch_abi import checked_arrays, checked_threads, empty_result, has_adjacent_rows, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.products import trace_products
-from robodyn_ros.compile.program import Arrays, Compute, Program, TracedProgram
+from robodyn_ros.compile.program import Compute, Program, TracedProgram
 from robodyn_ros.compile.python_entry import Fallback, documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
@@ -132,7 +125,9 @@ class Kernel:
             if self._batch is None:
                 self._batch = CompiledProgram(self._traced, host().lanes, self.name)
         checked_threads(self.name, threads)
-        given = self._samples(arrays, named)
+        given = dict(zip(self.inputs, checked_arrays(self.name, self.inputs, arrays, named, ("N",)), strict=True))
+        if not given:
+            raise InputError(f"{self.name}: has no inputs, so that there is no number of samples; call it for one")
         samples = len(next(iter(given.values())))
         result = self._result((samples, *self.output_shape), out)
         # Code reads and writes block by block: a result that shares memory with an input needs memory of its own first.
@@ -142,24 +137,6 @@ class Kernel:
         if not in_place:
             result[...] = target
         return result
-
-    def _samples(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> Arrays:
-        """The arrays of a batch, checked."""
-        given: Arrays = {}
-        for name, shape, value in ordered_arguments(self.name, self.inputs, arrays, named):
-            array = real_array(self.name, name, value)
-            if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
-                raise shape_error(self.name, name, ("N", *shape), array.shape)
-            for first, other in given.items():
-                if len(other) != len(array):
-                    raise InputError(
-                        f"{self.name}: expected as many samples in each array, received {len(other)} in {first} and "
-                        f"{len(array)} in {name}"
-                    )
-            given[name] = array
-        if not given:
-            raise InputError(f"{self.name}: has no inputs, so that there is no number of samples; call it for one")
-        return given
 
     def _result(self, shape: Shape, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """``out``, checked, or a new array."""
@@ -185,13 +162,8 @@ def _with_checks(inputs: Mapping[str, Shape], function: str, compute: Callable[.
     """Converts arguments to the arrays that the compiled function needs, or says why it cannot."""
 
     def call(*arrays: Any, **named: Any) -> Any:
-        checked = []
-        for name, shape, given in ordered_arguments(function, inputs, arrays, named):
-            array = real_array(function, name, given)
-            if array.shape != shape:
-                raise shape_error(function, name, shape, array.shape)
-            checked.append(array.astype(np.float64, order="C"))
-        return compute(*checked)
+        return compute(*(array.astype(np.float64, order="C")
+                         for array in checked_arrays(function, inputs, arrays, named)))
 
     return call
 

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.compile import Kernel
-from robodyn_ros.compile.batch_abi import empty_result, shape_error
+from robodyn_ros.compile.batch_abi import checked_arrays, empty_result, shape_error
 from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array
-from robodyn_ros.dynamics.interpreted_kernel import checked_arrays
 from robodyn_ros.errors import InputError
 
 SAMPLES = 4096
@@ -44,7 +43,7 @@ class ComposedKernel:
 
     def __call__(self, *arrays: Any, **named: Any) -> Array:
         """Compute one sample; arguments and errors as for `Kernel`."""
-        return self._composed(checked_arrays(self._kernel.name, self._inputs, arrays, named, ()))
+        return self._composed(checked_arrays(self._kernel.name, self._inputs, arrays, named))
 
     def with_fallback(self, fallback: Callable[..., Any], text: str) -> Callable[..., Any]:
         """A function that computes one sample, and passes calls with other arguments to another; see `Kernel`."""

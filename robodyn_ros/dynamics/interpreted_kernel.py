@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile.batch_abi import ordered_arguments, real_array, shape_error
+from robodyn_ros.compile.batch_abi import checked_arrays, shape_error
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
 
 
 class InterpretedKernel:
@@ -47,7 +46,7 @@ class InterpretedKernel:
         Raises:
             InputError: An array is missing, superfluous, not of numbers, or of another shape.
         """
-        return self._function(*checked_arrays(self.name, self._inputs, arrays, named, ()))
+        return self._function(*checked_arrays(self.name, self._inputs, arrays, named))
 
     def batch(self, *arrays: Any, threads: int = 1, out: Array | None = None, **named: Any) -> Array:
         """Compute each sample by itself.
@@ -80,30 +79,3 @@ class InterpretedKernel:
             return np.array([self._function(*sample) for sample in samples])
         shape = self._function(*(np.zeros(shape) for shape in self._inputs.values())).shape
         return np.empty((0, *shape))
-
-
-def checked_arrays(function: str, inputs: Mapping[str, tuple[int, ...]], arrays: tuple[Any, ...],
-                   named: Mapping[str, Any], leading: tuple[str, ...]) -> list[Array]:
-    """The arguments of a function as arrays of float64.
-
-    Args:
-        function: Its name, for messages.
-        inputs: Shape of each input, by name.
-        arrays: Arguments by position.
-        named: Arguments by name.
-        leading: Axes before those of the inputs: none, or that of the samples.
-
-    Raises:
-        InputError: An array is missing, superfluous, not of numbers, or of another shape, or the numbers of samples
-            differ.
-    """
-    checked = []
-    for name, shape, given in ordered_arguments(function, inputs, arrays, named):
-        array = real_array(function, name, given)
-        if array.ndim != len(leading) + len(shape) or array.shape[len(leading) :] != shape:
-            raise shape_error(function, name, (*leading, *shape), array.shape)
-        checked.append(array)
-    if leading and len({len(array) for array in checked}) != 1:
-        lengths = ", ".join(f"{len(array)} in {name}" for name, array in zip(inputs, checked, strict=True))
-        raise InputError(f"{function}: expected as many samples in each array, received {lengths}")
-    return checked

@@ -44,7 +44,7 @@ from robodyn_ros.nodes.common.messages import (
     to_field,
 )
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
-from robodyn_ros.nodes.common.polled_states import PolledJointStates
+from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, PolledJointStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.robot import Robot
@@ -55,7 +55,7 @@ PARAMETERS = (
     *ROBOT_PARAMETERS,
     Parameter("tip_link", "", "Default link of requests, and the link on which wrench_tip acts; empty: the tip "
               "link of the robot.", read_only=True),
-    Parameter("publish_frequency", 50.0, "Rate of ~/gravity_effort while joint states arrive [Hz].",
+    Parameter("publish_frequency", DEFAULT_RATE, "Rate of ~/gravity_effort while joint states arrive [Hz].",
               read_only=True, minimum=0.1, maximum=1000.0),
 )
 

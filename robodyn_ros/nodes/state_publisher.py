@@ -28,7 +28,7 @@ from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.kinematics.link_tree import LinkTree
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
-from robodyn_ros.nodes.common.polled_states import PolledJointStates
+from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, PolledJointStates
 from robodyn_ros.nodes.common.poses import to_numbers
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
@@ -36,7 +36,7 @@ from robodyn_ros.nodes.common.transform_wire import TransformWire, transforms_me
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("publish_frequency", 50.0, "Rate of /tf while joint states arrive [Hz].", read_only=True,
+    Parameter("publish_frequency", DEFAULT_RATE, "Rate of /tf while joint states arrive [Hz].", read_only=True,
               minimum=0.1, maximum=1000.0),
     FRAME_PREFIX,
 )

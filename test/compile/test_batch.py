@@ -212,7 +212,7 @@ def test_empty_inputs_and_results():
         (lambda q, m: (q[0], m), r"sample: q: expected shape \(N, 11\), received \(11,\)"),
         (lambda q, m: (q[:, :5], m), r"sample: q: expected shape \(N, 11\), received \(4, 5\)"),
         (lambda q, m: (q, m[:, :, 0]), r"sample: matrix: expected shape \(N, 3, 4\), received \(4, 3\)"),
-        (lambda q, m: (q, m[:3]), "as many samples in each array, received 4 in q and 3 in matrix"),
+        (lambda q, m: (q, m[:3]), "as many samples in each array, received 4 in q, 3 in matrix"),
         (lambda q, m: (q,), r"sample: expected 2 arrays \(q, matrix\), received 1 by position"),
         (lambda q, m: (q, "text"), "sample: matrix: expected real numbers, received str"),
     ],

@@ -9,7 +9,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile.batch_abi import ordered_arguments, real_array, shape_error
+from robodyn_ros.compile.batch_abi import checked_arrays, real_array, shape_error
 from robodyn_ros.errors import InputError
 
 
@@ -47,9 +47,11 @@ def test_what_is_not_numbers_is_refused(given):
 
 
 def test_order_of_arguments():
-    inputs = {"q": (1,), "v": (2,)}
-    for positional, named in (((1, 2), {}), ((1,), {"v": 2}), ((), {"v": 2, "q": 1})):
-        assert list(ordered_arguments("f", inputs, positional, named)) == [("q", (1,), 1), ("v", (2,), 2)]
+    inputs, q, v = {"q": (1,), "v": (2,)}, [1], [2, 3]
+    for positional, named in (((q, v), {}), ((q,), {"v": v}), ((), {"v": v, "q": q})):
+        assert [array.tolist() for array in checked_arrays("f", inputs, positional, named)] == [q, v]
+    for array, shape in zip(checked_arrays("f", inputs, ([q, q], [v, v]), {}, ("N",)), inputs.values(), strict=True):
+        assert array.shape == (2, *shape)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_order_of_arguments():
 )
 def test_missing_superfluous_or_unknown_arguments(positional, named, received):
     with pytest.raises(InputError, match=rf"f: expected 2 arrays \(q, v\), received {received}$"):
-        ordered_arguments("f", {"q": (1,), "v": (2,)}, positional, named)
+        checked_arrays("f", {"q": (1,), "v": (2,)}, positional, named)
 
 
 def test_shape_error_reads_like_numpy():

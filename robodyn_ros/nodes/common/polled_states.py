@@ -26,6 +26,8 @@ from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import AUDIENCE_PERIOD, DISPLAY_STATES, DISPLAY_STATES_RATE, LatestMessage
 
 TOPIC = "joint_states"
+DEFAULT_RATE = 30.0
+"""Rate of what is made of joint states, unless another one is asked for: RViz draws 30 frames per second [Hz]."""
 
 
 class PolledJointStates:

@@ -69,7 +69,7 @@ DISPLAY_RATE = 25.0
 DISPLAY_STATES = "_display_joint_states"
 """Topic on which a hardware node publishes as many of its joint states as displays need."""
 
-DISPLAY_STATES_RATE = 100.0
+DISPLAY_STATES_RATE = 60.0
 """Greatest rate of this topic, in real time [Hz]."""
 
 AUDIENCE_PERIOD = 0.5
