@@ -41,7 +41,7 @@ NODES = (*JUDGED_BY_ECHO, "state_publisher", "dynamics")
 LISTENED = {"state_publisher": (TFMessage, "/tf"), "dynamics": (JointState, "/dynamics/gravity_effort")}
 """Type and topic of what the nodes publish at rates of their own."""
 
-REPETITIONS, SECONDS = 5, 10.0
+REPETITIONS, SECONDS = 3, 10.0
 SETTLING = 5.0
 """Time from the start of the last process until the cost is measured [s]; the start itself is another row."""
 GREATEST_RATIO, GREATEST_SHARE = 1.3, 0.02

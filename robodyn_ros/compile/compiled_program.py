@@ -365,14 +365,7 @@ class CompiledProgram:
         return frame[start : start + math.prod(shape)].reshape(shape)
 
     def run(self, frame: NDArray[np.float64], counts: Iterable[int], sequences: Arrays, records: Arrays) -> None:
-        """Run the program once.
-
-        Args:
-            frame: The variables.
-            counts: Rounds of the loops that have a name.
-            sequences: Arrays to read, C-contiguous.
-            records: Arrays to write, C-contiguous.
-        """
+        """Run the program once, on a frame of variables and on sequences and records that are C-contiguous."""
         rows: list[int] = []
         for role, name in self._arrays:
             array = (sequences if role == "sequence" else records)[name]
@@ -388,7 +381,7 @@ class CompiledProgram:
             threads: Number of threads, this one included.
             counts: Rounds of the loops that have a name.
             given: Inputs and sequences, each with an axis of the samples first.
-            results: Outputs and records to write to, likewise.
+            results: Outputs and records to write to, likewise, with contiguous rows.
         """
         arrays = {"input": given, "sequence": given, "output": results, "record": results}
         rows, _kept = row_words((arrays[role][name], role) for role, name in self._arrays)

@@ -13,6 +13,7 @@ The thread waits for nothing else, which costs a fraction of a turn of an execut
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -26,6 +27,9 @@ from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.topics import STATE_QOS, take_newest, unserved_subscription
 from robodyn_ros.timing import to_nanoseconds
+
+LOOK_PERIOD = 0.1
+"""Time between two looks for publishers of further topics [s]: to wait for topics of nobody costs 10 us a period."""
 
 
 class _Further(NamedTuple):
@@ -67,6 +71,8 @@ class ControlPath(NodeThread):
         self._message_type, self._topic, self._every = message_type, topic, every
         self._subscription = unserved_subscription(node, message_type, topic, qos)
         self._further: list[_Further] = []
+        self._heard: list[_Further] = []  # those that had publishers at the last look
+        self._next_look = 0.0
         assert node.context.handle is not None  # for mypy: a node exists only in an initialized context
         self._handle = self._subscription.handle
         self._wake = _rclpy.GuardCondition(node.context.handle)
@@ -95,18 +101,26 @@ class ControlPath(NodeThread):
             timeout: Longest wait [s]; None: no limit.
 
         Returns:
-            The message, or None after the timeout, a message of a further topic, a call, :meth:`wake` or a stop.
+            The message, or None after the timeout or ``LOOK_PERIOD``, a message of a further topic, a call,
+            :meth:`wake` or a stop.
         """
+        waited_for = self._heard
+        if self._further and time.monotonic() >= self._next_look:
+            waited_for = self._further  # messages may wait whose publishers have left
+            self._heard = [each for each in waited_for if each.subscription.handle.get_publisher_count()]
+            self._next_look = time.monotonic() + LOOK_PERIOD
+        elif len(waited_for) < len(self._further) and (timeout is None or timeout > LOOK_PERIOD):
+            timeout = LOOK_PERIOD
         wait_set = self._wait_set
         wait_set.clear_entities()
         wait_set.add_subscription(self._handle)
-        for further in self._further:
+        for further in waited_for:
             wait_set.add_subscription(further.subscription.handle)
         wait_set.add_guard_condition(self._wake)
         wait_set.wait(-1 if timeout is None else to_nanoseconds(timeout))
         if self._calls:
             self._run_calls()
-        for place, further in enumerate(self._further, start=1):
+        for place, further in enumerate(waited_for, start=1):
             if self._wait_set.is_ready("subscription", place):
                 self._handle_all(further)
         return self.take()

@@ -9,17 +9,22 @@
 """The control path, seen from outside on a node in a process of its own."""
 
 import ctypes
+import math
 import threading
+from unittest.mock import Mock
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from probe_rig import echo
+from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
+from ros_process import DEADLINE
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
 from robodyn_ros.nodes.common import node_thread
+from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.node_thread import FAILED_CYCLES
 from robodyn_ros.nodes.common.topics import CONTROL_QOS
 
@@ -45,6 +50,40 @@ def test_control_path_serves_further_topics_in_its_own_thread(ros):
     assert list(ros.wait_for(answered, "an answer")[0].name) == ["control path of in"]
     assert echo(ros, [1.0, 2.5]) == [3.0, 7.5]
     assert ros.set_parameters("/probe", {"gain": 2.0}).successful
+
+
+def test_a_further_message_is_taken_though_its_publisher_left_at_once(ros):
+    replies = ros.record(JointState, "out", CONTROL_QOS)
+    messages = ros.publisher(JointState, "in", CONTROL_QOS)
+    busy = ros.node.create_timer(0.002, lambda: messages.publish(JointState(position=[1.0])))  # no wait is long
+    ros.wait_for(lambda: replies, "a reply")
+    gains = ros.publisher(Float64, "further_gain")
+    gains.publish(Float64(data=5.0))
+    assert gains.wait_for_all_acked(Duration(seconds=DEADLINE))
+    ros.node.destroy_publisher(gains)
+    ros.wait_for(lambda: list(replies[-1].position) == [5.0], "a reply with the new factor")
+    ros.node.destroy_timer(busy)
+    assert ros.set_parameters("/probe", {"gain": 2.0}).successful
+
+
+def test_topics_without_a_publisher_are_waited_for_now_and_then_only(ros):
+    path = ControlPath(ros.node, Mock(), JointState, "states_of_nobody", Mock())
+    path.listen(Float64, "rare", Mock())
+    path._wait_set = wait_set = Mock(wraps=path._wait_set)
+
+    def waited_for():
+        wait_set.add_subscription.reset_mock()
+        path.wait(0.0)
+        return wait_set.add_subscription.call_count
+
+    assert waited_for() == 2, "the first wait looks"
+    path._next_look = math.inf
+    assert waited_for() == 1
+    ros.publisher(Float64, "rare", CONTROL_QOS)
+    path._next_look = 0.0
+    assert waited_for() == 2
+    path._next_look = math.inf
+    assert waited_for() == 2, "it has a publisher now"
 
 
 @pytest.mark.parametrize(("message_type", "topic"), [(JointState, "in"), (Float64, "further_gain")])
