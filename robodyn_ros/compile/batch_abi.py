@@ -122,6 +122,23 @@ def empty_result(shape: Shape) -> NDArray[np.float64]:
     return memory[start : start + size].reshape(shape)
 
 
+def result_array(function: str, shape: Shape, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The array that a function writes its result to: ``out``, or a new one.
+
+    Raises:
+        InputError: ``out`` is no writeable, aligned float64 array of this shape.
+    """
+    if out is None:
+        return empty_result(shape)
+    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.dtype.isnative:
+        raise InputError(f"{function}: out: expected a float64 array, received {type(out).__name__}")
+    if out.shape != shape:
+        raise shape_error(function, "out", shape, out.shape)
+    if not (out.flags.writeable and out.flags.aligned):
+        raise InputError(f"{function}: out: expected a writeable, aligned array")
+    return out
+
+
 def has_adjacent_rows(array: NDArray[np.float64], axes: int = 1) -> bool:
     """Whether each row of an array is contiguous; its first axes number the rows."""
     return array[(slice(1),) * axes].flags.c_contiguous

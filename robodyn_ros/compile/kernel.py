@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.batch_abi import checked_arrays, checked_threads, empty_result, has_adjacent_rows, shape_error
+from robodyn_ros.compile.batch_abi import checked_arrays, checked_threads, has_adjacent_rows, result_array
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.products import trace_products
@@ -129,7 +129,7 @@ class Kernel:
         if not given:
             raise InputError(f"{self.name}: has no inputs, so that there is no number of samples; call it for one")
         samples = len(next(iter(given.values())))
-        result = self._result((samples, *self.output_shape), out)
+        result = result_array(self.name, (samples, *self.output_shape), out)
         # Code reads and writes block by block: a result that shares memory with an input needs memory of its own first.
         in_place = has_adjacent_rows(result) and not any(np.may_share_memory(result, each) for each in given.values())
         target = result if in_place else np.empty(result.shape, np.float64)
@@ -137,18 +137,6 @@ class Kernel:
         if not in_place:
             result[...] = target
         return result
-
-    def _result(self, shape: Shape, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """``out``, checked, or a new array."""
-        if out is None:
-            return empty_result(shape)
-        if not isinstance(out, np.ndarray) or out.dtype != np.float64 or not out.dtype.isnative:
-            raise InputError(f"{self.name}: out: expected a float64 array, received {type(out).__name__}")
-        if out.shape != shape:
-            raise shape_error(self.name, "out", shape, out.shape)
-        if not (out.flags.writeable and out.flags.aligned):
-            raise InputError(f"{self.name}: out: expected a writeable, aligned array")
-        return out
 
     def __reduce__(self) -> tuple[type["Kernel"], tuple[Tape, str]]:
         """Pickle what it is made of; the kernel is compiled anew where it is loaded."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.compile import Kernel
-from robodyn_ros.compile.batch_abi import checked_arrays, empty_result, shape_error
+from robodyn_ros.compile.batch_abi import checked_arrays, result_array
 from robodyn_ros.compile.python_entry import forwarding_function
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
@@ -63,18 +63,14 @@ class ComposedKernel:
     def batch(self, *arrays: Any, threads: int = 1, out: Array | None = None, **named: Any) -> Array:
         """Compute many samples; arguments and errors as for `Kernel.batch`."""
         given = checked_arrays(self._kernel.name, self._inputs, arrays, named, ("N",))
-        count = len(given[0])
-        shape = (count, *self._kernel.output_shape)
-        if out is not None and out.shape != shape:
-            raise shape_error(self._kernel.name, "out", shape, out.shape)
-        overlaps = out is not None and any(np.may_share_memory(out, array) for array in given)
-        result = empty_result(shape) if out is None or overlaps else out
-        for first in range(0, max(count, 1), SAMPLES):
+        result = result_array(self._kernel.name, (len(given[0]), *self._kernel.output_shape), out)
+        overlaps = any(np.may_share_memory(result, array) for array in given)
+        target = np.empty(result.shape) if overlaps else result
+        for first in range(0, max(len(result), 1), SAMPLES):
             part = [array[first : first + SAMPLES] for array in given]
             results = [other.batch(*(part[place] for place in places), threads=threads)
                        for other, places in self._others]
-            self._kernel.batch(*part, *results, threads=threads, out=result[first : first + SAMPLES])
-        if out is None or not overlaps:
-            return result
-        out[...] = result
-        return out
+            self._kernel.batch(*part, *results, threads=threads, out=target[first : first + SAMPLES])
+        if overlaps:
+            result[...] = target
+        return result

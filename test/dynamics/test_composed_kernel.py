@@ -62,3 +62,5 @@ def test_bad_arguments_are_named(kernel):
         kernel.batch(Q, GAIN[1:])
     with pytest.raises(InputError, match=r"both: out: expected shape \(40, 3\), received \(39, 3\)"):
         kernel.batch(Q, GAIN, out=np.empty((39, 3)))
+    with pytest.raises(InputError, match="both: out: expected a float64 array, received list"):
+        kernel.batch(Q, GAIN, out=Q.tolist())

@@ -55,14 +55,18 @@ class RosProcess(ForkedNode):
             assert time.monotonic() < end, f"{self.node} did not print '{text}' in {timeout} s:\n{self.output()}"
             time.sleep(0.02)
 
+    def stands_still(self):
+        """Whether all threads are stopped, as SIGSTOP brings about after a while."""
+        return all("\nState:\tT" in status.read_text()
+                   for status in Path(f"/proc/{self.pid}/task").glob("*/status"))
+
     @contextmanager
     def stopped(self):
         """Hold the process up; all its threads stand still when the block begins."""
-        threads = list(Path(f"/proc/{self.pid}/task").glob("*/status"))
         os.kill(self.pid, signal.SIGSTOP)
         try:
             end = time.monotonic() + DEADLINE
-            while not all("\nState:\tT" in status.read_text() for status in threads):
+            while not self.stands_still():
                 assert time.monotonic() < end, f"{self.node} did not stand still in {DEADLINE} s"
             yield
         finally:

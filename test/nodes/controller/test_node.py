@@ -123,12 +123,11 @@ def test_a_new_start_after_a_stall_says_so_though_a_state_came_in_between(ros, h
         if held_up == "hardware":
             ros.spin(0.25)
         else:
-            threads = list(Path(f"/proc/{node.pid}/task").glob("*/status"))
             if held_up == "within the law":
                 publish(velocity=0.1)
             else:
                 os.kill(node.pid, signal.SIGSTOP)
-            ros.wait_for(lambda: all("\nState:\tT" in status.read_text() for status in threads), "the stop")
+            ros.wait_for(node.stands_still, "the stop")
             waiting = publish()
             ros.spin(0.25)
             if held_up == "within the law":
