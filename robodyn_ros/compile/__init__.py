@@ -27,7 +27,7 @@ from robodyn_ros.compile.operations import (
 )
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.products import Products, Term
-from robodyn_ros.compile.program import Compute, Read, Record, Repeat, RepeatWhile
+from robodyn_ros.compile.program import Compute, Repeat, RepeatWhile
 from robodyn_ros.compile.tape import Tape, trace
 
 __all__ = [
@@ -35,8 +35,6 @@ __all__ = [
     "Kernel",
     "Procedure",
     "Products",
-    "Read",
-    "Record",
     "Repeat",
     "RepeatWhile",
     "Tape",

@@ -16,6 +16,7 @@ arrays. A program of one computation can instead work in place, on the caller's 
 import ctypes
 import math
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +27,7 @@ from robodyn_ros.compile.llvm_text import FunctionText, function, literal
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
-from robodyn_ros.compile.program import (
-    Arrays,
-    Compute,
-    Read,
-    Record,
-    Repeat,
-    RepeatWhile,
-    Statement,
-    TracedProgram,
-    walk,
-)
+from robodyn_ros.compile.program import Arrays, Compute, Repeat, RepeatWhile, Statement, TracedProgram, changed_by
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.tape import Tape
 
@@ -50,15 +41,10 @@ PAGE = 4096
 class ProgramText:
     """A module with the exported function of a program.
 
-    ==========  ================================================  ==============================================
-    samples     function                                          words after the counts
-    ==========  ================================================  ==============================================
-    one         ``program(block, words)``                         `ROW_WORDS` for each sequence and record, of
-                                                                  which only the first, the address, is read
-    in place    ``program(in0, in1, ..., out0)``                  there are no words
-    blocks      ``batch(first, end, words, block)``               `ROW_WORDS` for each sequence, record, input
-                                                                  and output
-    ==========  ================================================  ==============================================
+    - One sample: ``program(block, words)``; after the counts, the words describe sequences and records, by `ROW_WORDS`
+      each, of which only the address is read.
+    - One sample in place: ``program(in0, in1, ..., out0)``.
+    - Blocks: ``batch(first, end, words, block)``; the words describe inputs and outputs, too.
 
     Args:
         traced: The program.
@@ -79,51 +65,29 @@ class ProgramText:
         self._sizes = {name: math.prod(shape) for name, shape in traced.variables.items()}
         self.frame_size = 0
         self.arrays: list[tuple[str, str]] = []
-        if in_place:
-            self.places = {name: Place(f"in{number}", 0) for number, name in enumerate(self._program.inputs)}
-            self.places |= {name: Place(f"out{number}", 0) for number, name in enumerate(self._program.outputs)}
-            body = self._in_place()
-        else:
-            self.places = {name: self._reserve(size) for name, size in self._sizes.items()}
-            described = {"sequence": tuple(self._program.sequences), "record": tuple(self._program.records)}
-            if width > 1:
-                described |= {"input": self._program.inputs, "output": self._program.outputs}
-            self.arrays = [(role, name) for role, names in described.items() for name in names]
-            body = self._in_frame()
+        body = self._in_place() if in_place else self._in_frame()
         self.text = self._runtime.text() + body
 
     def _in_place(self) -> str:
         ((statement, tape),) = self._traced.tapes.items()
+        self.places = {name: Place(f"in{number}", 0) for number, name in enumerate(self._program.inputs)}
+        self.places |= {name: Place("out0", 0) for name in self._program.outputs}
         pointers = [place.pointer for place in self.places.values()]
         lowered = self._lower(statement, tape, (*pointers, "spill"), Place("spill", 0), "")
         given = ", ".join(f"ptr noalias %{name}" for name in pointers)
         spill = f"  %spill = alloca [{lowered.spill_slots} x double], align 64"
         return lowered.functions + self._function(f"void @program({given})", [spill, lowered.body])
 
-    def _function(self, head: str, lines: list[str]) -> str:
-        return function(f"{head} {self._runtime.attributes}", lines)
-
     def _in_frame(self) -> str:
-        computations = self._computations()
-        if self._width == 1:
-            self._statements(self._traced.statements, "")
-            head = "void @program(ptr noalias %block, ptr noalias %words)"
-        else:
-            self._batch()
-            head = "void @batch(i64 %first, i64 %end, ptr noalias %words, ptr noalias %block)"
-        return computations + self._function(head, self._text.lines)
-
-    def _reserve(self, size: int) -> Place:
-        """Add to the frame; sections are whole squares of vectors, as `Runtime.mover` needs them."""
-        start = self.frame_size
-        self.frame_size += -(-size // self._width) * self._width
-        return Place("block", start)
-
-    def _computations(self) -> str:
-        """A function for each computation; all share one section of the frame for their spill slots."""
+        program = self._program
+        self.places = {name: self._reserve(size) for name, size in self._sizes.items()}
+        described = {"sequence": tuple(program.sequences), "record": tuple(program.records)}
+        if self._width > 1:
+            described |= {"input": program.inputs, "output": program.outputs}
+        self.arrays = [(role, name) for role, names in described.items() for name in names]
+        # A function for each computation; all share one section of the frame for their spill slots.
         self._functions = {statement: f"compute{number}" for number, statement in enumerate(self._traced.tapes)}
-        texts: list[str] = []
-        spill, largest = Place("block", self.frame_size), 0
+        spill, largest, texts = Place("block", self.frame_size), 0, []
         for statement, tape in self._traced.tapes.items():
             name = self._functions[statement]
             lowered = self._lower(statement, tape, ("block",), spill, f"{name}_")
@@ -131,43 +95,44 @@ class ProgramText:
             head = f"internal void @{name}(ptr noalias %block) noinline"
             texts += [lowered.functions, self._function(head, [lowered.body])]
         self.frame_size += largest
-        return "".join(texts)
+        if self._width == 1:
+            self._statements(self._traced.statements)
+            head = "void @program(ptr noalias %block, ptr noalias %words)"
+        else:
+            self._batch()
+            head = "void @batch(i64 %first, i64 %end, ptr noalias %words, ptr noalias %block)"
+        return "".join([*texts, self._function(head, self._text.lines)])
+
+    def _function(self, head: str, lines: list[str]) -> str:
+        return function(f"{head} {self._runtime.attributes}", lines)
+
+    def _reserve(self, size: int) -> Place:
+        """Add to the frame; sections are whole squares of vectors, as `Runtime.mover` needs them."""
+        start = self.frame_size
+        self.frame_size += -(-size // self._width) * self._width
+        return Place("block", start)
 
     def _lower(self, statement: Compute, tape: Tape, pointers: tuple[str, ...], spill: Place, prefix: str) -> Lowered:
-        inputs = [
-            self._element(name, element) for name in statement.inputs for element in range(self._sizes[name])
-        ]
-        outputs = [self._element(name, element) for name, element in self._traced.results[statement]]
+        inputs = [self.places[name].at(element) for name in statement.inputs for element in range(self._sizes[name])]
+        outputs = [self.places[name].at(element) for name, element in self._traced.results[statement]]
+        memory = Memory(pointers, inputs, outputs, spill)
         if statement in self._traced.invariants:
-            return lower(tape, Memory(pointers, inputs, outputs, spill), self._runtime, prefix, contracts=False)
+            return lower(tape, memory, self._runtime, prefix, contracts=False)
         if not isinstance(statement.function, Tape):  # a program rounds a formula alike whatever stands beside it
             tape = tape.contracted(shared=True)
-        if isinstance(tape, ProductsTape):
-            return self._lower_products(tape, pointers, inputs, outputs[0], spill, prefix)
-        return lower(tape, Memory(pointers, inputs, outputs, spill), self._runtime, prefix)
+        return (self._lower_products(tape, memory, prefix) if isinstance(tape, ProductsTape) else
+                lower(tape, memory, self._runtime, prefix))
 
-    def _lower_products(
-        self, tape: ProductsTape, pointers: tuple[str, ...], inputs: list[Place], result: Place, spill: Place,
-        prefix: str,
-    ) -> Lowered:
+    def _lower_products(self, tape: ProductsTape, memory: Memory, prefix: str) -> Lowered:
         """The factors, kept in the first spill slots, and then the loops."""
-        runtime, size = self._runtime, len(tape.outputs)
-        factors = [Place(spill.pointer, spill.offset + element) for element in range(size)]
-        memory = Memory(pointers, inputs, factors, Place(spill.pointer, spill.offset + size))
-        lowered = lower(tape.factors, memory, runtime, prefix)
-        name = f"{prefix}products"
-        kind = self._text.kind
-        call = [
-            f"  %factors = getelementptr {kind}, ptr %{spill.pointer}, i64 {spill.offset}",
-            f"  %result = getelementptr {kind}, ptr %{result.pointer}, i64 {result.offset}",
-            f"  call void @{name}(ptr %factors, ptr %result)",
-        ]
+        runtime, size, name, spill = self._runtime, len(tape.outputs), f"{prefix}products", memory.spill
+        kept = memory._replace(outputs=[spill.at(element) for element in range(size)], spill=spill.at(size))
+        lowered = lower(tape.factors, kept, runtime, prefix)
+        call = [f"  %{label} = getelementptr {self._text.kind}, ptr %{place.pointer}, i64 {place.offset}"
+                for label, place in (("factors", spill), ("result", memory.outputs[0]))]
+        call.append(f"  call void @{name}(ptr %factors, ptr %result)")
         loops = products_text(name, tape.pattern, self._width, runtime.lanes, runtime.attributes)
         return Lowered("\n".join([lowered.body, *call]), lowered.functions + loops, size + lowered.spill_slots)
-
-    def _element(self, name: str, element: int) -> Place:
-        pointer, start = self.places[name]
-        return Place(pointer, start + element)
 
     # -- lines of the function ----------------------------------------------------------------------------------------
 
@@ -182,22 +147,21 @@ class ProgramText:
     def _count(self, count: int | str) -> str:
         return str(count) if isinstance(count, int) else self._word(self._program.counts.index(count))
 
-    def _statements(self, statements: Iterable[Statement], round_: str) -> None:
+    def _statements(self, statements: Iterable[Statement]) -> None:
         for statement in statements:
             if isinstance(statement, Compute):
                 self._text.line(f"call void @{self._functions[statement]}(ptr %block)")
             elif isinstance(statement, Repeat):
-                self._repeat(statement)
-            elif isinstance(statement, RepeatWhile):
-                self._repeat_while(statement)
-            elif isinstance(statement, Read):
-                self._move("sequence", statement.sequence, statement.variable, round_)
+                self._text.loop("0", self._count(statement.count), 1, partial(self._round, statement))
             else:
-                self._record(statement, round_)
+                self._repeat_while(statement)
 
-    def _repeat(self, statement: Repeat) -> None:
-        count = self._count(statement.count)
-        self._text.loop("0", count, 1, lambda round_: self._statements(statement.statements, round_))
+    def _round(self, loop: Repeat, number: str) -> None:
+        for variable, sequence in loop.read.items():
+            self._move("sequence", sequence, variable, number)
+        self._statements(loop.statements)
+        for record, variable in loop.record.items():
+            self._move("record", record, variable, number)
 
     def _repeat_while(self, statement: RepeatWhile) -> None:
         """Finished lanes are restored after each round, except a first round that every lane executes."""
@@ -212,24 +176,24 @@ class ProgramText:
         before = text.block
         text.label(head)
         place = len(text.lines)
-        kept = {} if self._width == 1 else {name: self._reserve(self._sizes[name]) for name in self._changed(statement)}
+        changed = changed_by(statement.statements) if self._width > 1 else ()
+        kept = [(self.places[name], self._reserve(size), size) for name, size in self._sizes.items() if name in changed]
 
         def keep() -> None:
-            for name, copy in kept.items():
-                now, old = self._at(self.places[name]), self._at(copy)
-                text.copy(old, now, align * self._sizes[name], align)
+            for now, old, size in kept:
+                text.copy(self._at(old), self._at(now), align * size, align)
 
         def restore() -> None:
             merge = self._runtime.mover("merge")
-            for name, copy in kept.items():
-                now, old = self._at(self.places[name]), self._at(copy)
-                text.line(f"call void @{merge}(ptr {now}, ptr {old}, i64 {self._sizes[name]}, {text.truth} {active})")
+            for now, old, size in kept:
+                given = f"ptr {self._at(now)}, ptr {self._at(old)}, i64 {size}, {text.truth} {active}"
+                text.line(f"call void @{merge}({given})")
 
         if kept:
             for_all = "true" if statement.at_least else "false"  # whether every lane executes the first round
             first = text.let(f"and i1 {text.let(f'icmp eq i64 {round_}, 0')}, {for_all}")
             text.when(first, None, keep)
-        self._statements(statement.statements, "")
+        self._statements(statement.statements)
         if kept:
             text.when(first, None, restore)
         positive, any_ = self._flag(statement)
@@ -247,25 +211,6 @@ class ProgramText:
         value = text.load(self._at(self.places[statement.flag]), align=8 * self._width)
         positive = text.let(f"fcmp ogt {text.kind} {value}, {literal(0.0, self._width)}")
         return positive, text.any(positive)
-
-    def _changed(self, statement: RepeatWhile) -> tuple[str, ...]:
-        """The variables that a loop changes."""
-        inner = [each for each in walk(statement.statements) if isinstance(each, Compute)]
-        outputs = {name for computation in inner for name in computation.output_names}
-        return tuple(name for name in self.places if name in outputs)
-
-    def _record(self, statement: Record, round_: str) -> None:
-        if statement.every == 1:
-            self._move("record", statement.record, statement.variable, round_)
-            return
-        text = self._text
-        rest = text.let(f"urem i64 {text.let(f'add i64 {round_}, 1')}, {statement.every}")
-
-        def move() -> None:
-            row = text.let(f"udiv i64 {round_}, {statement.every}")
-            self._move("record", statement.record, statement.variable, row)
-
-        text.when(text.let(f"icmp eq i64 {rest}, 0"), move)
 
     def _move(self, role: str, name: str, variable: str, step: str = "0") -> None:
         """Move a row between a caller's array and a variable."""
@@ -307,7 +252,7 @@ class ProgramText:
                     self._move("input", name, name)
                 elif name not in overwritten:
                     text.clear(self._at(self.places[name]), align * size, align)
-            self._statements(self._traced.statements, "")
+            self._statements(self._traced.statements)
             for name in self._program.outputs:
                 self._move("output", name, name)
 
@@ -324,34 +269,26 @@ class CompiledProgram:
     Args:
         traced: The program.
         width: Samples in a block; 1 for one sample.
-        name: Name of the program in error messages.
         in_place: Work on the caller's arrays, see `ProgramText`.
 
     Attributes:
         program: The program.
         frame_size: Size of the frame [numbers, or vectors].
-        word_count: Number of words.
         code: The machine code; for one sample, it exports the Python entry point ``entry``.
         function: ``program`` or ``batch``, called by ctypes, which releases the GIL.
     """
 
-    def __init__(self, traced: TracedProgram, width: int, name: str, in_place: bool = False) -> None:
+    def __init__(self, traced: TracedProgram, width: int, in_place: bool = False) -> None:
         self.program = program = traced.program
         layout = ProgramText(traced, width, in_place)  # of a large robot, its text has megabytes: it is not kept
         self._places, self._arrays = layout.places, layout.arrays
         self._width = width
         self.frame_size = layout.frame_size
-        self.word_count = len(program.counts) + ROW_WORDS * len(layout.arrays)
         text, exports, symbols = layout.text, ["batch" if width > 1 else "program"], {}
-        names = ", ".join(program.counts) or "no counts"
-        message = f"{name}: run: expected {len(program.counts)} integers of 0 or more by position ({names})"
         if width == 1:
             shapes = program.variables
-            text += (
-                python_entry.array_entry([shapes[each] for each in program.inputs], shapes[program.outputs[0]])
-                if in_place
-                else python_entry.counts_entry(message, len(program.counts), self.frame_size)
-            )
+            text += (python_entry.array_entry([shapes[each] for each in program.inputs], shapes[program.outputs[0]])
+                     if in_place else python_entry.counts_entry(len(program.counts), self.frame_size))
             exports.append("entry")
             symbols = python_entry.symbols()
         self.code = Code(compile_module(text), tuple(exports), symbols)

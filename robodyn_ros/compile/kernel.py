@@ -80,7 +80,7 @@ class Kernel:
         self._batch: CompiledProgram | None = None
         self._lock = threading.Lock()
         self._traced = traced_tape(tape)
-        self._code = CompiledProgram(self._traced, 1, name, in_place=True).code
+        self._code = CompiledProgram(self._traced, 1, in_place=True).code
         compute = self.with_fallback(None)  # new float64 arrays of the right shapes need none
         self.call = self.with_fallback(_with_checks(self.inputs, name, compute))
         self.__call__ = self.call  # type: ignore[method-assign]
@@ -123,7 +123,7 @@ class Kernel:
         """
         with self._lock:
             if self._batch is None:
-                self._batch = CompiledProgram(self._traced, host().lanes, self.name)
+                self._batch = CompiledProgram(self._traced, host().lanes)
         checked_threads(self.name, threads)
         given = dict(zip(self.inputs, checked_arrays(self.name, self.inputs, arrays, named, ("N",)), strict=True))
         if not given:

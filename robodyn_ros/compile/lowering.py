@@ -32,6 +32,10 @@ class Place(NamedTuple):
     pointer: str
     offset: int
 
+    def at(self, further: int) -> "Place":
+        """The place so much further."""
+        return Place(self.pointer, self.offset + further)
+
 
 class Memory(NamedTuple):
     """The memory of inputs, results and spilled values.
@@ -131,17 +135,13 @@ class _Context:
             if entry not in self.readers.get(place, ()):
                 self.outputs.setdefault(entry, []).append(place)
 
-    def slot(self, number: int) -> Place:
-        """A spill slot."""
-        return Place(self.memory.spill.pointer, self.memory.spill.offset + number)
-
     def defer_replacements(self) -> list[tuple[Place, Place]]:
         """Store results that replace inputs in slots behind the others; return the copies to make in the end."""
         copies: list[tuple[Place, Place]] = []
         for places in self.outputs.values():
             for number, place in enumerate(places):
                 if place in self.readers:
-                    places[number] = self.slot(self.plan.slot_count + len(copies))
+                    places[number] = self.memory.spill.at(self.plan.slot_count + len(copies))
                     copies.append((places[number], place))
         return copies
 
@@ -197,7 +197,7 @@ class _Piece:
                 if code == op.INPUT:
                     place = memory.inputs[self._operands[entry][0]]
                 else:
-                    place = self._context.slot(self._slots[entry])
+                    place = memory.spill.at(self._slots[entry])
                 address, name = self._address(place), f"%v{entry}"
                 self.lines.append(f"  {name} = load {self._kind}, ptr {address}, align {self._alignment}")
             self._names[entry] = name
@@ -207,7 +207,7 @@ class _Piece:
         """Store the value of an entry in its spill slot and its outputs."""
         self._names[entry] = name
         if entry in self._slots:
-            self._store(self._context.slot(self._slots[entry]), name)
+            self._store(self._memory.spill.at(self._slots[entry]), name)
         for place in self._context.outputs.get(entry, ()):
             self._store_result(place, name)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.compile.batch_abi import checked_threads, empty_result, real_array, shape_error
+from robodyn_ros.compile.batch_abi import checked_arrays, checked_threads, empty_result, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Arrays, Program, Rows, Statement, TracedProgram, interpret
@@ -25,13 +25,8 @@ from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
 
 
-def compile_procedure(
-    variables: Mapping[str, Shape],
-    program: Iterable[Statement],
-    inputs: Iterable[str] = (),
-    outputs: Iterable[str] = (),
-    name: str = "procedure",
-) -> "Procedure":
+def compile_procedure(variables: Mapping[str, Shape], program: Iterable[Statement], inputs: Iterable[str] = (),
+                      outputs: Iterable[str] = (), name: str = "procedure") -> "Procedure":
     """Trace the computations of a program; it is compiled for this processor when it is first called.
 
     Args:
@@ -50,9 +45,9 @@ def compile_procedure(
 class Procedure:
     """A program, compiled.
 
-    Its arguments, all by name, are the first values of the inputs, the sequences of `Read`, and the counts of loops
-    that have a name. Its results, by name, are the last values of the outputs and the records of `Record`. Calls from
-    several threads are safe. The code for one sample and the code for batches are compiled at their first call.
+    Its arguments, all by name, are the first values of the inputs, the sequences that loops read, and the counts of
+    loops that have a name. Its results, by name, are the last values of the outputs, and the records of loops. Calls
+    from several threads are safe. The code for one sample and the code for batches are compiled at their first call.
 
     Attributes:
         program: The program.
@@ -78,17 +73,16 @@ class Procedure:
         """Run the program once; the GIL is released.
 
         Args:
-            **given: Inputs of their variables' shapes; sequences of shape (count of their loop, *shape of the
-                variable); counts.
+            **given: Inputs of their variables' shapes; sequences, see `Repeat`; counts.
 
         Returns:
-            Outputs of their variables' shapes; records of shape (count of their loop // every, *shape).
+            Outputs of their variables' shapes; records.
 
         Raises:
             InputError: An argument is missing, superfluous, not of real numbers, or of another shape.
         """
         compiled, program = self._compiled(1), self.program
-        counts, arrays = self._arguments(given, None)
+        counts, arrays = self._arguments(given)
         frame = np.zeros(compiled.frame_size)
         for name in program.inputs:
             compiled.view(frame, name)[...] = arrays[name]
@@ -112,21 +106,19 @@ class Procedure:
             InputError: As in a call; or no array has an axis of samples, or their numbers of samples differ.
         """
         checked_threads(self.name, threads)
-        samples = self._samples(given)
-        compiled, program = self._compiled(host().lanes), self.program
-        counts, arrays = self._arguments(given, samples)
+        counts, arrays = self._arguments(given, is_batch=True)
+        compiled, program, samples = self._compiled(host().lanes), self.program, len(next(iter(arrays.values())))
         results = {name: empty_result((samples, *program.variables[name])) for name in program.outputs}
-        records = {name: np.empty((samples, *self._rows(rows, counts))) for name, rows in program.records.items()}
-        compiled.run_batch(samples, threads, counts.values(), arrays, results | records)
-        return results | records
+        results |= {name: np.empty((samples, *self._rows(rows, counts))) for name, rows in program.records.items()}
+        compiled.run_batch(samples, threads, counts.values(), arrays, results)
+        return results
 
     def interpret(self, **given: Any) -> Arrays:
         """Run the program once in plain NumPy, its functions on floats: the reference for compiled programs.
 
         Arguments and results are those of a call.
         """
-        counts, arrays = self._arguments(given, None)
-        return interpret(self.program, counts, arrays)
+        return interpret(self.program, *self._arguments(given))
 
     def bind(self, **inputs: Any) -> "Bound":
         """The procedure with its own memory, for loops that Python runs often: see `Bound`.
@@ -139,11 +131,12 @@ class Procedure:
         """
         if self.program.sequences or self.program.records:
             raise InputError(f"{self.name}: has sequences or records, which need a call instead of bind()")
-        bound = Bound(self._compiled(1))
-        for name, value in inputs.items():
+        for name in inputs:
             if name not in self.program.inputs:
                 raise InputError(f"{self.name}: expected inputs ({', '.join(self.program.inputs)}), received {name}")
-            bound[name] = self._array(name, self.program.variables[name], value)
+        bound, shapes = Bound(self._compiled(1), self.name), {name: self.program.variables[name] for name in inputs}
+        for name, array in zip(shapes, checked_arrays(self.name, shapes, (), inputs), strict=True):
+            bound[name] = array
         return bound
 
     def __repr__(self) -> str:
@@ -151,54 +144,39 @@ class Procedure:
         results = (*self.program.outputs, *self.program.records)
         return f"<Procedure {self.name}({', '.join(arguments)}) -> {', '.join(results)}>"
 
-    def _arguments(self, given: Mapping[str, Any], samples: int | None) -> tuple[dict[str, int], Arrays]:
-        """Counts and arrays, checked; all arrays with an axis of samples if there are samples."""
+    def _arguments(self, given: Mapping[str, Any], is_batch: bool = False) -> tuple[dict[str, int], Arrays]:
+        """Counts and arrays, checked; in a batch, all arrays with an axis of samples."""
         program = self.program
         expected = (*program.inputs, *program.sequences, *program.counts)
         if sorted(given) != sorted(expected):
-            raise InputError(
-                f"{self.name}: expected the arguments {', '.join(expected) or 'none'}, "
-                f"received {', '.join(given) or 'none'}"
-            )
+            raise InputError(f"{self.name}: expected the arguments {', '.join(expected) or 'none'}, "
+                             f"received {', '.join(given) or 'none'}")
         counts = {name: _count(self.name, name, given[name]) for name in program.counts}
         shapes = {name: program.variables[name] for name in program.inputs}
-        for name, rows in program.sequences.items():
-            shapes[name] = self._rows(rows, counts)
-        arrays: Arrays = {}
+        shapes |= {name: self._rows(rows, counts) for name, rows in program.sequences.items()}
+        arrays = {name: real_array(self.name, name, given[name]) for name in shapes}
+        lengths = [len(array) for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1]
+        if is_batch and not lengths:
+            names = ", ".join(shapes) or "no inputs"
+            raise InputError(f"{self.name}: expected an axis of samples in at least one of {names}")
         for name, shape in shapes.items():
-            array = self._array(name, shape, given[name], samples)
-            if samples is not None and array.ndim == len(shape):
-                array = np.broadcast_to(np.asarray(array, order="C"), (samples, *shape))
-            arrays[name] = array
+            array = arrays[name]
+            has_samples = is_batch and array.ndim != len(shape)
+            if array.shape != (right := (lengths[0], *shape) if has_samples else shape):
+                raise shape_error(self.name, name, right, array.shape)
+            if is_batch and not has_samples:
+                arrays[name] = np.broadcast_to(np.asarray(array, order="C"), (lengths[0], *shape))
         return counts, arrays
-
-    def _array(self, name: str, shape: Shape, given: Any, samples: int | None = None) -> NDArray[np.float64]:
-        array = real_array(self.name, name, given)
-        if array.shape != shape and (samples is None or array.shape != (samples, *shape)):
-            dimensions = shape if samples is None or array.ndim == len(shape) else (samples, *shape)
-            raise shape_error(self.name, name, dimensions, array.shape)
-        return array
-
-    def _samples(self, given: Mapping[str, Any]) -> int:
-        """The number of samples of a batch, from the first array with an axis of samples."""
-        program = self.program
-        axes = {name: len(program.variables[name]) for name in program.inputs}
-        axes |= {name: 1 + len(program.variables[rows.variable]) for name, rows in program.sequences.items()}
-        for name, ndim in axes.items():
-            if name in given and np.ndim(given[name]) == ndim + 1:
-                return len(given[name])
-        names = ", ".join(axes) or "no inputs"
-        raise InputError(f"{self.name}: expected an axis of samples in at least one of {names}")
 
     def _rows(self, rows: Rows, counts: Mapping[str, int]) -> Shape:
         """Shape of a sequence or a record."""
         count = counts[rows.rounds] if isinstance(rows.rounds, str) else rows.rounds
-        return (count // rows.every, *self.program.variables[rows.variable])
+        return (count, *self.program.variables[rows.variable])
 
     def _compiled(self, width: int) -> CompiledProgram:
         with self._lock:
             if width not in self._compiled_for:
-                self._compiled_for[width] = CompiledProgram(self._traced, width, self.name)
+                self._compiled_for[width] = CompiledProgram(self._traced, width)
             return self._compiled_for[width]
 
 
@@ -216,6 +194,13 @@ class _Memory(np.ndarray):
     """Frame and counts, and the objects that must live as long as the function that uses them."""
 
     keeps: tuple[Any, ...]
+    name: str
+    counts: tuple[str, ...]
+
+    def __call__(self, *_given: object, **_named: object) -> None:
+        """Say why counts were not taken."""
+        raise InputError(f"{self.name}: run: expected {len(self.counts)} integers of 0 or more by position "
+                         f"({', '.join(self.counts) or 'no counts'})")
 
 
 class Bound:
@@ -228,6 +213,7 @@ class Bound:
 
     Args:
         compiled: A program for one sample, without sequences or records.
+        name: Its name in error messages.
 
     Attributes:
         run: Runs the program; its arguments are the counts in the order of `Program.counts`.
@@ -237,9 +223,10 @@ class Bound:
 
     run: Callable[..., None]
 
-    def __init__(self, compiled: CompiledProgram) -> None:
-        memory = np.zeros(compiled.frame_size + max(1, compiled.word_count)).view(_Memory)
-        plain = memory.view(np.ndarray)
+    def __init__(self, compiled: CompiledProgram, name: str) -> None:
+        counts = compiled.program.counts
+        memory = np.zeros(compiled.frame_size + max(1, len(counts))).view(_Memory)
+        memory.name, memory.counts, plain = name, counts, memory.view(np.ndarray)
         self._views = {variable: compiled.view(plain, variable) for variable in compiled.program.variables}
         self.run = python_function("run", documentation("run", "", "Run the program once."), memory, compiled.code)
 

@@ -14,7 +14,7 @@ the same angles and the same rotations.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -38,37 +38,22 @@ class Compute:
     Attributes:
         function: Takes one array per input and returns one array per output, in a tuple; or that array itself if
             ``outputs`` is a name. See `trace` for what it may contain.
-        inputs: Names of variables.
-        outputs: Names of variables, or the name of one.
+        inputs: Names of variables, or the name of one.
+        outputs: The same.
     """
 
     function: Callable[..., Any]
-    inputs: Iterable[str]
-    outputs: Iterable[str] | str
+    inputs: Collection[str]
+    outputs: Collection[str] | str
 
     def __post_init__(self) -> None:
-        """Make tuples of the names."""
+        """Make a tuple of the inputs."""
         object.__setattr__(self, "inputs", _names(self.inputs))
-        if not isinstance(self.outputs, str):
-            object.__setattr__(self, "outputs", tuple(self.outputs))
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """Names of the outputs, also if there is only one."""
         return _names(self.outputs)
-
-    def results(self, returned: Any) -> tuple[Any, ...]:
-        """The function's return value as one array per output."""
-        if isinstance(self.outputs, str):
-            return (returned,)
-        names = self.output_names
-        if not isinstance(returned, tuple) or len(returned) != len(names):
-            received = f"{len(returned)} of them" if isinstance(returned, tuple) else type(returned).__name__
-            raise CompileError(
-                f"{self}: expected the function to return a tuple of {len(names)} arrays ({', '.join(names)}), "
-                f"received {received}"
-            )
-        return returned
 
     def __str__(self) -> str:
         return f"Compute({getattr(self.function, '__name__', 'function')})"
@@ -78,21 +63,24 @@ class Compute:
 class Repeat:
     """Run statements a number of times.
 
+    Only a loop that is in no other may have invariants, sequences to read, and records.
+
     Attributes:
         count: Number of rounds, or the name of an argument that gives it.
         statements: The statements of a round.
         invariant: Typical values of variables that no statement changes, by name. Rounds treat these variables like
             constants of these values: formulas are simplified and rounded alike, and whatever depends on them alone is
-            computed once, before the first round. Their real values may be any. For loops of the outermost level.
+            computed once, before the first round. Their real values may be any.
+        read: Before round k, ``variable = sequence[k]``: sequences by variable. A sequence is an argument of shape
+            (count, *shape of the variable).
+        record: After round k, ``record[k] = variable``: variables by record. A record is a result of that shape.
     """
 
     count: int | str
-    statements: Iterable["Statement"]
+    statements: Collection["Statement"]
     invariant: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Make a tuple of the statements."""
-        object.__setattr__(self, "statements", tuple(self.statements))
+    read: Mapping[str, str] = field(default_factory=dict)
+    record: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"Repeat({self.count})"
@@ -114,60 +102,21 @@ class RepeatWhile:
 
     flag: str
     most: int | str
-    statements: Iterable["Statement"]
+    statements: Collection["Statement"]
     at_least: int = 1
-
-    def __post_init__(self) -> None:
-        """Make a tuple of the statements."""
-        object.__setattr__(self, "statements", tuple(self.statements))
 
     def __str__(self) -> str:
         return f"RepeatWhile({self.flag})"
 
 
-@dataclass(frozen=True, eq=False)
-class Read:
-    """In round k of a `Repeat` of the outermost level: ``variable = sequence[k]``.
-
-    Attributes:
-        variable: Name of a variable.
-        sequence: Name of an argument of shape (count of the Repeat, *shape of the variable).
-    """
-
-    variable: str
-    sequence: str
-
-    def __str__(self) -> str:
-        return f"Read({self.sequence})"
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """At the end of every so many rounds of a `Repeat` of the outermost level: next row of record = variable.
-
-    Attributes:
-        variable: Name of a variable.
-        record: Name of a result of shape (count of the Repeat // every, *shape of the variable).
-        every: Number of rounds for each row.
-    """
-
-    variable: str
-    record: str
-    every: int = 1
-
-    def __str__(self) -> str:
-        return f"Record({self.record})"
-
-
-Statement = Compute | Repeat | RepeatWhile | Read | Record
+Statement = Compute | Repeat | RepeatWhile
 
 
 class Rows(NamedTuple):
-    """A sequence or a record, whose rows are values of a variable, one for so many rounds of a loop."""
+    """A sequence or a record: a value of a variable for each round of a loop."""
 
     variable: str
     rounds: int | str
-    every: int
 
 
 class Program:
@@ -182,19 +131,13 @@ class Program:
         inputs: Variables whose first values are arguments; the others begin as zeros.
         outputs: Variables whose last values are results.
         counts: Names of the arguments that give numbers of rounds.
-        sequences: Arguments of `Read`, by name.
-        records: Results of `Record`, by name.
+        sequences: Arguments that loops read, by name.
+        records: Results that loops record, by name.
     """
 
-    def __init__(
-        self,
-        variables: Mapping[str, Shape],
-        statements: Iterable[Statement],
-        inputs: Iterable[str],
-        outputs: Iterable[str],
-    ) -> None:
-        self.variables = dict(variables)
-        self.statements = tuple(statements)
+    def __init__(self, variables: Mapping[str, Shape], statements: Iterable[Statement], inputs: Iterable[str],
+                 outputs: Iterable[str]) -> None:
+        self.variables, self.statements = dict(variables), tuple(statements)
         self.inputs, self.outputs = _names(inputs), _names(outputs)
         self.counts: tuple[str, ...] = ()
         self.sequences: dict[str, Rows] = {}
@@ -204,96 +147,80 @@ class Program:
         for name, shape in self.variables.items():
             check_shape(f"variable {name}", shape)
         for statement in self.statements:
-            self._check(statement, None, 0)
-        self._check_names()
+            self._check(statement, is_outermost=True)
+        # No name may stand for two arguments, or for two results.
+        for names in ((*self.inputs, *self.sequences, *self.counts, *RESERVED), (*self.outputs, *self.records)):
+            for name in names:
+                if names.count(name) > 1:
+                    raise CompileError(f"{name}: expected names that stand for one thing each, received it twice")
 
     def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
         """The return value of a computation's function, as one array of objects per output.
 
         Raises:
-            CompileError: The shapes are not those of the outputs.
+            CompileError: It is no tuple of so many arrays, or their shapes are not those of the outputs.
         """
-        arrays = [np.asarray(result, dtype=object) for result in statement.results(returned)]
-        for name, array in zip(statement.output_names, arrays, strict=True):
+        names = statement.output_names
+        if isinstance(statement.outputs, str):
+            returned = (returned,)
+        elif not isinstance(returned, tuple) or len(returned) != len(names):
+            received = f"{len(returned)} of them" if isinstance(returned, tuple) else type(returned).__name__
+            raise CompileError(f"{statement}: expected the function to return a tuple of {len(names)} arrays "
+                               f"({', '.join(names)}), received {received}")
+        arrays = [np.asarray(result, dtype=object) for result in returned]
+        for name, array in zip(names, arrays, strict=True):
             if array.shape != self.variables[name]:
-                raise CompileError(
-                    f"{statement}: expected {name} of shape {self.variables[name]}, received {array.shape}"
-                )
+                raise CompileError(f"{statement}: expected {name} of shape {self.variables[name]}, "
+                                   f"received {array.shape}")
         return arrays
 
-    def _check(self, statement: Statement, around: Repeat | RepeatWhile | None, depth: int) -> None:
+    def _check(self, statement: Statement, is_outermost: bool = False) -> None:
         """Check a statement; add its counts, sequences and records."""
         if isinstance(statement, Compute):
             outputs = statement.output_names
             self._known(str(statement), *statement.inputs, *outputs)
             if len(set(outputs)) < len(outputs):
                 raise CompileError(f"{statement}: expected each output once, received {', '.join(outputs)}")
-        elif isinstance(statement, Repeat | RepeatWhile):
-            least, count = (0, statement.count) if isinstance(statement, Repeat) else (1, statement.most)
-            if isinstance(count, str):
-                self.counts = tuple(dict.fromkeys((*self.counts, count)))
-            elif not isinstance(count, int) or count < least:
-                raise CompileError(
-                    f"{statement}: expected an integer of {least} or more, or the name of one, received {count!r}"
-                )
-            if isinstance(statement, Repeat):
-                self._check_invariants(statement, depth)
-            if isinstance(statement, RepeatWhile):
-                if statement.at_least not in (0, 1):
-                    raise CompileError(f"{statement}: at_least: expected 0 or 1, received {statement.at_least!r}")
-                self._known(str(statement), statement.flag)
-                if self.variables[statement.flag] != ():
-                    raise CompileError(
-                        f"{statement}: expected a flag of shape (), received {self.variables[statement.flag]}"
-                    )
-            for inner in statement.statements:
-                self._check(inner, statement, depth + 1)
-        elif isinstance(statement, Read | Record):
-            self._known(str(statement), statement.variable)
-            if depth != 1 or not isinstance(around, Repeat):
-                raise CompileError(f"{statement}: expected in a Repeat that is itself in no loop")
-            if isinstance(statement, Read):
-                self._note(self.sequences, statement.sequence, Rows(statement.variable, around.count, 1))
-            elif not isinstance(statement.every, int) or statement.every < 1:
-                raise CompileError(f"{statement}: every: expected an integer of 1 or more, received {statement.every}")
-            else:
-                self._note(self.records, statement.record, Rows(statement.variable, around.count, statement.every))
-        else:
+            return
+        if not isinstance(statement, Repeat | RepeatWhile):
             raise CompileError(f"program: expected statements, received {statement!r}")
+        least, count = (0, statement.count) if isinstance(statement, Repeat) else (1, statement.most)
+        if isinstance(count, str):
+            self.counts = tuple(dict.fromkeys((*self.counts, count)))
+        elif not isinstance(count, int) or count < least:
+            raise CompileError(f"{statement}: expected an integer of {least} or more, or the name of one, "
+                               f"received {count!r}")
+        if isinstance(statement, Repeat):
+            self._check_names(statement, is_outermost)
+        else:
+            self._known(str(statement), statement.flag)
+            if (shape := self.variables[statement.flag]) != ():
+                raise CompileError(f"{statement}: expected a flag of shape (), received {shape}")
+            if statement.at_least not in (0, 1):
+                raise CompileError(f"{statement}: at_least: expected 0 or 1, received {statement.at_least!r}")
+        for inner in statement.statements:
+            self._check(inner)
 
-    def _check_invariants(self, loop: Repeat, depth: int) -> None:
-        self._known(str(loop), *loop.invariant)
-        if loop.invariant and depth:
-            raise CompileError(f"{loop}: expected no invariants in a loop within another")
-        for inner in walk(loop.statements):
-            changed = (inner.output_names if isinstance(inner, Compute) else
-                       (inner.variable,) if isinstance(inner, Read) else ())
-            if wrong := set(changed) & set(loop.invariant):
-                raise CompileError(f"{loop}: expected invariants that no statement changes; {inner} changes "
-                                   f"{', '.join(sorted(wrong))}")
-
-    @staticmethod
-    def _note(table: dict[str, Rows], name: str, rows: Rows) -> None:
-        if name in table:
-            raise CompileError(f"{name}: expected in one Read or Record, received a second")
-        table[name] = rows
+    def _check_names(self, loop: Repeat, is_outermost: bool) -> None:
+        """Check what a loop reads and records, and its invariants."""
+        self._known(str(loop), *loop.invariant, *loop.read, *loop.record.values())
+        if not is_outermost and (loop.invariant or loop.read or loop.record):
+            raise CompileError(f"{loop}: expected invariants, sequences and records in a loop that is in no other")
+        changed = {*loop.read, *changed_by(loop.statements)}
+        if wrong := changed & set(loop.invariant):
+            raise CompileError(f"{loop}: expected invariants that nothing changes, received {', '.join(sorted(wrong))}")
+        reads = {sequence: Rows(variable, loop.count) for variable, sequence in loop.read.items()}
+        records = {record: Rows(variable, loop.count) for record, variable in loop.record.items()}
+        if len(reads) < len(loop.read) or reads.keys() & self.sequences or records.keys() & self.records:
+            raise CompileError(f"{loop}: expected a sequence, or a record, in one place, received it in two")
+        self.sequences |= reads
+        self.records |= records
 
     def _known(self, where: str, *names: str) -> None:
         for name in names:
             if name not in self.variables:
-                raise CompileError(
-                    f"{where}: expected variables of the program ({', '.join(self.variables)}), received {name!r}"
-                )
-
-    def _check_names(self) -> None:
-        """No name may stand for two arguments, or for two results."""
-        for names in (
-            (*self.inputs, *self.sequences, *self.counts, *RESERVED),
-            (*self.outputs, *self.records),
-        ):
-            for name in names:
-                if names.count(name) > 1:
-                    raise CompileError(f"{name}: expected names that stand for one thing each, received it twice")
+                expected = ", ".join(self.variables)
+                raise CompileError(f"{where}: expected variables of the program ({expected}), received {name!r}")
 
 
 def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -302,6 +229,11 @@ def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
         yield statement
         if isinstance(statement, Repeat | RepeatWhile):
             yield from walk(statement.statements)
+
+
+def changed_by(statements: Iterable[Statement]) -> set[str]:
+    """The variables that computations change, here and in loops."""
+    return {name for inner in walk(statements) if isinstance(inner, Compute) for name in inner.output_names}
 
 
 class TracedProgram:
@@ -320,8 +252,7 @@ class TracedProgram:
     """
 
     def __init__(self, program: Program) -> None:
-        self.program = program
-        self.variables = dict(program.variables)
+        self.program, self.variables = program, dict(program.variables)
         self.tapes: dict[Compute, Tape] = {}
         self.invariants: set[Compute] = set()
         self.statements = self._fused(program.statements, {})
@@ -332,6 +263,10 @@ class TracedProgram:
         used = set(walk(self.statements))
         self.tapes = {statement: tape for statement, tape in self.tapes.items() if statement in used}
 
+    def reads(self, variable: str) -> bool:
+        """Whether a computation reads an element of a variable."""
+        return any(variable == name for statement in self.tapes for name, _ in self._read_by(statement))
+
     def _fused(self, statements: Iterable[Statement], fixed: Mapping[str, Any]) -> tuple[Statement, ...]:
         result: list[Statement] = []
         group: list[Compute] = []
@@ -339,13 +274,10 @@ class TracedProgram:
             if isinstance(statement, Compute):
                 group.append(statement)
                 continue
+            within = statement.invariant if isinstance(statement, Repeat) and statement.invariant else fixed
             result += self._joined(group, fixed)
+            result.append(replace(statement, statements=self._fused(statement.statements, within)))
             group = []
-            if isinstance(statement, Repeat | RepeatWhile):
-                within = statement.invariant if isinstance(statement, Repeat) and statement.invariant else fixed
-                result.append(replace(statement, statements=self._fused(statement.statements, within)))
-            else:
-                result.append(statement)
         return (*result, *self._joined(group, fixed))
 
     def _joined(self, group: list[Compute], fixed: Mapping[str, Any]) -> list[Compute]:
@@ -364,10 +296,9 @@ class TracedProgram:
 
     def _drop_unread_results(self) -> bool:
         """Drop results that nothing reads; True if there were any, because others may have been read for them alone."""
-        read = {element for name in self._read_by_program() for element in self._elements([name])}
-        for statement, tape in self.tapes.items():
-            inputs = self._elements(statement.inputs)
-            read |= {inputs[position] for position in tape.inputs_read}
+        names = {*self.program.outputs, *(rows.variable for rows in self.program.records.values())}
+        names |= {statement.flag for statement in walk(self.statements) if isinstance(statement, RepeatWhile)}
+        read = {*self._elements(names), *(element for statement in self.tapes for element in self._read_by(statement))}
         found = False
         for statement, results in self.results.items():
             kept = [position for position, element in enumerate(results) if element in read]
@@ -377,28 +308,14 @@ class TracedProgram:
                 self.results[statement] = [results[position] for position in kept]
         return found
 
-    def _read_by_program(self) -> set[str]:
-        """Variables that statements other than computations read, and outputs."""
-        names = set(self.program.outputs)
-        for statement in walk(self.statements):
-            if isinstance(statement, RepeatWhile):
-                names.add(statement.flag)
-            elif isinstance(statement, Record):
-                names.add(statement.variable)
-        return names
-
     def _elements(self, names: Iterable[str]) -> list[tuple[str, int]]:
         """Variable and position of each element of some variables."""
-        shapes = self.variables
-        return [(name, position) for name in names for position in range(math.prod(shapes[name]))]
+        return [(name, position) for name in names for position in range(math.prod(self.variables[name]))]
 
-    def reads(self, variable: str) -> bool:
-        """Whether a computation reads an element of a variable."""
-        for statement, tape in self.tapes.items():
-            elements = self._elements(statement.inputs)
-            if any(elements[position][0] == variable for position in tape.inputs_read):
-                return True
-        return False
+    def _read_by(self, statement: Compute) -> list[tuple[str, int]]:
+        """The elements that a computation reads."""
+        elements = self._elements(statement.inputs)
+        return [elements[position] for position in self.tapes[statement].inputs_read]
 
     def _with_invariants(self, statement: Statement) -> list[Statement]:
         """A loop after the computations of its invariants; any other statement itself."""
@@ -406,20 +323,14 @@ class TracedProgram:
             return [statement]
         parts: dict[Compute, tuple[Compute, Compute]] = {}  # a computation may stand in several places
 
-        def rest(statements: Iterable[Statement]) -> list[Statement]:
-            result: list[Statement] = []
-            for inner in statements:
-                if isinstance(inner, Repeat | RepeatWhile):
-                    result.append(replace(inner, statements=rest(inner.statements)))
-                elif isinstance(inner, Compute) and not isinstance(inner.function, Tape):
-                    if inner not in parts:
-                        parts[inner] = self._split(inner, statement.invariant)
-                    result.append(parts[inner][1])
-                else:
-                    result.append(inner)
-            return result
+        def rest(inner: Statement) -> Statement:
+            if not isinstance(inner, Compute):
+                return replace(inner, statements=[rest(each) for each in inner.statements])
+            if inner not in parts:
+                parts[inner] = self._split(inner, statement.invariant)
+            return parts[inner][1]
 
-        loop = replace(statement, statements=rest(statement.statements))
+        loop = rest(statement)
         return [*(once for once, _ in parts.values()), loop]
 
     def _split(self, statement: Compute, invariant: Iterable[str]) -> tuple[Compute, Compute]:
@@ -446,22 +357,17 @@ class TracedProgram:
             return [element for array in results for element in array.reshape(-1).tolist()]
 
         function.__name__ = str(statement)
-        labels = [f"{name} ({place})" for place, name in enumerate(statement.inputs)]
-        shapes = [self.program.variables[name] for name in statement.inputs]
-        typical = {label: fixed[name] for label, name in zip(labels, statement.inputs, strict=True) if name in fixed}
-        return trace(function, dict(zip(labels, shapes, strict=True)), typical)
+        labels = {f"{name} ({place})": name for place, name in enumerate(statement.inputs)}
+        shapes = {label: self.program.variables[name] for label, name in labels.items()}
+        return trace(function, shapes, {label: fixed[name] for label, name in labels.items() if name in fixed})
 
 
 def _unrolled(statements: Iterable[Statement]) -> Iterable[Statement]:
     for statement in statements:
-        if isinstance(statement, Repeat) and statement.count == 1 and not _has_rows(statement):
+        if isinstance(statement, Repeat) and statement.count == 1 and not (statement.read or statement.record):
             yield from _unrolled(statement.statements)
         else:
             yield statement
-
-
-def _has_rows(loop: Repeat) -> bool:
-    return any(isinstance(statement, Read | Record) for statement in loop.statements)
 
 
 def _sequence(program: Program, group: list[Compute]) -> Compute:
@@ -475,17 +381,13 @@ def _sequence(program: Program, group: list[Compute]) -> Compute:
         values = dict(zip(inputs, arrays, strict=True))
         for statement in group:
             returned = statement.function(*(values[name].copy() for name in statement.inputs))
-            results = program.results(statement, returned)
-            values |= zip(statement.output_names, map(_floats_if_untraced, results), strict=True)
+            for name, array in zip(statement.output_names, program.results(statement, returned), strict=True):
+                is_traced = any(isinstance(element, Scalar) for element in array.flat)
+                values[name] = array if is_traced else array.astype(float)
         return tuple(values[name] for name in outputs)
 
     function.__name__ = " and ".join(map(str, group))
-    return Compute(function, inputs, outputs)
-
-
-def _floats_if_untraced(array: np.ndarray) -> np.ndarray:
-    """The array, of floats if no element is traced."""
-    return array if any(isinstance(element, Scalar) for element in array.flat) else array.astype(float)
+    return Compute(function, inputs, tuple(outputs))
 
 
 def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Arrays:
@@ -503,27 +405,26 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Ar
     def rounds_of(count: int | str) -> int:
         return counts[count] if isinstance(count, str) else count
 
-    def run(statements: Iterable[Statement], round_: int) -> None:
+    def run(statements: Iterable[Statement]) -> None:
         for statement in statements:
             if isinstance(statement, Compute):
                 returned = statement.function(*(variables[name].copy() for name in statement.inputs))
-                results = [np.array(array, dtype=float) for array in statement.results(returned)]
+                results = [array.astype(float) for array in program.results(statement, returned)]
                 variables.update(zip(statement.output_names, results, strict=True))
-            elif isinstance(statement, Repeat):
-                for inner_round in range(rounds_of(statement.count)):
-                    run(statement.statements, inner_round)
             elif isinstance(statement, RepeatWhile):
                 rounds, most = 0, max(1, rounds_of(statement.most))
                 while rounds < statement.at_least or (variables[statement.flag] > 0.0 and rounds < most):
-                    run(statement.statements, 0)
+                    run(statement.statements)
                     rounds += 1
-            elif isinstance(statement, Read):
-                variables[statement.variable] = np.array(arrays[statement.sequence][round_])
-            elif (round_ + 1) % statement.every == 0:
-                records[statement.record].append(variables[statement.variable])
+            else:
+                for round_ in range(rounds_of(statement.count)):
+                    variables.update((name, np.array(arrays[rows][round_])) for name, rows in statement.read.items())
+                    run(statement.statements)
+                    for record, name in statement.record.items():
+                        records[record].append(variables[name])
 
     with np.errstate(all="ignore"):
-        run(program.statements, 0)
+        run(program.statements)
     recorded = {
         name: np.array(records[name], dtype=float).reshape(len(records[name]), *program.variables[rows.variable])
         for name, rows in program.records.items()

@@ -58,7 +58,7 @@ _VERSION_ENTRY, _NEW_ENTRY = 0, 93
 _PYTHON_FUNCTIONS = {
     "python_call": "PyObject_Vectorcall",
     "python_size": "PyNumber_AsSsize_t",
-    "python_raise": "PyErr_SetString",
+    "python_forget_error": "PyErr_Clear",
     "python_keep": "Py_IncRef",
 }
 """CPython's documented functions that compiled code calls, by the name it uses."""
@@ -135,25 +135,14 @@ def array_entry(shapes: list[Shape], output_shape: Shape) -> str:
     text.jump("done")
     text.label("done")
     text.line(f"ret ptr {result}")
-    text.label("otherwise")
-    answer = text.let("call ptr @python_call(ptr %self, ptr %arguments, i64 %count, ptr %names)")
     return f"""@numpy_array_type = external global i8
 @numpy_float64 = external global i8
 declare ptr @numpy_new_array(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
-declare ptr @python_call(ptr, ptr, i64, ptr)
-{table("shape", "i64", output_shape or (0,))}{_entry(text, answer)}"""
+{table("shape", "i64", output_shape or (0,))}{_entry(text)}"""
 
 
-def counts_entry(message: str, count: int, frame_size: int) -> str:
-    """LLVM text of ``entry``, which takes counts as integers, runs ``program`` and returns None.
-
-    Args:
-        message: Error message for other arguments.
-        count: Number of the counts.
-        frame_size: Where in the memory the counts are [float64].
-    """
-    characters = f"{message}\0".encode()
-    escaped = "".join(f"\\{byte:02X}" for byte in characters)
+def counts_entry(count: int, frame_size: int) -> str:
+    """LLVM text of ``entry``: takes so many counts, stores them behind the frame, runs ``program``, returns None."""
     text = FunctionText(1)
     frame = _field(text, "%self", "ptr", DATA)
     words = text.at(frame, frame_size)
@@ -165,21 +154,23 @@ def counts_entry(message: str, count: int, frame_size: int) -> str:
     text.line(f"call void @program(ptr {frame}, ptr {words})")
     text.line("call void @python_keep(ptr @python_none)")
     text.line("ret ptr @python_none")
-    text.label("otherwise")
-    text.line("call void @python_raise(ptr @error_type, ptr @message)")
     return f"""@error_type = external global i8
 @python_none = external global i8
 declare i64 @python_size(ptr, ptr)
-declare void @python_raise(ptr, ptr)
 declare void @python_keep(ptr)
-@message = private constant [{len(characters)} x i8] c"{escaped}"
-{_entry(text, "null")}"""
+{_entry(text)}"""
 
 
-def _entry(text: FunctionText, answer: str) -> str:
-    """The function that CPython calls; its last block, ``otherwise``, gives this answer."""
+def _entry(text: FunctionText) -> str:
+    """The function that CPython calls; from its last block, ``otherwise``, its ``self`` is called."""
+    text.label("otherwise")
+    text.line("call void @python_forget_error()")  # of an argument that is no integer
+    answer = text.let("call ptr @python_call(ptr %self, ptr %arguments, i64 %count, ptr %names)")
     head = "ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) nounwind"
-    return function(head, text.lines, f"ret ptr {answer}") + '!1 = !{!"branch_weights", i32 100000, i32 1}\n'
+    return f"""declare ptr @python_call(ptr, ptr, i64, ptr)
+declare void @python_forget_error()
+!1 = !{{!"branch_weights", i32 100000, i32 1}}
+{function(head, text.lines, f"ret ptr {answer}")}"""
 
 
 def _require(text: FunctionText, condition: str) -> None:

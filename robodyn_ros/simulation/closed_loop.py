@@ -25,8 +25,6 @@ from robodyn_ros.actuation.joint_actuators import within
 from robodyn_ros.compile import (
     Compute,
     Procedure,
-    Read,
-    Record,
     Repeat,
     compile_procedure,
     equal,
@@ -62,8 +60,8 @@ SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_
 """Sums of squares, or largest magnitudes, over the ticks: of tracking error, effort, and change of effort; the largest
 error against its sign at the first tick; and the number of ticks at the effort limit."""
 
-RECORDS = {"true_q": "q", "true_v": "v", "effort": "effort"}
-"""Variables that are recorded at every tick, and the names of their records; also ``error``, unless it is q_d - q."""
+RECORDS = {"q": "true_q", "v": "true_v", "effort": "effort"}
+"""What is recorded at every tick, and the variables with these values; also ``error``, unless it is q_d - q."""
 
 
 def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
@@ -124,11 +122,10 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         command = np.stack([effort_now if row is CommandRow.EFFORT else np.zeros(n) for row in CommandRow])
         return command, effort_now, where(is_first, 0.0, effort_now - effort), memory
 
-    records = RECORDS if law.follows is JointReference else RECORDS | {"error": "error"}
+    record = {} if not recorded else RECORDS if law.follows is JointReference else RECORDS | {"error": "error"}
+    read = {"clock": "clocks"} | ({"noise": "normals"} if noisy else {})
+    read |= {name: name.replace("reference.", "references.", 1) for name in fields}
     tick: list[Statement] = [
-        Read("clock", "clocks"),
-        *([Read("noise", "normals")] if noisy else []),
-        *(Read(name, name.replace("reference.", "references.", 1)) for name in fields),
         Compute(lambda *arrays: measure(dict(zip(sensed, arrays, strict=True))), sensed,
                 ("true_q", "true_v", "q", "v", *line)),
         *([] if world is None else [Compute(partial(tip_wrench, plant.model, world), ("true_q", "contact_force"),
@@ -138,11 +135,10 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
         Compute(lambda clock, error, first: where(equal(clock[1], 0.0), error, first),
                 ("clock", "error", "first_error"), "first_error"),
         Compute(partial(_add_up, plant.model.effort_limit), ("error", "first_error", "effort", "change", *SUMS), SUMS),
-        *(Record(variable, record) for variable, record in records.items() if recorded),
         Repeat(steps, plant_step),
     ]
     typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}
-    procedure = compile_procedure(variables, [Repeat("ticks", tick, typical)],
+    procedure = compile_procedure(variables, [Repeat("ticks", tick, typical, read, record)],
                                   ("state", "parameters", "memory", *inputs), ("state", *SUMS),
                                   name=f"rollout of {type(law).__name__}")
     by_parameters = of_law if type(law.parameters).inertia_fields() else []

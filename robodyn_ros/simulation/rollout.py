@@ -186,7 +186,7 @@ class ClosedLoop:
             raise SimulationError(f"rollout of '{self.robot.name}' under {name} diverged at about {time:g} s; use "
                                   f"other gains or a smaller step (now {self.plant.step} s)")
         units = tuple("m" if joint.kind == "prismatic" else "rad" for joint in self.robot.model.leaders)
-        recorded = {each: results[each] for each in RECORDS.values()}
+        recorded = {each: results[each] for each in RECORDS}
         error = reference.q - results["q"] if isinstance(reference, JointReference) else results["error"]
         return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link, controller=name,
                        time=scenario.clocks[:, 0], reference=reference, error=error, score=score, note=self.note,

@@ -12,7 +12,7 @@ import weakref
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import Compute, Read, Record, Repeat, compile_procedure
+from robodyn_ros.compile import Compute, Repeat, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.errors import InputError
 
@@ -83,8 +83,8 @@ def test_the_code_lives_as_long_as_the_function(procedure):
 
 
 def test_what_cannot_be_bound():
-    for statement in (Read("x", "xs"), Record("x", "xs")):
-        procedure = compile_procedure({"x": (3,)}, [Repeat(2, [statement])], ["x"], ["x"], name="rows")
+    for rows in ({"read": {"x": "xs"}}, {"record": {"xs": "x"}}):
+        procedure = compile_procedure({"x": (3,)}, [Repeat(2, [], **rows)], ["x"], ["x"], name="rows")
         with pytest.raises(InputError, match="rows: has sequences or records, which need a call"):
             procedure.bind()
 

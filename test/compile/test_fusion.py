@@ -8,7 +8,7 @@
 
 import numpy as np
 
-from robodyn_ros.compile import Compute, Read, Record, Repeat, RepeatWhile, compile_procedure, operations
+from robodyn_ros.compile import Compute, Repeat, RepeatWhile, compile_procedure, operations
 from robodyn_ros.compile.program import Program, TracedProgram
 
 
@@ -70,9 +70,9 @@ def test_loops_of_one_round_are_no_loops():
 
 
 def test_rows_keep_their_loop():
-    loop = Repeat(1, [Read("x", "xs"), SINE, SHIFTED, Record("y", "ys")])
-    (kept,) = traced(loop).statements
-    assert [type(statement) for statement in kept.statements] == [Read, Compute, Record]
+    (kept,) = traced(Repeat(1, [SINE, SHIFTED], read={"x": "xs"}, record={"ys": "y"})).statements
+    assert [type(statement) for statement in kept.statements] == [Compute]
+    assert (kept.read, kept.record) == ({"x": "xs"}, {"ys": "y"})
 
 
 def test_flags_keep_theirs():
@@ -102,7 +102,7 @@ def test_what_nobody_reads_is_not_computed():
     first = Compute(lambda x: (np.sin(x), np.exp(x), x[0] - 1.0, x[1] * x[1]), "x", ("y", "spare", "flag", "row"))
     loop = RepeatWhile("flag", 3, [Compute(lambda x, y: (x + y[0], 0.5 * y, x[0] - 9.0), ("x", "y"),
                                            ("x", "spare", "flag"))])
-    statements = [Repeat("n", [first, loop, Record("row", "rows")])]
+    statements = [Repeat("n", [first, loop], record={"rows": "row"})]
     program = TracedProgram(Program(variables, statements, ["x"], ["x"]))
     before, within = program.results.values()
     assert before == [("y", 0), ("flag", 0), ("row", 0)]

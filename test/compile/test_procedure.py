@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 from robodyn_ros import compile as c
 from robodyn_ros.compile import (
     Compute,
-    Read,
-    Record,
     Repeat,
     RepeatWhile,
     compile_procedure,
@@ -63,12 +61,11 @@ OSCILLATOR = compile_procedure(
         Repeat(
             "ticks",
             [
-                Read("force", "forces"),
                 Repeat(4, [Compute(oscillate, ("q", "v", "stiffness", "force"), ("q", "v", "error"))]),
                 Compute(within, ("error", "worst"), "worst"),
-                Record("q", "positions", every=3),
-                Record("v", "velocities"),
             ],
+            read={"force": "forces"},
+            record={"positions": "q", "velocities": "v"},
         )
     ],
     inputs=("q", "v", "stiffness"),
@@ -110,7 +107,7 @@ def test_nested_loops_sequences_and_records():
     arrays = oscillator_arrays()
     results = OSCILLATOR(**arrays, ticks=7)
     close(results, OSCILLATOR.interpret(**arrays, ticks=7))
-    assert results["positions"].shape == (2, 3)
+    assert results["positions"].shape == (7, 3)
     np.testing.assert_array_equal(results["velocities"][-1], results["v"])
 
 
@@ -123,7 +120,7 @@ def test_against_the_same_loop_in_python():
             q, v, error = oscillate(q, v, arrays["stiffness"], force)
         worst = np.maximum(worst, error)
         positions.append(q)
-    expected = {"q": q, "v": v, "worst": worst, "positions": np.array(positions[2::3])}
+    expected = {"q": q, "v": v, "worst": worst, "positions": np.array(positions)}
     results = OSCILLATOR(**arrays, ticks=7)
     close({name: results[name] for name in expected}, expected)
 
@@ -147,7 +144,7 @@ def test_batch(samples):
 def test_batch_of_none():
     results = OSCILLATOR.batch(**oscillator_arrays(0), ticks=7)
     assert {name: array.shape for name, array in results.items()} == {
-        "q": (0, 3), "v": (0, 3), "worst": (0, 3), "positions": (0, 2, 3), "velocities": (0, 7, 3)
+        "q": (0, 3), "v": (0, 3), "worst": (0, 3), "positions": (0, 7, 3), "velocities": (0, 7, 3)
     }
 
 
@@ -366,7 +363,7 @@ def test_variables_without_elements():
     shrink = Compute(lambda x, none, flag: (x / 2.0, none, x - 4.0), ("x", "none", "flag"), ("x", "nothing", "flag"))
     procedure = compile_procedure(
         {"none": (0,), "nothing": (0,), "flag": (), "x": ()},
-        [Repeat(1, [Read("none", "nones"), Record("nothing", "nothings")]), RepeatWhile("flag", 9, [shrink])],
+        [Repeat(1, [], read={"none": "nones"}, record={"nothings": "nothing"}), RepeatWhile("flag", 9, [shrink])],
         ["x"], ["x", "nothing"],
     )
     given = {"x": np.array([1.0, 10.0, 100.0]), "nones": np.empty((1, 0))}

@@ -9,7 +9,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile.program import Compute, Program, Read, Record, Repeat, RepeatWhile, interpret
+from robodyn_ros.compile.program import Compute, Program, Repeat, RepeatWhile, interpret
 from robodyn_ros.errors import CompileError
 
 VARIABLES = {"x": (3,), "y": (3,), "flag": (), "pair": (2,)}
@@ -26,17 +26,13 @@ def program(*statements, inputs=("x",), outputs=("x",), variables=VARIABLES):
 def test_what_a_program_names():
     made = program(
         Repeat("ticks", [
-            Read("x", "xs"),
             Repeat(3, [Compute(identity, "x", "y"), RepeatWhile("flag", "rounds", [Compute(identity, "y", "x")])]),
-            Record("y", "ys", 10),
-        ]),
-        Repeat("ticks", [Record("y", "more")]),
+        ], read={"x": "xs"}, record={"ys": "y"}),
+        Repeat(4, [], record={"more": "y"}),
     )  # fmt: skip
     assert made.counts == ("ticks", "rounds")
-    assert {name: tuple(rows) for name, rows in made.sequences.items()} == {"xs": ("x", "ticks", 1)}
-    assert {name: tuple(rows) for name, rows in made.records.items()} == {
-        "ys": ("y", "ticks", 10), "more": ("y", "ticks", 1)
-    }
+    assert made.sequences == {"xs": ("x", "ticks")}
+    assert made.records == {"ys": ("y", "ticks"), "more": ("y", 4)}
 
 
 @pytest.mark.parametrize(
@@ -45,11 +41,12 @@ def test_what_a_program_names():
         (Compute(identity, "z", "x"), r"Compute\(identity\): .* of the program \(x, y, flag, pair\), received 'z'"),
         (Compute(identity, "x", "z"), r"Compute\(identity\): expected variables"),
         (Compute(identity, "x", ("x", "x")), "expected each output once, received x, x"),
-        (Repeat(2, [Compute(identity, "y", "x")], {"x": 1.0}), r"Repeat\(2\): expected invariants that no statement "
-         r"changes; Compute\(identity\) changes x"),
-        (Repeat(2, [Read("x", "xs")], {"x": 1.0}), r"Read\(xs\) changes x"),
+        (Repeat(2, [Compute(identity, "y", "x")], {"x": 1.0}), r"Repeat\(2\): expected invariants that nothing "
+         "changes, received x"),
+        (Repeat(2, [], {"x": 1.0}, {"x": "xs"}), "expected invariants that nothing changes, received x"),
         (Repeat(2, [], {"z": 1.0}), r"Repeat\(2\): expected variables of the program"),
-        (Repeat(2, [Repeat(3, [], {"x": 1.0})]), r"Repeat\(3\): expected no invariants in a loop within another"),
+        (Repeat(2, [Repeat(3, [], {"x": 1.0})]), r"Repeat\(3\): expected invariants, sequences and records in a loop "
+         "that is in no other"),
         (Repeat(-1, []), r"Repeat\(-1\): expected an integer of 0 or more, or the name of one, received -1"),
         (Repeat(1.5, []), "expected an integer of 0 or more, or the name of one, received 1.5"),
         (Repeat(2, ["text"]), "program: expected statements, received 'text'"),
@@ -57,22 +54,26 @@ def test_what_a_program_names():
         (RepeatWhile("flag", 9, [], at_least=2), r"RepeatWhile\(flag\): at_least: expected 0 or 1, received 2"),
         (RepeatWhile("x", 9, []), r"RepeatWhile\(x\): expected a flag of shape \(\), received \(3,\)"),
         (RepeatWhile("z", 9, []), r"RepeatWhile\(z\): expected variables of the program"),
-        (Read("x", "xs"), r"Read\(xs\): expected in a Repeat that is itself in no loop"),
-        (Repeat(2, [Repeat(2, [Read("x", "xs")])]), r"Read\(xs\): expected in a Repeat that is itself in no loop"),
-        (RepeatWhile("flag", 2, [Record("x", "xs")]), r"Record\(xs\): expected in a Repeat that is itself in no loop"),
-        (Repeat(2, [Read("z", "xs")]), r"Read\(xs\): expected variables of the program"),
-        (Repeat(2, [Record("x", "xs", 0)]), r"Record\(xs\): every: expected an integer of 1 or more, received 0"),
-        (Repeat(2, [Read("x", "xs"), Read("y", "xs")]), "xs: expected in one Read or Record, received a second"),
-        (Repeat(2, [Record("x", "xs"), Record("y", "xs")]), "xs: expected in one Read or Record, received a second"),
+        (Repeat(2, [Repeat(3, [], read={"x": "xs"})]), r"Repeat\(3\): expected invariants, sequences and records in a"),
+        (RepeatWhile("flag", 2, [Repeat(3, [], record={"xs": "x"})]), "records in a loop that is in no other"),
+        (Repeat(2, [], read={"z": "xs"}), r"Repeat\(2\): expected variables of the program .*, received 'z'"),
+        (Repeat(2, [], record={"xs": "z"}), r"Repeat\(2\): expected variables of the program .*, received 'z'"),
+        (Repeat(2, [], read={"x": "xs", "y": "xs"}), "expected a sequence, or a record, in one place, received it in"),
         (Repeat("x", []), "x: expected names that stand for one thing each, received it twice"),
         (Repeat("threads", []), "threads: expected names that stand for one thing each"),
-        (Repeat(2, [Read("y", "x")]), "x: expected names that stand for one thing each"),
-        (Repeat(2, [Record("y", "x")]), "x: expected names that stand for one thing each"),
+        (Repeat(2, [], read={"y": "x"}), "x: expected names that stand for one thing each"),
+        (Repeat(2, [], record={"x": "y"}), "x: expected names that stand for one thing each"),
     ],
 )
 def test_programs_that_make_no_sense(statement, message):
     with pytest.raises(CompileError, match=message):
         program(statement)
+
+
+def test_two_loops_that_read_one_sequence_or_fill_one_record_make_no_sense():
+    for rows in ({"read": {"x": "xs"}}, {"record": {"xs": "x"}}):
+        with pytest.raises(CompileError, match="expected a sequence, or a record, in one place, received it in two"):
+            program(Repeat(2, [], **rows), Repeat(2, [], **rows))
 
 
 def test_names_and_shapes():
@@ -89,12 +90,12 @@ def run(variables, statements, inputs=(), outputs=(), counts=None, **arrays):
     return interpret(Program(variables, statements, inputs, outputs), counts or {}, given)
 
 
-def test_reads_add_up_and_every_third_sum_is_recorded():
+def test_what_is_read_adds_up_and_the_sums_are_recorded():
     add = Compute(lambda total, x: total + x, ("total", "x"), "total")
-    results = run({"total": (), "x": ()}, [Repeat("n", [Read("x", "xs"), add, Record("total", "sums", 3)])],
-                  outputs=["total"], counts={"n": 8}, xs=np.arange(8.0))
-    assert results["total"] == 28.0
-    np.testing.assert_array_equal(results["sums"], [0.0 + 1.0 + 2.0, 15.0])
+    results = run({"total": (), "x": ()}, [Repeat("n", [add], read={"x": "xs"}, record={"sums": "total"})],
+                  outputs=["total"], counts={"n": 5}, xs=np.arange(5.0))
+    assert results["total"] == 10.0
+    np.testing.assert_array_equal(results["sums"], [0.0, 1.0, 3.0, 6.0, 10.0])
 
 
 def test_a_flag_ends_a_loop_after_the_round_in_which_it_falls():
