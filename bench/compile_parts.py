@@ -87,15 +87,16 @@ class Part(NamedTuple):
     measured: Sequence[Measured]
 
 
-class _NumberByNumber(FunctionText):
-    """Of two ways, the general one."""
-
-    def when(self, condition: str, then: Callable[[], object] | None,
-             otherwise: Callable[[], object] | None = None) -> None:
-        if otherwise is None:
-            super().when(condition, then)
-        else:
-            otherwise()
+def _number_by_number(text: FunctionText, rows: list[str]) -> list[str]:
+    """The transposed square, of vectors put together from single numbers."""
+    columns = []
+    for column in range(len(rows)):
+        result = "poison"
+        for lane, row in enumerate(rows):
+            number = text.let(f"extractelement {text.kind} {row}, i32 {column}")
+            result = text.let(f"insertelement {text.kind} {result}, double {number}, i32 {lane}")
+        columns.append(result)
+    return columns
 
 
 def _recorded(code: int, number: scalar.Scalar, value: Any) -> Any:
@@ -109,8 +110,8 @@ def _always_new(recorder: scalar.Recorder, key: scalar.Key) -> scalar.Scalar:
     return RECORD(recorder, key)
 
 
-def _unpacked(_width: int, attributes: str) -> str:
-    head = f"internal void @stream({runtime._ROWS}, ptr %aside, i64 %streamed) noinline {attributes}"
+def _unpacked(name: str, _width: int, attributes: str) -> str:
+    head = f"internal void @{name}({runtime._ROWS}, ptr %aside, i64 %streamed) noinline {attributes}"
     return function(head, [f"  call void @unpack({runtime._ROWS})"])
 
 
@@ -132,8 +133,7 @@ PARTS = (
     Part("sine and cosine without the C library", (runtime._near_sincos, runtime.sincos_function), runtime,
          {"sincos_function": _library_sincos}, (ONE, BATCH)),
     Part("angles of one sample in a vector", (lowering._Piece._sincos,), compiled_program, {"SINGLE_LANES": 1}, (ONE,)),
-    Part("rows transposed in registers", (runtime._square, runtime._transpose), runtime,
-         {"FunctionText": _NumberByNumber}, (BATCH,)),
+    Part("rows transposed in registers", (runtime._transpose,), runtime, {"_transpose": _number_by_number}, (BATCH,)),
     Part("results that go around the caches", (runtime._stream,), runtime, {"_stream": _unpacked},
          (Measured("mass_matrix", ARM, SAMPLES),)),
     Part("pieces of long tapes", (schedule,), schedule, {"LONGEST": NEVER},

@@ -158,8 +158,8 @@ def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[i
         steps = role in ("sequence", "record")
         array = given if has_adjacent_rows(given, 2 if steps else 1) else np.ascontiguousarray(given)
         kept.append(array)
-        streamed = int(role == "output" and moved >= STREAMED_BYTES)
-        words += [array.ctypes.data, array.strides[0], array.strides[1] if steps else 0, streamed]
+        streamed = role == "output" and moved >= STREAMED_BYTES and array.size > 0 and array.flags.c_contiguous
+        words += [array.ctypes.data, array.strides[0], array.strides[1] if steps else 0, int(streamed)]
     return words, kept
 
 

@@ -223,7 +223,7 @@ class ProgramText:
             more = f", ptr {self._aside}, i64 {self._word(first + 3)}" if mover == "stream" else ""
             block, steps = text.let(f"mul i64 {self._row}, {distance}"), text.let(f"mul i64 {step}, {later}")
             row = text.at(base, text.let(f"add i64 {block}, {steps}"), "i8")
-            given = f"ptr {row}, i64 {distance}, i64 {self._rows}, i64 {size}, ptr {self._at(place)}{more}"
+            given = f"ptr {row}, i64 {distance}, i64 {size}, ptr {self._at(place)}{more}"
             text.line(f"call void @{self._runtime.mover(mover)}({given})")
             return
         here, row = self._at(place), text.row(base, step, size)
@@ -235,6 +235,7 @@ class ProgramText:
         text, align = self._text, 8 * self._width
         text.line(f"%page = alloca i8, align {PAGE}")  # which puts the stack there, once something is stored
         text.line("store volatile i8 0, ptr %page")
+        last = text.let(f"sub i64 %end, {self._width}")  # the last block computes some rows once more, to be complete
         rows = self._reserve(max((self._sizes[name] for name in self._program.outputs), default=0))
         self._aside = self._at(rows)
         read, overwritten = set[str](), set[str]()  # what the first statements write before they read it needs no 0
@@ -245,8 +246,7 @@ class ProgramText:
             overwritten |= set(first.output_names) - read
 
         def block(row: str) -> None:
-            left = text.let(f"sub i64 %end, {row}")
-            self._row, self._rows = row, text.let(f"call i64 @llvm.smin.i64(i64 {left}, i64 {self._width})")
+            self._row = text.let(f"call i64 @llvm.smin.i64(i64 {row}, i64 {last})")
             for name, size in self._sizes.items():
                 if name in self._program.inputs:
                     self._move("input", name, name)
@@ -320,6 +320,14 @@ class CompiledProgram:
             given: Inputs and sequences, each with an axis of the samples first.
             results: Outputs and records to write to, likewise, with contiguous rows.
         """
+        if 0 < samples < self._width:  # a block is complete: here, with copies of the last sample
+            places = np.minimum(np.arange(self._width), samples - 1)
+            complete = {name: np.empty((self._width, *array.shape[1:])) for name, array in results.items()}
+            copies = {name: array[places] for name, array in given.items()}
+            self.run_batch(self._width, threads, counts, copies, complete)
+            for name, array in results.items():
+                array[...] = complete[name][:samples]
+            return
         arrays = {"input": given, "sequence": given, "output": results, "record": results}
         rows, _kept = row_words((arrays[role][name], role) for role, name in self._arrays)
         words = np.array([*counts, *rows], dtype=np.int64)

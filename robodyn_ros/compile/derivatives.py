@@ -11,6 +11,7 @@
 Tracing simplifies a derivative and shares its common terms with the function; the result compiles like any other tape.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -50,15 +51,16 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
     for name in names:
         if name not in tape.inputs:
             raise InputError(f"the tape has no input '{name}' to differentiate with respect to: {list(tape.inputs)}")
-    columns = _columns(tape, names)
+    first = dict(zip(tape.inputs, itertools.accumulate(map(math.prod, tape.inputs.values()), initial=0), strict=False))
+    places = [first[name] + element for name in names for element in range(math.prod(tape.inputs[name]))]
+    columns = {place: column for column, place in enumerate(places)}
     shape = tape.output_shape + (tape.inputs[wrt] if isinstance(wrt, str) else (len(columns),))
     if mode is None:
         mode = "forward" if len(columns) <= len(set(tape.outputs.tolist())) else "reverse"
-    slopes = _forward if mode == "forward" else _reverse
 
     def jacobian(*arrays: np.ndarray) -> np.ndarray:
         elements = [element for array in arrays for element in array.reshape(-1)]
-        return slopes(tape, tape.values(elements), columns).reshape(shape)
+        return _slopes(tape, tape.values(elements), columns, mode).reshape(shape)
 
     return trace(jacobian, tape.inputs)
 
@@ -87,74 +89,38 @@ def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray],
     return derivative(trace(function, inputs), f"argument{wrt}")(*arrays)
 
 
-def _columns(tape: Tape, names: list[str]) -> dict[int, int]:
-    """The column of each input element with respect to which is differentiated, by its position."""
-    first, position = {}, 0
-    for name, shape in tape.inputs.items():
-        first[name] = position
-        position += math.prod(shape)
-    positions = [first[name] + element for name in names for element in range(math.prod(tape.inputs[name]))]
-    return {position: column for column, position in enumerate(positions)}
-
-
-Slopes = dict[int, Any]
-"""Slopes other than zero: by column of the derivative in forward mode, by row in reverse mode."""
-
-
-def _forward(tape: Tape, values: list[Any], columns: dict[int, int]) -> np.ndarray:
-    """D result / d inputs, by the slopes of every entry along every input."""
-    slopes: list[Slopes] = []
-    for entry, (code, operands) in enumerate(zip(tape.codes.tolist(), tape.operands.tolist(), strict=True)):
-        own: Slopes = {}
-        if code == op.INPUT:
-            if operands[0] in columns:
-                own[columns[operands[0]]] = 1.0
-        elif code != op.CONSTANT:
-            given = [values[operand] for operand in operands if operand >= 0]
-            for operand, partial in zip(operands, op.OPERATIONS[code].partials, strict=False):
-                if slopes[operand]:
-                    _add(own, slopes[operand], partial(values[entry], *given))
-        slopes.append(own)
-    result = np.zeros((len(tape.outputs), len(columns)), dtype=object)
-    for row, entry in enumerate(tape.outputs.tolist()):
-        for column, slope in slopes[entry].items():
-            result[row, column] = slope
+def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], mode: Mode) -> np.ndarray:
+    """D result / d inputs, whose columns are numbered by the positions of the input elements."""
+    codes, operands, outputs = tape.codes.tolist(), tape.operands.tolist(), tape.outputs.tolist()
+    inputs = {entry: columns[used[0]] for entry, (code, used) in enumerate(zip(codes, operands, strict=True))
+              if code == op.INPUT and used[0] in columns}
+    varies: list[bool] = []  # whether an entry depends on these inputs
+    for entry, (code, used) in enumerate(zip(codes, operands, strict=True)):
+        varies.append(entry in inputs or code > op.CONSTANT and any(varies[place] for place in used if place >= 0))
+    # Other than zero, of each entry: by column along the inputs, or by row of the result along the entry.
+    slopes: list[dict[int, Any]] = [{} for _ in codes]
+    forward, ends = mode == "forward", [list(inputs.items()), [(entry, row) for row, entry in enumerate(outputs)]]
+    for entry, number in ends[not forward]:
+        slopes[entry][number] = 1.0
+    for entry in range(len(codes)) if forward else range(len(codes) - 1, -1, -1):
+        if codes[entry] <= op.CONSTANT or not varies[entry]:
+            continue
+        used = [place for place in operands[entry] if place >= 0]
+        for operand, partial in zip(used, op.OPERATIONS[codes[entry]].partials, strict=False):
+            source, target = (operand, entry) if forward else (entry, operand)
+            if varies[operand] and slopes[source]:
+                _add(slopes[target], slopes[source], partial(values[entry], *(values[place] for place in used)))
+    result = np.zeros((len(outputs), len(columns)), dtype=object)
+    for entry, number in ends[forward]:
+        for other, slope in slopes[entry].items():
+            result[(number, other) if forward else (other, number)] = slope
     return result
 
 
-def _reverse(tape: Tape, values: list[Any], columns: dict[int, int]) -> np.ndarray:
-    """D result / d inputs, by the slopes of every element of the result along every entry."""
-    codes, operands = tape.codes.tolist(), tape.operands.tolist()
-    relevant: list[bool] = []  # whether an entry depends on the inputs at all
-    for code, of in zip(codes, operands, strict=True):
-        if code <= op.CONSTANT:
-            relevant.append(code == op.INPUT and of[0] in columns)
-        else:
-            relevant.append(any(relevant[operand] for operand in of if operand >= 0))
-    slopes: list[Slopes] = [{} for _ in codes]
-    result = np.zeros((len(tape.outputs), len(columns)), dtype=object)
-    for row, output in enumerate(tape.outputs.tolist()):
-        slopes[output][row] = 1.0
-    for entry in range(len(codes) - 1, -1, -1):
-        if not relevant[entry] or not slopes[entry]:
-            continue
-        if codes[entry] == op.INPUT:
-            for row, slope in slopes[entry].items():
-                result[row, columns[operands[entry][0]]] = slope
-            continue
-        given = [values[operand] for operand in operands[entry] if operand >= 0]
-        for operand, partial in zip(operands[entry], op.OPERATIONS[codes[entry]].partials, strict=False):
-            if relevant[operand]:
-                _add(slopes[operand], slopes[entry], partial(values[entry], *given))
-        slopes[entry] = {}
-    return result
-
-
-def _add(total: Slopes, slopes: Slopes, partial: Any) -> None:
+def _add(total: dict[int, Any], slopes: dict[int, Any], partial: Any) -> None:
     """Add ``partial`` times ``slopes`` to ``total``."""
     if partial.__class__ is float and partial == 0.0:
         return
     for key, slope in slopes.items():
         term = partial * slope
-        known = total.get(key)
-        total[key] = term if known is None else known + term
+        total[key] = total[key] + term if key in total else term

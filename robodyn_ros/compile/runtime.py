@@ -17,9 +17,9 @@ several joints in step, instruction by instruction: those of one alone wait for 
 
 **Rows and vectors.** A block holds ``width`` samples, one vector per element of a row. ``pack`` moves rows into
 vectors and ``unpack`` moves them back, at any distance of the rows. Rows are transposed in registers, a square of
-``width`` by ``width`` at a time; rows of one element that follow each other are a vector already; the last, incomplete
-block goes number by number. Large results are written by ``stream`` with non-temporal stores, which need whole cache
-lines: an ordinary store first reads the line that it changes, and that takes longer than the computation.
+``width`` by ``width`` at a time; rows of one element that follow each other are a vector already. ``stream`` writes
+large results with non-temporal stores, which need whole cache lines: an ordinary store first reads the line that it
+changes, and that takes longer than the computation.
 """
 
 from collections.abc import Callable
@@ -68,8 +68,7 @@ DECLARATIONS = "".join(
 
 AHEAD = 4
 """Blocks between the one whose rows are read and the one whose rows are fetched into the cache: the processor does not
-foresee several streams of short rows. What lies beyond the last row is fetched in vain, and without harm.
-"""
+foresee several streams of short rows. What lies beyond the last row is fetched in vain, and without harm."""
 
 
 class Runtime:
@@ -79,8 +78,7 @@ class Runtime:
         width: Samples computed at once: 1, or as many as a vector has lanes.
         lanes: Angles whose sine and cosine a single sample gathers into one vector.
         fused: Whether the processor has a fused multiply-add.
-        attributes: LLVM's attributes for all functions; they allow vectors of ``lanes`` numbers also where LLVM would
-            prefer narrower ones.
+        attributes: LLVM's attributes for all functions: vectors of ``lanes`` numbers are allowed, and preferred.
     """
 
     def __init__(self, width: int, lanes: int, fused: bool) -> None:
@@ -107,21 +105,18 @@ class Runtime:
         return self._need(f"{name}_lanes", lambda: _lanes_function(name, operand_count, self.width, self.attributes))
 
     def mover(self, name: str) -> str:
-        """Name of ``pack``, ``unpack``, ``stream`` or ``merge``, for vectors.
+        """Name of a function that moves vectors.
 
-        ``@pack(rows, distance of rows, row count, column count, vectors)`` and ``@unpack`` likewise. Of an incomplete
-        block, ``pack`` repeats the last row and ``unpack`` leaves out the rest. The vectors have room for whole
-        squares. ``@stream(the same arguments, aside, streamed)`` is ``unpack``, with non-temporal stores if
-        ``streamed`` is not 0; ``aside`` has room for the block's rows. ``@merge(now, before, vector count, active)``
-        restores the lanes that are not active.
+        - ``pack(rows, distance of rows, column count, vectors)``, whose vectors have room for whole squares; ``unpack``
+          likewise.
+        - ``stream(the same arguments, aside, streamed)``: ``unpack``, with non-temporal stores if ``streamed`` is not
+          0; ``aside`` has room for the block's rows.
+        - ``merge(now, before, vector count, active)``: restores the lanes that are not active.
         """
-        attributes = self.attributes
-        if name == "merge":
-            return self._need(name, lambda: _merge(self.width, attributes))
         if name == "stream":
             self.mover("unpack")
-            return self._need(name, lambda: _stream(self.width, attributes))
-        return self._need(name, lambda: _pack_or_unpack(name, self.width, attributes))
+        write = {"stream": _stream, "merge": _merge}.get(name, _pack_or_unpack)
+        return self._need(name, lambda: write(name, self.width, self.attributes))
 
     def _need(self, name: str, write: Callable[[], str]) -> str:
         if name not in self._functions:
@@ -164,13 +159,7 @@ def _return(text: FunctionText, vectors: list[str], width: int) -> str:
 def sincos_function(name: str, width: int, count: int, fused: bool, inlined: str, attributes: str) -> str:
     """LLVM text of ``{sine, cosine, sine, ...} @<name>(vectors)``, and of the function it calls for very large angles.
 
-    Args:
-        name: Its name.
-        width: Number of angles in a vector.
-        count: Number of vectors.
-        fused: Whether the processor has a fused multiply-add.
-        inlined: ``alwaysinline`` or ``noinline``.
-        attributes: LLVM's other attributes.
+    There are ``count`` vectors of ``width`` angles; ``inlined`` is ``alwaysinline`` or ``noinline``.
     """
     library, text = FunctionText(width), FunctionText(width)
     angles, kind = [f"%angle{number}" for number in range(count)], text.kind
@@ -189,9 +178,11 @@ def sincos_function(name: str, width: int, count: int, fused: bool, inlined: str
 
     if not fused:
         return library_text + function(head, text.lines, from_library())
-    far = _is_far(text, angles[0], width)
-    for angle in angles[1:]:
-        far = text.let(f"or {text.truth} {far}, {_is_far(text, angle, width)}")
+    far = ""
+    for angle in angles:
+        size = text.let(f"call {kind} @llvm.fabs.{mangled(width)}({kind} {angle})")
+        is_far = text.let(f"fcmp ogt {kind} {size}, {literal(LARGEST_ANGLE, width)}")
+        far = text.let(f"or {text.truth} {far}, {is_far}") if far else is_far
     text.branch(text.any(far), "library", "near", ", !prof !0")
     text.label("library")
     text.line(from_library())
@@ -205,12 +196,6 @@ def sincos_function(name: str, width: int, count: int, fused: bool, inlined: str
         del text.lines[start:]
     text.lines += [line for lines in zip(*parts, strict=True) for line in lines]
     return library_text + function(head, text.lines, _return(text, results, width))
-
-
-def _is_far(text: FunctionText, angle: str, width: int) -> str:
-    """Whether the C library takes an angle, in each lane."""
-    size = text.let(f"call {text.kind} @llvm.fabs.{mangled(width)}({text.kind} {angle})")
-    return text.let(f"fcmp ogt {text.kind} {size}, {literal(LARGEST_ANGLE, width)}")
 
 
 def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
@@ -263,44 +248,33 @@ def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:
     return results[0], results[1]
 
 
-_ROWS = "ptr %rows, i64 %distance, i64 %count, i64 %columns, ptr %vectors"
+_ROWS = "ptr %rows, i64 %distance, i64 %columns, ptr %vectors"
 """Parameters of ``pack`` and ``unpack``, see `Runtime.mover`."""
 
 
-def _stream(width: int, attributes: str) -> str:
-    """``@stream``, for rows that follow each other from a whole vector's address; other rows are unpacked as usual."""
+def _stream(name: str, width: int, attributes: str) -> str:
+    """``@stream``; if it streams, there are columns, and the rows follow each other."""
     text = FunctionText(width)
-    let = text.let
 
     def unpack(rows: str) -> None:
-        text.line(f"call void @unpack(ptr {rows}, i64 %distance, i64 %count, i64 %columns, ptr %vectors)")
-
-    def both(a: str, b: str) -> str:
-        return let(f"and i1 {a}, {b}")
+        text.line(f"call void @unpack(ptr {rows}, i64 %distance, i64 %columns, ptr %vectors)")
 
     def copy(column: str) -> None:
         source, target = text.at("%aside", column, text.kind), text.at("%rows", column, text.kind)
         value = text.load(source, align=8 * width)
         text.line(f"store {text.kind} {value}, ptr {target}, align {8 * width}, !nontemporal !2")
 
-    text.branch(let("icmp ne i64 %streamed, 0"), "check", "plain")
-    text.label("check")
-    complete = let(f"icmp eq i64 %count, {width}")
-    adjacent = let(f"icmp eq i64 %distance, {let('mul i64 %columns, 8')}")
-    beyond = let(f"and i64 {let('ptrtoint ptr %rows to i64')}, {8 * width - 1}")
-    aligned, some = let(f"icmp eq i64 {beyond}, 0"), let("icmp sgt i64 %columns, 0")
-    streams = both(both(complete, some), both(adjacent, aligned))
-    text.branch(streams, "together", "plain")
-    text.label("plain")
-    unpack("%rows")
-    text.line("ret void")
-    text.label("together")
-    unpack("%aside")
-    text.loop("0", "%columns", 1, copy, at_least_once=True)
-    return function(f"internal void @stream({_ROWS}, ptr %aside, i64 %streamed) noinline {attributes}", text.lines)
+    def together() -> None:
+        unpack("%aside")
+        text.loop("0", "%columns", 1, copy, at_least_once=True)
+
+    beyond = text.let(f"and i64 {text.let('ptrtoint ptr %rows to i64')}, {8 * width - 1}")
+    aligned, streamed = text.let(f"icmp eq i64 {beyond}, 0"), text.let("icmp ne i64 %streamed, 0")
+    text.when(text.let(f"and i1 {aligned}, {streamed}"), together, lambda: unpack("%rows"))
+    return function(f"internal void @{name}({_ROWS}, ptr %aside, i64 %streamed) noinline {attributes}", text.lines)
 
 
-def _merge(width: int, attributes: str) -> str:
+def _merge(name: str, width: int, attributes: str) -> str:
     """``@merge``, see `Runtime.mover`."""
     text, align = FunctionText(width), 8 * width
 
@@ -312,73 +286,45 @@ def _merge(width: int, attributes: str) -> str:
     some = text.let("icmp sgt i64 %count, 0")
     text.when(some, lambda: text.loop("0", "%count", 1, restore, at_least_once=True))
     parameters = f"ptr %now, ptr %before, i64 %count, {text.truth} %active"
-    return function(f"internal void @merge({parameters}) noinline {attributes}", text.lines)
+    return function(f"internal void @{name}({parameters}) noinline {attributes}", text.lines)
 
 
 def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
     """``@pack`` or ``@unpack``, see `Runtime.mover`."""
-    text, packs = FunctionText(width), name == "pack"
-
-    def move(kind: str, row: str, vector: str, vector_align: int) -> None:
-        """Copy from a row to a vector, or back."""
-        places = [f"ptr {row}, align 8", f"ptr {vector}, align {vector_align}"]
-        source, target = places if packs else places[::-1]
-        value = text.let(f"load {kind}, {source}")
-        text.line(f"store {kind} {value}, {target}")
-
-    def element(column: str) -> tuple[str, str]:
-        """Pointers to an element of the first row and to its vector."""
-        return text.at("%rows", column), text.at("%vectors", column, text.kind)
-
-    def number(column: str) -> None:
-        first, vector = element(column)
-
-        def one(lane: str) -> None:
-            # The lanes beyond an incomplete block's last row repeat it when read, and are not written.
-            row = text.let(f"call i64 @llvm.umin.i64(i64 {lane}, i64 {last})") if packs else lane
-            skip = text.let(f"mul i64 {row}, %distance")
-            move("double", text.at(first, skip, "i8"), text.at(vector, lane), 8)
-
-        text.loop("0", width if packs else "%count", 1, one, at_least_once=True)
-
-    last = text.let("sub i64 %count, 1")
-    complete = text.let(f"icmp eq i64 %count, {width}")
-    by_columns = text.let(f"and i1 {complete}, {text.let('icmp eq i64 %distance, 8')}")
-
-    def each(step: int, body: Callable[[str], None]) -> Callable[[], object]:
-        return lambda: text.loop("0", "%columns", step, body, at_least_once=True)
-
-    by_column = each(1, lambda column: move(text.kind, *element(column), 8 * width))
-
-    def others() -> None:
-        text.when(complete, each(width, lambda column: _square(text, width, packs, column)), each(1, number))
-
-    text.when(text.let("icmp sgt i64 %columns, 0"), lambda: text.when(by_columns, by_column, others))
-    return function(f"internal void @{name}({_ROWS}) noinline {attributes}", text.lines)
-
-
-def _square(text: FunctionText, width: int, packs: bool, column: str) -> None:
-    """Transpose a square between rows and vectors, from a column on; what is beyond the columns stays."""
-    corner, target = text.at("%rows", column), text.at("%vectors", column, text.kind)
+    text, packs, align = FunctionText(width), name == "pack", 8 * width
     words, numbers = f"<{width} x i64>", ", ".join(f"i64 {lane}" for lane in range(width))
-    first = text.let(f"insertelement {words} poison, i64 {text.let(f'sub i64 %columns, {column}')}, i32 0")
-    left = text.let(f"shufflevector {words} {first}, {words} poison, <{width} x i32> zeroinitializer")
-    mask = text.let(f"icmp slt {words} <{numbers}>, {left}")
-    rows, vectors = [], []
-    for lane in range(width):
-        rows.append(text.at(corner, text.let(f"mul i64 %distance, {lane}"), "i8"))
-        vectors.append(text.at(target, lane, text.kind))
-    if packs:
-        ahead = text.let(f"mul i64 %distance, {AHEAD * width}")
-        for row in rows:
+
+    def column(number: str) -> None:
+        row, vector = text.at("%rows", number), text.at("%vectors", number, text.kind)
+        if packs:
+            text.store(text.load(row), vector, align)
+        else:
+            text.store(text.load(vector, align=align), row)
+
+    def square(first: str) -> None:
+        """Transpose a square, from a column on; what is beyond the columns stays."""
+        corner, target = text.at("%rows", first), text.at("%vectors", first, text.kind)
+        rows = [text.at(corner, text.let(f"mul i64 %distance, {lane}"), "i8") for lane in range(width)]
+        vectors = [text.at(target, lane, text.kind) for lane in range(width)]
+        left = text.let(f"insertelement {words} poison, i64 {text.let(f'sub i64 %columns, {first}')}, i32 0")
+        left = text.let(f"shufflevector {words} {left}, {words} poison, <{width} x i32> zeroinitializer")
+        mask = text.let(f"icmp slt {words} <{numbers}>, {left}")
+        ahead = text.let(f"mul i64 %distance, {AHEAD * width}") if packs else ""
+        for row in rows if packs else ():
             later = text.at(row, ahead, "i8")
             text.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")  # to read; all caches; data
-        for value, vector in zip(_transpose(text, [text.masked_load(row, mask) for row in rows]), vectors, strict=True):
-            text.store(value, vector, 8 * width)
-    else:
-        values = [text.load(vector, align=8 * width) for vector in vectors]
-        for value, row in zip(_transpose(text, values), rows, strict=True):
-            text.masked_store(value, row, mask)
+        given = ([text.masked_load(row, mask) for row in rows] if packs else
+                 [text.load(vector, align=align) for vector in vectors])
+        for value, row, vector in zip(_transpose(text, given), rows, vectors, strict=True):
+            if packs:
+                text.store(value, vector, align)
+            else:
+                text.masked_store(value, row, mask)
+
+    ways = [lambda step=step, body=body: text.loop("0", "%columns", step, body, at_least_once=True)
+            for step, body in ((1, column), (width, square))]
+    text.when(text.let("icmp sgt i64 %columns, 0"), lambda: text.when(text.let("icmp eq i64 %distance, 8"), *ways))
+    return function(f"internal void @{name}({_ROWS}) noinline {attributes}", text.lines)
 
 
 def _transpose(text: FunctionText, rows: list[str]) -> list[str]:

@@ -107,7 +107,7 @@ def test_results_go_around_the_caches_if_all_arrays_together_are_large():
         return [bool(word) for word in words[batch_abi.ROW_WORDS - 1::batch_abi.ROW_WORDS]]
 
     count = batch_abi.STREAMED_BYTES // (8 * 28) + 1
-    inputs, results = np.empty((count, 21)), np.empty((count, 7))
+    inputs, results = np.empty((count, 21)), batch_abi.empty_result((count, 7))
     assert streamed(inputs, results) == [False, True]
     assert streamed(inputs[1:], results[1:]) == [False, False]
     assert streamed(np.broadcast_to(inputs[0], inputs.shape), results) == [False, False]
