@@ -43,6 +43,7 @@ class Operation(NamedTuple):
         llvm: Name of the instruction, predicate, intrinsic or library function.
         record: The operation on traced values and floats; None if it is recorded as it stands.
         symmetry: ``odd`` for f(-x) = -f(x), ``even`` for f(-x) = f(x).
+        negated: The operand that is negated for LLVM; None for none.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Operation(NamedTuple):
     llvm: str = ""
     record: Function | None = None
     symmetry: Literal["", "odd", "even"] = ""
+    negated: int | None = None
 
 
 OPERATIONS: list[Operation] = []
@@ -178,12 +180,15 @@ WHERE = _operation("where", 3, _choose,
                    lambda _, condition, a, b: _OnBranch(condition, when=True),
                    lambda _, condition, a, b: _OnBranch(condition, when=False), record=_record_where)
 MULTIPLY_ADD = _operation("multiply_add", 3, lambda a, b, c: a * b + c, lambda _, a, b, c: b, lambda _, a, b, c: a,
-                          lambda _, a, b, c: 1.0, record=lambda a, b, c: a * b + c)
+                          lambda _, a, b, c: 1.0, record=lambda a, b, c: a * b + c,
+                          lowering="intrinsic", llvm="llvm.fmuladd")
 MULTIPLY_SUBTRACT = _operation("multiply_subtract", 3, lambda a, b, c: a * b - c, lambda _, a, b, c: b,
-                               lambda _, a, b, c: a, lambda _, a, b, c: -1.0, record=lambda a, b, c: a * b - c)
+                               lambda _, a, b, c: a, lambda _, a, b, c: -1.0, record=lambda a, b, c: a * b - c,
+                               negated=2, lowering="intrinsic", llvm="llvm.fmuladd")
 SUBTRACT_PRODUCT = _operation("subtract_product", 3, lambda a, b, c: c - a * b, lambda _, a, b, c: -b,
-                              lambda _, a, b, c: -a, lambda _, a, b, c: 1.0, record=lambda a, b, c: c - a * b)
-"""Sums of a product, never traced: `Tape.contracted` makes them, and compiled code rounds each once."""
+                              lambda _, a, b, c: -a, lambda _, a, b, c: 1.0, record=lambda a, b, c: c - a * b,
+                              negated=0, lowering="intrinsic", llvm="llvm.fmuladd")
+"""Sums of a product, never traced: `Tape.contracted` makes them; where the processor can, each is rounded once."""
 
 _ELEMENTWISE = {
     code: np.frompyfunc(lambda *operands, code=code: apply(code, *operands), OPERATIONS[code].operand_count, 1)
