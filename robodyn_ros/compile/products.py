@@ -14,9 +14,9 @@ spends its time on reading instructions. A function that returns `Products` has 
 products done by one loop.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,54 +43,6 @@ class Term(NamedTuple):
     mask: np.ndarray
 
 
-class Products:
-    """One matrix, or several of the same shape, given by their terms.
-
-    Args:
-        matrices: The terms of each matrix; each of its elements is in one term at most, and 0 if it is in none.
-        stacked: Whether the result has an axis for the matrices even if there is only one.
-
-    Raises:
-        CompileError: The shapes of a term do not fit each other or the other terms, or an element is in two terms.
-
-    Attributes:
-        shape: Of the result.
-    """
-
-    def __init__(self, matrices: Sequence[Sequence[Term]], stacked: bool = False) -> None:
-        rows, columns = matrices[0][0].mask.shape
-        for terms in matrices:
-            for left, right, mask in terms:
-                shapes = np.shape(left), np.shape(right), mask.shape
-                if shapes != ((len(left), rows), (len(left), columns), (rows, columns)):
-                    raise CompileError(f"products: expected factors and masks that fit each other, received {shapes}")
-            if np.sum([term.mask for term in terms], axis=0).max(initial=0) > 1:
-                raise CompileError("products: expected each element of a matrix in one term, received it in two")
-        self._matrices = matrices
-        self.shape = (len(matrices), rows, columns) if stacked or len(matrices) > 1 else (rows, columns)
-        self._factors = {id(factor): factor for terms in matrices for term in terms for factor in term[:2]}  # each once
-
-    def factors(self) -> np.ndarray:
-        """The elements of all factors, each factor once, shape (number of elements,)."""
-        return np.concatenate([np.reshape(factor, -1) for factor in self._factors.values()])
-
-    def array(self) -> np.ndarray:
-        """The result, computed by NumPy."""
-        return self.pattern().array(self.factors())
-
-    def pattern(self) -> "Pattern":
-        """How the result is made of the factors, whatever these are."""
-        ends = itertools.accumulate(map(np.size, self._factors.values()), initial=0)
-        starts = dict(zip(self._factors, ends, strict=False))
-        size = math.prod(self.shape[-2:])
-        loops = [
-            Loop(len(left), starts[id(left)], starts[id(right)], number * size, mask)
-            for number, terms in enumerate(self._matrices)
-            for left, right, mask in terms
-        ]
-        return Pattern(self.shape, loops)
-
-
 class Loop(NamedTuple):
     """A term: products in a sum, positions of the factors and of the matrix in memory, and the term's mask."""
 
@@ -104,7 +56,7 @@ class Loop(NamedTuple):
 class Pattern(NamedTuple):
     """How a result of some shape is made of factors in memory."""
 
-    shape: tuple[int, ...]
+    shape: Shape
     loops: list[Loop]
 
     def array(self, factors: np.ndarray) -> np.ndarray:
@@ -118,6 +70,41 @@ class Pattern(NamedTuple):
             second = factors[..., right + k * mask.shape[1] + columns]
             result[..., matrix + rows * mask.shape[1] + columns] = (first * second).sum(axis=-2)
         return result.reshape((*leading, *self.shape))
+
+
+class Products:
+    """One matrix, or several of the same shape, given by their terms.
+
+    Args:
+        matrices: The terms of each matrix; each of its elements is in one term at most, and 0 if it is in none.
+
+    Raises:
+        CompileError: The shapes of a term do not fit each other or the other terms, or an element is in two terms.
+
+    Attributes:
+        pattern: How the result is made of the factors, whatever these are.
+        factors: The elements of all factors, each factor once, shape (number of elements,).
+    """
+
+    def __init__(self, matrices: Sequence[Sequence[Term]]) -> None:
+        rows, columns = matrices[0][0].mask.shape
+        starts: dict[int, int] = {}
+        elements: list[Any] = []
+        loops: list[Loop] = []
+        for number, terms in enumerate(matrices):
+            for left, right, mask in terms:
+                shapes = np.shape(left), np.shape(right), mask.shape
+                if shapes != ((len(left), rows), (len(left), columns), (rows, columns)):
+                    raise CompileError(f"products: expected factors and masks that fit each other, received {shapes}")
+                for factor in (left, right):
+                    if id(factor) not in starts:
+                        starts[id(factor)] = len(elements)
+                        elements += np.reshape(factor, -1).tolist()
+                loops.append(Loop(len(left), starts[id(left)], starts[id(right)], number * rows * columns, mask))
+            if np.sum([term.mask for term in terms], axis=0).max(initial=0) > 1:
+                raise CompileError("products: expected each element of a matrix in one term, received it in two")
+        self.pattern = Pattern((len(matrices), rows, columns) if len(matrices) > 1 else (rows, columns), loops)
+        self.factors = np.array(elements)
 
 
 class ProductsTape(Tape):
@@ -163,10 +150,10 @@ def trace_products(function: Callable[..., Any], inputs: Mapping[str, Shape]) ->
 
     def factors(*arrays: np.ndarray) -> Any:
         result = function(*arrays)
-        if isinstance(result, Products):
-            patterns.append(result.pattern())
-            return result.factors()
-        return result
+        if not isinstance(result, Products):
+            return result
+        patterns.append(result.pattern)
+        return result.factors
 
     factors.__name__ = str(getattr(function, "__name__", repr(function)))
     tape = trace(factors, inputs)
@@ -174,51 +161,30 @@ def trace_products(function: Callable[..., Any], inputs: Mapping[str, Shape]) ->
 
 
 def products_text(name: str, pattern: Pattern, width: int, lanes: int, attributes: str) -> str:
-    """``void @name(ptr factors, ptr result)``: LLVM assembly of the loops.
+    """``void @name(ptr factors, ptr result)``: LLVM assembly of the loops, for vectors of ``width`` samples.
 
-    Args:
-        name: Name of the function.
-        pattern: What they compute.
-        width: Samples in a vector.
-        lanes: Neighbouring columns that a single sample computes at once.
-        attributes: LLVM's function attributes.
+    A single sample computes up to ``lanes`` neighbouring columns at once.
     """
     columns = lanes if width == 1 and lanes >= LEAST_LANES else 1
-    texts = [
-        _loop_text(f"{name}{number}", loop, width, columns, attributes) for number, loop in enumerate(pattern.loops)
-    ]
-    text = FunctionText(width)
-    text.clear("%result", 8 * width * math.prod(pattern.shape))
-    for number in range(len(pattern.loops)):
-        text.line(f"call void @{name}{number}(ptr %factors, ptr %result)")
-    return "".join([*texts, function(_head(name, attributes), text.lines)])
-
-
-def _head(name: str, attributes: str) -> str:
-    return f"internal void @{name}(ptr noalias %factors, ptr noalias %result) noinline {attributes}"
-
-
-def _loop_text(name: str, loop: Loop, width: int, columns: int, attributes: str) -> str:
-    """One term: a loop over groups of neighbouring columns, told by a table."""
-    groups, text = _groups(loop, columns), FunctionText(max(width, columns))
+    text, tables = FunctionText(max(width, columns)), []
     kind, align = float_type(width), 8 * width
+    text.clear("%result", 8 * width * math.prod(pattern.shape))
 
-    def group(number: str) -> None:
-        words = text.at(f"@{name}_groups", number, "[4 x i32]")
-        left, right, matrix, bits = (text.read(words, place, "i32") for place in range(4))
+    def group(loop: Loop, words: str, number: str) -> None:
+        """Some neighbouring columns of a row, told by the loop's table."""
+        entry = text.at(f"@{words}", number, "[4 x i32]")
         left, right, matrix = (
-            text.let(f"getelementptr {kind}, ptr {memory}, i32 {start}")
-            for memory, start in (("%factors", left), ("%factors", right), ("%result", matrix))
+            text.let(f"getelementptr {kind}, ptr {memory}, i32 {text.read(entry, place, 'i32')}")
+            for place, memory in enumerate(("%factors", "%factors", "%result"))
         )
-        mask = ""
+        total = mask = ""
         if columns > 1:
             # Numbers beside the group are not loaded: arithmetic on denormal ones would take a hundred times as long.
-            mask = text.let(f"bitcast i{columns} {text.let(f'trunc i32 {bits} to i{columns}')} to {text.truth}")
-        total = ""
+            bits = text.let(f"trunc i32 {text.read(entry, 3, 'i32')} to i{columns}")
+            mask = text.let(f"bitcast i{columns} {bits} to {text.truth}")
         for k in range(loop.depth):
-            left_at, right_at = (
-                text.at(factor, k * length, kind) for factor, length in zip((left, right), loop.mask.shape, strict=True)
-            )
+            left_at, right_at = (text.at(factor, k * length, kind)
+                                 for factor, length in zip((left, right), loop.mask.shape, strict=True))
             one = text.load(left_at, kind, align)
             other = text.masked_load(right_at, mask) if mask else text.load(right_at, align=align)
             product = text.let(f"fmul contract {text.kind} {text.spread(one) if mask else one}, {other}")
@@ -228,10 +194,13 @@ def _loop_text(name: str, loop: Loop, width: int, columns: int, attributes: str)
         else:
             text.store(total, matrix, align)
 
-    if groups:
-        text.loop("0", len(groups), 1, group, at_least_once=True)
-    words = [word for group_ in groups for word in group_]
-    return table(f"{name}_groups", "i32", words) + function(_head(name, attributes), text.lines)
+    for place, loop in enumerate(pattern.loops):
+        words, groups = f"{name}_groups{place}", _groups(loop, columns)
+        tables.append(table(words, "i32", [word for each in groups for word in each]))
+        if groups:
+            text.loop("0", len(groups), 1, partial(group, loop, words), at_least_once=True)
+    head = f"internal void @{name}(ptr noalias %factors, ptr noalias %result) noinline {attributes}"
+    return "".join(tables) + function(head, text.lines)
 
 
 def _groups(loop: Loop, columns: int) -> list[tuple[int, int, int, int]]:
@@ -242,8 +211,6 @@ def _groups(loop: Loop, columns: int) -> list[tuple[int, int, int, int]]:
         for column in np.flatnonzero(mask).tolist():
             first = column - column % columns
             bits[first] = bits.get(first, 0) | 1 << column - first
-        groups += [
-            (loop.left + row, loop.right + first, loop.matrix + row * len(mask) + first, found)
-            for first, found in bits.items()
-        ]
+        groups += [(loop.left + row, loop.right + first, loop.matrix + row * len(mask) + first, found)
+                   for first, found in bits.items()]
     return groups
