@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -37,8 +38,6 @@ ALIGNED_BYTES = 2**18
 CACHE_LINE = 64
 """Bytes in a line of the cache."""
 
-_FLOAT64 = np.dtype(np.float64)
-
 
 def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
     """An argument as an aligned float64 array in this machine's byte order; itself if it is one.
@@ -54,17 +53,15 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
             for element in array.flat:
                 if not isinstance(element, Real):
                     raise TypeError(f"an element is {type(element).__name__}")
-        return array if array.dtype == _FLOAT64 and array.flags.aligned else array.astype(_FLOAT64)
+        return array if array.dtype == np.float64 and array.flags.aligned else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{function}: {name}: expected real numbers, received {type(given).__name__} ({error})"
         ) from error
 
 
-def checked_arrays(
-    function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any],
-    leading: tuple[str, ...] = (),
-) -> list[NDArray[np.float64]]:
+def checked_arrays(function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any],
+                   leading: tuple[str, ...] = ()) -> list[NDArray[np.float64]]:
     """The arguments of a function as arrays of float64, in the order of its inputs.
 
     Args:
@@ -94,19 +91,14 @@ def checked_arrays(
     return checked
 
 
-def shape_error(function: str, name: str, expected: Iterable[object], received: Shape) -> InputError:
+def shape_error(function: str, name: str, expected: Sequence[object], received: Shape) -> InputError:
     """The error for an argument of another shape."""
-    dimensions = [str(length) for length in expected]
-    text = ", ".join(dimensions) + ("," if len(dimensions) == 1 else "")
+    text = ", ".join(map(str, expected)) + "," * (len(expected) == 1)
     return InputError(f"{function}: {name}: expected shape ({text}), received {received}")
 
 
 def checked_threads(function: str, threads: Any) -> int:
-    """The number of threads of a function.
-
-    Raises:
-        InputError: It is no integer of 1 or more.
-    """
+    """The number of threads of a function, if it is an integer of 1 or more; otherwise InputError."""
     if not isinstance(threads, int) or threads < 1:
         raise InputError(f"{function}: threads: expected an integer of 1 or more, received {threads!r}")
     return threads
@@ -123,7 +115,7 @@ def empty_result(shape: Shape) -> NDArray[np.float64]:
 
 
 def result_array(function: str, shape: Shape, out: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """The array that a function writes its result to: ``out``, or a new one.
+    """The array that a function writes its result to: a new one, or ``out``.
 
     Raises:
         InputError: ``out`` is no writeable, aligned float64 array of this shape.
@@ -147,10 +139,8 @@ def has_adjacent_rows(array: NDArray[np.float64], axes: int = 1) -> bool:
 def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[int], list[NDArray[np.float64]]]:
     """Describe arrays to code for blocks of samples: `ROW_WORDS` for each, and the arrays to keep as long as these.
 
-    Args:
-        arrays: Arrays whose first axis numbers the samples, each with its role: input, output (code writes one row per
-            sample), or sequence or record, whose second axis numbers rows of the same sample. Inputs and sequences
-            whose rows are not contiguous are copied.
+    The first axis of an array numbers the samples. Its role is input, output, or sequence or record, whose second axis
+    numbers the rows of a sample. Inputs and sequences whose rows are not contiguous are copied.
     """
     arrays, words, kept = list(arrays), [], []
     moved = sum(array.nbytes for array, _ in arrays if array.strides[0])  # 0: one row for all samples
@@ -163,10 +153,9 @@ def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[i
     return words, kept
 
 
-def share_samples(
-    samples: int, width: int, threads: int, memory_size: int, compute: Callable[[int, int, int], None]
-) -> None:
-    """Let threads, this one included, compute neighbouring samples, in whole blocks of ``width``.
+def share_samples(samples: int, width: int, threads: int, memory_size: int,
+                  compute: Callable[[int, int, int], None]) -> None:
+    """Let threads, this one included, compute neighbouring samples, in whole blocks.
 
     Args:
         samples: Number of samples.
@@ -177,20 +166,15 @@ def share_samples(
     """
     blocks = -(-samples // width)
     ends = [min(samples, blocks * part // threads * width) for part in range(threads + 1)]
-    parts = [
-        (first, last, np.empty(memory_size + width, np.float64)) for first, last in pairwise(ends) if first < last
-    ]
+    parts = [(first, end, np.empty(memory_size + width, np.float64)) for first, end in pairwise(ends) if first < end]
 
-    def run(first: int, last: int, memory: NDArray[np.float64]) -> None:
+    def run(first: int, end: int, memory: NDArray[np.float64]) -> None:
         address = memory.ctypes.data
-        compute(first, last, address + -address % (8 * width))
+        compute(first, end, address + -address % (8 * width))
 
-    if len(parts) < 2:
-        for part in parts:
+    with ThreadPoolExecutor(len(parts) - 1) if len(parts) > 1 else nullcontext() as pool:
+        others = [pool.submit(run, *part) for part in parts[1:]] if pool else []
+        for part in parts[:1]:
             run(*part)
-        return
-    with ThreadPoolExecutor(len(parts) - 1) as pool:
-        others = [pool.submit(run, *part) for part in parts[1:]]
-        run(*parts[0])
         for other in others:
             other.result()

@@ -9,12 +9,10 @@
 """Keeps compiled code on disk from one process to the next.
 
 The name of a file is a digest of everything that the code depends on, so an entry is never out of date. Its content
-carries a digest, so damaged code is compiled anew and replaced. Files are written aside and moved into place; processes
-that write the same entry write the same bytes. The process runs the code it finds: therefore the directory and its
-files must belong to this user, and nobody else may write them. Without such a directory, or with a full disk, code is
-compiled each time.
-
-The environment variable ROBODYN_CACHE_DIR names the directory; empty or ``off``, nothing is kept.
+carries a digest, so damaged code is compiled anew and replaced. The process runs the code it finds: therefore the
+directory and its files must belong to this user, and nobody else may write them. Without such a directory, or with a
+full disk, code is compiled each time. The environment variable ROBODYN_CACHE_DIR names the directory; empty or ``off``,
+nothing is kept.
 """
 
 import contextlib
@@ -35,7 +33,7 @@ LARGEST_SIZE = 256 * 2**20
 _ENDING = ".code"
 _OURS = re.compile(r"[0-9a-f]{64}\.code(\..*)?")
 _logger = logging.getLogger(__name__)
-_complaints: set[tuple[Path, bool]] = set()
+_complaints: set[tuple[Path, int]] = set()
 
 
 class _NotPrivate(PermissionError):
@@ -54,8 +52,7 @@ def digest(*parts: str | bytes) -> str:
     found = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
-        found.update(len(data).to_bytes(8, "little"))
-        found.update(data)
+        found.update(len(data).to_bytes(8, "little") + data)
     return found.hexdigest()
 
 
@@ -107,7 +104,7 @@ def store(key: str, image: bytes) -> None:
             folder.mkdir(mode=0o700)
         _check_private(os.stat(folder), stat.S_ISDIR, folder)
         handle, temporary = tempfile.mkstemp(prefix=f"{key}{_ENDING}.", dir=folder)
-        try:
+        try:  # beside its place, and moved there: processes that write the same entry write the same bytes
             with open(handle, "wb") as file:
                 file.write(_checksum(key, image) + image)
             os.replace(temporary, folder / (key + _ENDING))
@@ -147,16 +144,11 @@ def _check_private(info: os.stat_result, is_kind: Callable[[int], bool], folder:
 
 def _complain(folder: Path, error: OSError) -> None:
     """Log once that caching is off: WARNING for unsafe permissions, else DEBUG."""
-    serious = isinstance(error, _NotPrivate)
-    if (folder, serious) not in _complaints:
-        _complaints.add((folder, serious))
-        _logger.log(
-            logging.WARNING if serious else logging.DEBUG,
-            "compiled code is not kept in %s: %s; set %s to a directory of your own, or to 'off'",
-            folder,
-            error,
-            VARIABLE,
-        )
+    level = logging.WARNING if isinstance(error, _NotPrivate) else logging.DEBUG
+    if (folder, level) not in _complaints:
+        _complaints.add((folder, level))
+        _logger.log(level, "compiled code is not kept in %s: %s; set %s to a directory of your own, or to 'off'",
+                    folder, error, VARIABLE)
 
 
 def _files(folder: Path | None) -> list[tuple[os.DirEntry[str], os.stat_result]]:

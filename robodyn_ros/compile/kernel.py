@@ -28,9 +28,8 @@ RESULT = "(result)"
 """Name of the output variable; no argument of a function can have it."""
 
 
-def compile_function(
-    function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *, reproducible: bool = False,
-) -> "Kernel":
+def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *,
+                     reproducible: bool = False) -> "Kernel":
     """Trace a function and compile it for this processor.
 
     Args:
@@ -54,9 +53,6 @@ class Kernel:
     ``kernel(q, v)`` computes it for one sample, ``kernel.batch(Q, V)`` for many. Arguments are arrays of real numbers,
     or anything that NumPy makes such arrays of; contiguous float64 arrays are read in place and cost least. Calls from
     several threads are safe.
-
-    Raises:
-        CompileError: LLVM rejects the generated code.
 
     Attributes:
         tape: The traced function.
@@ -82,7 +78,12 @@ class Kernel:
         self._traced = traced_tape(tape)
         self._code = CompiledProgram(self._traced, 1, in_place=True).code
         compute = self.with_fallback(None)  # new float64 arrays of the right shapes need none
-        self.call = self.with_fallback(_with_checks(self.inputs, name, compute))
+
+        def convert(*arrays: Any, **named: Any) -> Any:
+            checked = checked_arrays(name, tape.inputs, arrays, named)
+            return compute(*(array.astype(np.float64, order="C") for array in checked))
+
+        self.call = self.with_fallback(convert)
         self.__call__ = self.call  # type: ignore[method-assign]
 
     def with_fallback(self, fallback: Callable[..., Any] | None, text: str | None = None) -> Callable[..., Any]:
@@ -100,13 +101,12 @@ class Kernel:
         text = text or documentation(self.name, f"({', '.join(self.inputs)})", about)
         return python_function(self.name, text, Fallback(fallback), self._code)
 
-    def batch(
-        self, *arrays: Any, threads: int = 1, out: NDArray[np.float64] | None = None, **named: Any
-    ) -> NDArray[np.float64]:
-        """Compute the function for many samples at once.
+    def batch(self, *arrays: Any, threads: int = 1, out: NDArray[np.float64] | None = None,
+              **named: Any) -> NDArray[np.float64]:
+        """Compute the function for many samples at once, by code that is compiled at the first call.
 
-        The code for batches is compiled at the first call. float64 arrays whose rows are contiguous are read and
-        written in place, at any distance of the rows; others are copied first. The GIL is released.
+        float64 arrays whose rows are contiguous are read and written in place, at any distance of the rows; others are
+        copied first. The GIL is released.
 
         Args:
             *arrays: One per input, each of shape (N, *its input's shape).
@@ -144,16 +144,6 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}: {self.tape!r}>"
-
-
-def _with_checks(inputs: Mapping[str, Shape], function: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Converts arguments to the arrays that the compiled function needs, or says why it cannot."""
-
-    def call(*arrays: Any, **named: Any) -> Any:
-        return compute(*(array.astype(np.float64, order="C")
-                         for array in checked_arrays(function, inputs, arrays, named)))
-
-    return call
 
 
 def traced_tape(tape: Tape) -> TracedProgram:

@@ -28,11 +28,11 @@ from robodyn_ros.errors import CompileError
 
 
 class Host(NamedTuple):
-    """The processor that code is compiled for, by LLVM's names.
+    """The processor that code is compiled for.
 
     Attributes:
-        triple: Architecture and system.
-        cpu: The processor.
+        triple: Architecture and system, by LLVM's name.
+        cpu: The processor, by LLVM's name.
         features: Its instruction sets.
         lanes: Number of float64 numbers in the widest vector registers.
         fused: Whether the processor has a fused multiply-add.
@@ -60,15 +60,17 @@ def host() -> Host:
 LONG = 200_000
 """Characters of a module above which LLVM works with less effort: those of robots with some 20 joints."""
 
+_LINKS_PER_LINKER = 16
+"""LLVM keeps 9 kB of each library until its linker is freed, and creating a linker takes as long as five links."""
+
 _options = threading.Lock()
 """Held while LLVM's options of the process are not the usual ones."""
 
 
 def _target_machine(opt: int = 2) -> llvm.TargetMachine:
-    target = llvm.Target.from_triple(host().triple)
-    return target.create_target_machine(
-        cpu=host().cpu, features=host().features, opt=opt, reloc="pic", codemodel="default"
-    )
+    triple, cpu, features, *_ = host()
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=cpu, features=features, opt=opt, reloc="pic", codemodel="default")
 
 
 @functools.cache
@@ -79,10 +81,7 @@ def _compiler() -> str:
 
 
 def compile_module(text: str) -> bytes:
-    """Object code of an LLVM module, from the cache or compiled now.
-
-    Args:
-        text: The module in LLVM's assembly language, without its ``target`` lines.
+    """Object code of a module in LLVM's assembly language, without ``target`` lines; from the cache or compiled now.
 
     Raises:
         CompileError: The module is not valid.
@@ -96,15 +95,9 @@ def compile_module(text: str) -> bytes:
 
 
 def _object_code(text: str) -> bytes:
-    """Let LLVM compile a module.
+    """Let LLVM compile a module; docs/compile.md gives reasons for the pass, the levels and the options.
 
-    The tape's simplifications stand in for LLVM's: the only pass over the module is the one that inlines what is marked
-    ``alwaysinline``. LLVM's scheduler of machine instructions is off: it takes 40 % of the time of code generation, and
-    the processor reorders the instructions anyway. Long modules are compiled at level 1, which takes 0.6 to 0.8 of the
-    time and gives as fast code; short ones at level 2, as the loops of simulations are 2 to 4 % slower at level 1. In
-    long modules, registers are allocated from the end of a function to its begin: the code is as fast, and the
-    task-space functions of a humanoid take up to a fifth less time. LLVM has these two options for the whole process
-    only, so they are set back after each module, for other users of LLVM.
+    LLVM has the two options for the whole process only: they are set back after each module, for other users of LLVM.
     """
     is_long = len(text) > LONG
     machine = _target_machine(1 if is_long else 2)
@@ -125,10 +118,6 @@ def _object_code(text: str) -> bytes:
         finally:
             llvm.set_option("", "-enable-misched=1")
             llvm.set_option("", "-greedy-reverse-local-assignment=0")
-
-
-_LINKS_PER_LINKER = 16
-"""LLVM keeps 9 kB of each library until its linker is freed, and creating a linker takes as long as five links."""
 
 
 class Code:

@@ -14,9 +14,8 @@ unchanged, to a Python function. It holds the GIL throughout, touches no referen
 values on the stack, so that calls from several threads cannot meet. The entry of a bound procedure takes counts; its
 ``__self__`` is the array that holds the frame and, behind it, the counts.
 
-Entries use the C interfaces of CPython and NumPy, as extension modules do: of CPython documented functions; of NumPy
-the first fields of ``PyArrayObject_fields`` and one entry of its table of C functions. `symbols` checks the version of
-this binary interface, as the import of an extension module does.
+Entries use the C interfaces of CPython and NumPy, as extension modules do, and as these do at their import, `symbols`
+checks the version of NumPy's.
 """
 
 import ctypes
@@ -34,7 +33,7 @@ from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import CompileError, InputError
 
 DATA, DIMENSION_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
-"""Offsets in an array object [bytes]."""
+"""Offsets in an array object [bytes]: the first fields of NumPy's PyArrayObject_fields."""
 
 TYPE = 8
 """Offset of the type in every object [bytes]."""
@@ -54,7 +53,6 @@ _KNOWN_INTERFACES = (0x01000009, 0x02000000)
 _VERSION_ENTRY, _NEW_ENTRY = 0, 93
 """Places in NumPy's table of C functions: PyArray_GetNDArrayCVersion, PyArray_New."""
 
-
 _PYTHON_FUNCTIONS = {
     "python_call": "PyObject_Vectorcall",
     "python_size": "PyNumber_AsSsize_t",
@@ -67,21 +65,14 @@ _PYTHON_FUNCTIONS = {
 class _MethodDefinition(ctypes.Structure):
     """CPython's PyMethodDef."""
 
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int),
+                ("doc", ctypes.c_char_p))
 
 
 class Fallback:
-    """Called by an entry that does not answer itself; it is the ``__self__`` of the entry's Python function.
+    """Called by an entry that does not answer itself; it is the ``__self__`` of the entry's Python function."""
 
-    Being a slot, ``__call__`` is found by calls without a Python function in between.
-    """
-
-    __slots__ = ("__call__", "keeps")
+    __slots__ = ("__call__", "keeps")  # a slot is found by calls without a Python function in between
 
     def __init__(self, function: Callable[..., Any] | None) -> None:
         self.__call__ = function
@@ -109,8 +100,7 @@ def python_function(name: str, text: str, owner: Any, code: Code | None = None) 
 def forwarding_function(name: str, text: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of Python's own kind that calls another one, with the name and documentation of its replacement.
 
-    Python finds the signature of a compiled function in its documentation alone. With it here, too, help() and
-    ``inspect.signature`` say the same before a function is compiled and after.
+    So help() and ``inspect.signature`` say the same before a function is compiled and after.
     """
     # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
     return python_function(name, text, Fallback(function))
@@ -125,7 +115,7 @@ def array_entry(shapes: list[Shape], output_shape: Shape) -> str:
     """LLVM text of ``entry``: takes arrays of these shapes, calls ``program`` with their data, returns a new array."""
     text = FunctionText(1)
     _require_count(text, len(shapes))
-    pointers = [_array_data(text, _argument(text, number), shape) for number, shape in enumerate(shapes)]
+    pointers = [_array_data(text, number, shape) for number, shape in enumerate(shapes)]
     given = f"i32 {len(output_shape)}, ptr @shape, i32 {FLOAT64}, ptr null, ptr null, i32 0, i32 0, ptr null"
     result = text.let(f"call ptr @numpy_new_array(ptr @numpy_array_type, {given})")
     text.branch(text.let(f"icmp eq ptr {result}, null"), "done", "compute", ", !prof !0")
@@ -148,7 +138,8 @@ def counts_entry(count: int, frame_size: int) -> str:
     words = text.at(frame, frame_size)
     _require_count(text, count)
     for number in range(count):
-        size = text.let(f"call i64 @python_size(ptr {_argument(text, number)}, ptr @error_type)")
+        argument = text.read("%arguments", number, "ptr")
+        size = text.let(f"call i64 @python_size(ptr {argument}, ptr @error_type)")
         text.line(f"store i64 {size}, ptr {text.at(words, number, 'i64')}")
         _require(text, text.let(f"icmp sge i64 {size}, 0"))
     text.line(f"call void @program(ptr {frame}, ptr {words})")
@@ -186,12 +177,9 @@ def _require_count(text: FunctionText, count: int) -> None:
     _require(text, text.let(f"and i1 {enough}, {unnamed}"))
 
 
-def _argument(text: FunctionText, number: int) -> str:
-    return text.read("%arguments", number, "ptr")
-
-
-def _array_data(text: FunctionText, argument: str, shape: Shape) -> str:
+def _array_data(text: FunctionText, number: int, shape: Shape) -> str:
     """The data of an argument that is an array as the code needs it; each field is read once it must be there."""
+    argument = text.read("%arguments", number, "ptr")
     _require(text, text.let(f"icmp eq ptr {_field(text, argument, 'ptr', TYPE)}, @numpy_array_type"))
     count, kind = _field(text, argument, "i32", DIMENSION_COUNT), _field(text, argument, "ptr", DESCRIPTION)
     flags, lengths = _field(text, argument, "i32", FLAGS), _field(text, argument, "ptr", DIMENSIONS)
