@@ -6,10 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""LLVM assembly: types, constants and tables, and the lines of a function made of branches and nested loops.
-
-Assembly is written as text: an object per instruction would take longer than LLVM takes to compile it.
-"""
+"""LLVM assembly, as text: an object per instruction would take longer than LLVM takes to compile it."""
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -52,13 +49,10 @@ def function(head: str, lines: Iterable[str], end: str = "ret void") -> str:
 
 
 class FunctionText:
-    """The lines of a function.
-
-    Args:
-        width: Numbers in a vector; 1 for plain numbers.
+    """The lines of a function, made of branches and nested loops.
 
     Attributes:
-        kind: LLVM type of a vector.
+        kind: LLVM type of a vector, of one number or more.
         truth: LLVM type of a vector's comparisons.
         lines: The lines so far.
         block: Label of the block to which the last line belongs.
@@ -157,9 +151,8 @@ class FunctionText:
         """End a block: go to one or the other label, of which ``weights`` may tell the likely one."""
         self.line(f"br i1 {condition}, label %{then}, label %{otherwise}{weights}")
 
-    def when(
-        self, condition: str, then: Callable[[], object] | None, otherwise: Callable[[], object] | None = None
-    ) -> None:
+    def when(self, condition: str, then: Callable[[], object] | None,
+             otherwise: Callable[[], object] | None = None) -> None:
         """Instructions that run only if a condition holds, and others that run if it does not."""
         past = self.new("past")
         bodies = [(body, self.new("inside") if body else past) for body in (then, otherwise)]
@@ -176,11 +169,9 @@ class FunctionText:
         ways = ", ".join(f"[{value}, %{block}]" for value, block in values)
         self.lines.insert(place, f"  {name} = phi {kind} {ways}")
 
-    def loop(
-        self, first: str, end: str | int, step: int, body: Callable[..., Sequence[str] | None],
-        carried: Sequence[str] = (), *, at_least_once: bool = False,
-    ) -> Sequence[str]:
-        """A loop over i64.
+    def loop(self, first: str, end: str | int, step: int, body: Callable[..., Sequence[str] | None],
+             carried: Sequence[str] = (), *, at_least_once: bool = False) -> Sequence[str]:
+        """A loop over an i64 index; returns the carried vectors after the last round.
 
         Args:
             first: First index.
@@ -189,9 +180,6 @@ class FunctionText:
             body: Writes a round, given the index and the carried vectors, and returns the vectors for the next round.
             carried: The vectors for the first round.
             at_least_once: Whether ``first`` is known to be less than ``end``; a test at the end is then enough.
-
-        Returns:
-            The carried vectors after the last round.
         """
         before, head, inside, done = self.block, self.new("head"), self.new("body"), self.new("done")
         index, names = self.new("%i"), [self.new("%carried") for _ in carried]

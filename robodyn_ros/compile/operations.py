@@ -8,13 +8,9 @@
 
 """The operations of a tape, each declared once, and the functions that formulas use instead of a branch.
 
-A row of the table says how an operation is evaluated on numbers, recorded on traced values, differentiated, and lowered
-to LLVM. Codes are plain integers: tracing compares and hashes one per operation, where an Enum would cost more than the
-operation itself.
-
-`np.where`, `np.minimum`, `np.maximum`, `np.sign`, `np.clip` and comparisons of arrays decide with ``bool()``, which a
-traced value does not have. The functions at the end of this file do the same element by element, with NumPy's
-broadcasting, on floats, arrays and traced values.
+Codes are plain integers: tracing compares and hashes one per operation, where an Enum would cost more than the
+operation itself. The functions at the end do what `np.where`, `np.minimum` and others do, which decide with ``bool()``
+and so cannot take traced values: element by element, with NumPy's broadcasting, on floats, arrays and traced values.
 """
 
 import math
@@ -33,13 +29,11 @@ class Operation(NamedTuple):
     """One row of the table.
 
     Attributes:
-        name: For messages and, where NumPy has the function, NumPy's name.
+        name: NumPy's name, where NumPy has the function.
         operand_count: Number of operands.
         evaluate: The operation on floats and float arrays.
-        partials: d result / d operand for each operand, as functions of the result and the operands; empty if all are
-            zero.
-        lowering: What implements it: an LLVM instruction, a comparison, an LLVM intrinsic, a function of the C library
-            called number by number, or ``special`` code in `lowering`.
+        partials: d result / d operand for each operand, of the result and the operands; empty if all are zero.
+        lowering: What implements it; a function of the C library is called number by number.
         llvm: Name of the instruction, predicate, intrinsic or library function.
         record: The operation on traced values and floats; None if it is recorded as it stands.
         symmetry: ``odd`` for f(-x) = -f(x), ``even`` for f(-x) = f(x).
@@ -68,15 +62,7 @@ def _operation(name: str, operand_count: int, evaluate: Function, *partials: Fun
 
 
 def apply(code: int, *operands: Any) -> Any:
-    """An operation on numbers; recorded if an operand is a traced value.
-
-    Args:
-        code: Code of the operation.
-        *operands: Floats, float arrays, or traced values and numbers.
-
-    Raises:
-        CompileError: An operand beside a traced value is not a number.
-    """
+    """An operation on floats or float arrays; recorded, if an operand is a traced value and the others are numbers."""
     operation = OPERATIONS[code]
     for operand in operands:
         recorder = getattr(operand, "recorder", None)
@@ -263,17 +249,15 @@ def greater_equal(a: Any, b: Any) -> Any:
 
 def _by_the_c_library(code: int, function: Function, value: Any) -> Any:
     """A function element by element, of numbers by the C library: NumPy's need not give the same last bit."""
-    def of_number(number: float) -> float:
+    def of_one(element: Any) -> Any:
         try:
-            return float(function(number))
+            return apply(code, element) if hasattr(element, "recorder") else float(function(element))
         except OverflowError:
             return math.inf
 
-    array = np.asarray(value, dtype=object)
-    results = [apply(code, each) if hasattr(each, "recorder") else of_number(each) for each in array.reshape(-1)]
-    if any(hasattr(result, "recorder") for result in results):
-        return np.array([*results, None], dtype=object)[:-1].reshape(array.shape)[()]
-    return np.array(results, dtype=float).reshape(array.shape)[()]
+    results = np.frompyfunc(of_one, 1, 1)(np.asarray(value, dtype=object))
+    is_traced = any(hasattr(result, "recorder") for result in np.ravel(results))
+    return results if is_traced else np.asarray(results, dtype=float)[()]
 
 
 def _elementwise(code: int, *operands: Any) -> Any:

@@ -31,14 +31,20 @@ Key = tuple[Any, ...]
 
 
 class Recorder:
-    """The operations of a trace: each distinct one once, after its operands."""
+    """The operations of a trace: each distinct one once, after its operands.
 
-    __slots__ = ("has_fixed", "scalars", "table")
+    Attributes:
+        scalars: The scalars.
+        table: The same by their keys.
+        typical: By index, the value of each fixed scalar where the fixed inputs have their typical values.
+    """
+
+    __slots__ = ("scalars", "table", "typical")
 
     def __init__(self) -> None:
-        self.has_fixed = False
         self.scalars: list[Scalar] = []
         self.table: dict[Key, Scalar] = {}
+        self.typical: dict[int, float] = {}
 
     def record(self, key: Key) -> "Scalar":
         """The scalar of ``key``; recorded if it is new."""
@@ -47,21 +53,13 @@ class Recorder:
             found = Scalar(self, len(self.scalars), key)
             self.table[key] = found
             self.scalars.append(found)
-            if self.has_fixed and key[0] > op.CONSTANT:
-                self._mark(found)
+            if self.typical and key[0] > op.CONSTANT:  # an operation on fixed scalars and constants is fixed
+                operands = [self.scalars[index] for index in key[1:]]
+                if all(operand.fixed or operand.key[0] == op.CONSTANT for operand in operands):
+                    values = [self.typical[each.index] if each.fixed else each.key[1] for each in operands]
+                    with np.errstate(all="ignore"):
+                        self.typical[found.index] = float(op.apply(key[0], *map(np.float64, values)))
         return found
-
-    def fix(self, scalar: "Scalar", typical: float) -> None:
-        """Make an input fixed."""
-        self.has_fixed, scalar.fixed, scalar.typical = True, True, typical
-
-    def _mark(self, scalar: "Scalar") -> None:
-        """Make an operation on fixed scalars and constants fixed."""
-        operands = [self.scalars[index] for index in scalar.key[1:]]
-        if all(operand.fixed or operand.key[0] == op.CONSTANT for operand in operands):
-            values = [operand.typical if operand.fixed else operand.key[1] for operand in operands]
-            with np.errstate(all="ignore"):
-                scalar.fixed, scalar.typical = True, float(op.apply(scalar.key[0], *map(np.float64, values)))
 
     def clear(self) -> None:
         """Drop all scalars; they refer back to the recorder and would wait for the garbage collector."""
@@ -69,14 +67,9 @@ class Recorder:
         self.table.clear()
 
     def apply(self, code: int, operands: tuple[Any, ...]) -> Any:
-        """Record an operation as it stands, but for the sign of an odd or even function's argument.
+        """Record an operation on scalars and numbers, as it stands but for the sign of an odd or even function.
 
-        Args:
-            code: Code of the operation.
-            operands: Scalars and numbers.
-
-        Returns:
-            The scalar; NotImplemented if an operand is neither a scalar nor a number.
+        The result is NotImplemented if an operand is neither a scalar nor a number.
         """
         indices = []
         for operand in operands:
@@ -98,7 +91,7 @@ class Recorder:
         return self.record((code, *indices))
 
     def constant(self, value: float) -> "Scalar":
-        """Return the scalar of a constant; -0.0 counts as 0.0."""
+        """The scalar of a constant; -0.0 counts as 0.0."""
         return self.record((op.CONSTANT, value + 0.0))
 
 
@@ -109,71 +102,97 @@ def _method(code: int, swapped: bool = False) -> Callable[..., Any]:
     return lambda scalar, *others: scalar.recorder.apply(code, (scalar, *others))
 
 
+def _binary(with_number: Callable[[Any, float], Any], with_scalar: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """A method of a scalar and another operand: one function for numbers, one for scalars of the same trace."""
+
+    def method(scalar: "Scalar", other: Any) -> Any:
+        if other.__class__ is Scalar:
+            if other.recorder is not scalar.recorder:
+                _raise_foreign(other)
+            return with_scalar(scalar, other)
+        value = other if other.__class__ is float else _as_float(other)
+        return NotImplemented if value is None else with_number(scalar, value)
+
+    return method
+
+
+def _sum(a: "Scalar", b: "Scalar") -> Any:
+    recorder = a.recorder
+    if recorder.typical and a.fixed is not b.fixed:
+        return _offset(a, b) if b.fixed else _offset(b, a)
+    if b.key[0] == op.NEGATE:
+        return a - recorder.scalars[b.key[1]]
+    if a.key[0] == op.NEGATE:
+        return b - recorder.scalars[a.key[1]]
+    reverse = recorder.table.get((op.ADD, b.index, a.index))  # in the order written, which decides how it is rounded
+    return recorder.record((op.ADD, a.index, b.index)) if reverse is None else reverse
+
+
+def _difference(a: "Scalar", b: "Scalar") -> Any:
+    recorder = a.recorder
+    if a is b:
+        return 0.0
+    if recorder.typical and a.fixed is not b.fixed:
+        return _offset(a, -b) if b.fixed else _offset(-b, a)
+    if b.key[0] == op.NEGATE:
+        return a + recorder.scalars[b.key[1]]
+    if a.key[0] == op.NEGATE:
+        return -(recorder.scalars[a.key[1]] + b)
+    reverse = recorder.table.get((op.SUBTRACT, b.index, a.index))
+    return recorder.record((op.SUBTRACT, a.index, b.index)) if reverse is None else -reverse
+
+
+def _product(a: "Scalar", b: "Scalar") -> Any:
+    recorder = a.recorder
+    if recorder.typical and a.fixed is not b.fixed:
+        return _scale(a, b) if b.fixed else _scale(b, a)
+    if a.key[0] == op.NEGATE:
+        return -(recorder.scalars[a.key[1]] * b)
+    if b.key[0] == op.NEGATE:
+        return -(a * recorder.scalars[b.key[1]])
+    a, b = (a, b) if a.index <= b.index else (b, a)
+    return recorder.record((op.MULTIPLY, a.index, b.index))
+
+
+def _quotient(a: "Scalar", b: "Scalar") -> Any:
+    recorder = a.recorder
+    if recorder.typical and b.fixed and not a.fixed:
+        return _scale(a, 1.0 / b)
+    if a.key[0] == op.NEGATE:
+        return -(recorder.scalars[a.key[1]] / b)
+    if b.key[0] == op.NEGATE:
+        return -(a / recorder.scalars[b.key[1]])
+    return recorder.record((op.DIVIDE, a.index, b.index))
+
+
+def _quotient_by_number(scalar: "Scalar", value: float) -> Any:
+    if abs(value) < sys.float_info.min or scalar.fixed:  # whose reciprocal may be infinite
+        return scalar.recorder.record((op.DIVIDE, scalar.index, scalar.recorder.constant(value).index))
+    return _scale(scalar, 1.0 / value)
+
+
 class Scalar:
     """One traced number.
 
     It has arithmetic with floats and scalars of the same trace, comparisons (whose result is a traced 1.0 or 0.0, for
     `where`), and the methods that NumPy's functions call on the elements of object arrays.
-
-    Attributes:
-        fixed: Whether it depends on fixed inputs alone.
-        typical: Its value where these have their typical values, if it is fixed.
     """
 
-    __slots__ = ("fixed", "index", "key", "recorder", "typical")
+    __slots__ = ("index", "key", "recorder")
 
     def __init__(self, recorder: Recorder, index: int, key: Key) -> None:
-        self.recorder = recorder
-        self.index = index
-        self.key = key
-        self.fixed = False
-        self.typical = 0.0
+        self.recorder, self.index, self.key = recorder, index, key
 
-    # -- sums ---------------------------------------------------------------------------------------------------------
+    @property
+    def fixed(self) -> bool:
+        """Whether it depends on fixed inputs alone."""
+        return self.index in self.recorder.typical
 
-    def __add__(self, other: Any) -> Any:
-        recorder = self.recorder
-        if other.__class__ is not Scalar:
-            value = _as_float(other)
-            return NotImplemented if value is None else _offset(self, value)
-        if other.recorder is not recorder:
-            _raise_foreign(other)
-        if self.fixed is not other.fixed:
-            return _offset(self, other) if other.fixed else _offset(other, self)
-        if other.key[0] == op.NEGATE:
-            return self - recorder.scalars[other.key[1]]
-        if self.key[0] == op.NEGATE:
-            return other - recorder.scalars[self.key[1]]
-        a, b = self.index, other.index
-        reverse = recorder.table.get((op.ADD, b, a))  # in the order written, which decides how the sum is rounded
-        return recorder.record((op.ADD, a, b)) if reverse is None else reverse
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        recorder = self.recorder
-        if other.__class__ is not Scalar:
-            value = _as_float(other)
-            return NotImplemented if value is None else _offset(self, -value)
-        if other.recorder is not recorder:
-            _raise_foreign(other)
-        if other is self:
-            return 0.0
-        if self.fixed is not other.fixed:
-            return _offset(self, -other) if other.fixed else _offset(-other, self)
-        if other.key[0] == op.NEGATE:
-            return self + recorder.scalars[other.key[1]]
-        if self.key[0] == op.NEGATE:
-            return -(recorder.scalars[self.key[1]] + other)
-        a, b = self.index, other.index
-        reverse = recorder.table.get((op.SUBTRACT, b, a))
-        if reverse is not None:
-            return -reverse
-        return recorder.record((op.SUBTRACT, a, b))
-
-    def __rsub__(self, other: Any) -> Any:
-        value = _as_float(other)
-        return NotImplemented if value is None else _offset(-self, value)
+    __add__ = __radd__ = _binary(lambda scalar, value: _offset(scalar, value), _sum)
+    __sub__ = _binary(lambda scalar, value: _offset(scalar, -value), _difference)
+    __rsub__ = _binary(lambda scalar, value: _offset(-scalar, value), _difference)
+    __mul__ = __rmul__ = _binary(lambda scalar, value: _scale(scalar, value), _product)
+    __truediv__ = _binary(_quotient_by_number, _quotient)
 
     def __neg__(self) -> "Scalar":
         if self.key[0] == op.NEGATE:
@@ -182,45 +201,6 @@ class Scalar:
 
     def __pos__(self) -> "Scalar":
         return self
-
-    # -- products -----------------------------------------------------------------------------------------------------
-
-    def __mul__(self, other: Any) -> Any:
-        recorder = self.recorder
-        if other.__class__ is not Scalar:
-            value = _as_float(other)
-            return NotImplemented if value is None else _scale(self, value)
-        if other.recorder is not recorder:
-            _raise_foreign(other)
-        if self.fixed is not other.fixed:
-            return _scale(self, other) if other.fixed else _scale(other, self)
-        if self.key[0] == op.NEGATE:
-            return -(recorder.scalars[self.key[1]] * other)
-        if other.key[0] == op.NEGATE:
-            return -(self * recorder.scalars[other.key[1]])
-        a, b = self.index, other.index
-        return recorder.record((op.MULTIPLY, a, b) if a <= b else (op.MULTIPLY, b, a))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        recorder = self.recorder
-        if other.__class__ is not Scalar:
-            value = _as_float(other)
-            if value is None:
-                return NotImplemented
-            if self.fixed or abs(value) < sys.float_info.min:  # whose reciprocal may be infinite
-                return recorder.record((op.DIVIDE, self.index, recorder.constant(value).index))
-            return _scale(self, 1.0 / value)
-        if other.recorder is not recorder:
-            _raise_foreign(other)
-        if other.fixed and not self.fixed:
-            return _scale(self, 1.0 / other)
-        if self.key[0] == op.NEGATE:
-            return -(recorder.scalars[self.key[1]] / other)
-        if other.key[0] == op.NEGATE:
-            return -(self / recorder.scalars[other.key[1]])
-        return recorder.record((op.DIVIDE, self.index, other.index))
 
     def __rtruediv__(self, other: Any) -> Any:
         value = _as_float(other)
@@ -243,12 +223,9 @@ class Scalar:
             return power if value >= 0 else 1.0 / power
         return self.recorder.apply(op.POWER, (self, value))
 
-    def __rpow__(self, base: Any) -> Any:
-        value = _as_float(base)
-        return NotImplemented if value is None else self.recorder.apply(op.POWER, (value, self))
+    __rpow__ = _method(op.POWER, swapped=True)
 
-    # -- comparisons: traced truth, 1.0 or 0.0 ------------------------------------------------------------------------
-
+    # Comparisons: traced truth, 1.0 or 0.0.
     __lt__, __gt__ = _method(op.LESS), _method(op.LESS, swapped=True)
     __le__, __ge__ = _method(op.LESS_EQUAL), _method(op.LESS_EQUAL, swapped=True)
     __eq__ = _method(op.EQUAL)
@@ -259,8 +236,7 @@ class Scalar:
 
     __hash__ = object.__hash__
 
-    # -- functions that NumPy looks up by name on the elements of object arrays ---------------------------------------
-
+    # Functions that NumPy looks up by name on the elements of object arrays.
     sqrt, exp, log, tanh = _method(op.SQRT), _method(op.EXP), _method(op.LOG), _method(op.TANH)
     expm1, rint = _method(op.EXPM1), _method(op.RINT)
     sin, cos, tan = _method(op.SIN), _method(op.COS), _method(op.TAN)
@@ -271,8 +247,6 @@ class Scalar:
     def conjugate(self) -> "Scalar":
         """The number itself, since it is real."""
         return self
-
-    # -- what a traced value cannot do --------------------------------------------------------------------------------
 
     def __bool__(self) -> NoReturn:
         raise CompileError(
@@ -298,9 +272,7 @@ class Scalar:
 
 def _as_float(value: Any) -> float | None:
     """``value`` as a float; None if it is not a real number."""
-    if value.__class__ is float:
-        return value
-    return float(value) if isinstance(value, Real) else None
+    return float(value) if isinstance(value, (float, Real)) else None  # a float is told at once
 
 
 def _raise_foreign(scalar: Scalar) -> NoReturn:
@@ -310,42 +282,38 @@ def _raise_foreign(scalar: Scalar) -> NoReturn:
     )
 
 
+def _leading(scalar: Scalar) -> Any:
+    """The constant or fixed scalar that a sum or product begins with; None if it begins with neither."""
+    first = scalar.recorder.scalars[scalar.key[1]]
+    return first.key[1] if first.key[0] == op.CONSTANT else first if first.fixed else None
+
+
 def _offset(scalar: Scalar, value: Any) -> Any:
     """``scalar + value``, the value being a number or fixed."""
-    recorder, key = scalar.recorder, scalar.key
-    if value.__class__ is not Scalar:
-        if value == 0.0:
-            return scalar
-        if scalar.fixed:  # rounded here and now
-            return recorder.record((op.ADD, recorder.constant(value).index, scalar.index))
-    if key[0] == op.ADD:
-        first = recorder.scalars[key[1]]
-        if first.fixed or first.key[0] == op.CONSTANT:
-            return _offset(recorder.scalars[key[2]], (first if first.fixed else first.key[1]) + value)
-    index = value.index if value.__class__ is Scalar else recorder.constant(value).index
-    if key[0] == op.NEGATE:
-        inner = recorder.scalars[key[1]]
-        return recorder.record((op.SUBTRACT, index, inner.index))
+    recorder, key, is_number = scalar.recorder, scalar.key, value.__class__ is not Scalar
+    if is_number and value == 0.0:
+        return scalar
+    rounds_now = is_number and recorder.typical and scalar.fixed
+    if key[0] == op.ADD and not rounds_now and (leading := _leading(scalar)) is not None:
+        return _offset(recorder.scalars[key[2]], leading + value)
+    index = recorder.constant(value).index if is_number else value.index
+    if key[0] == op.NEGATE and not rounds_now:
+        return recorder.record((op.SUBTRACT, index, key[1]))
     return recorder.record((op.ADD, index, scalar.index))
 
 
 def _scale(scalar: Scalar, value: Any) -> Any:
     """``value * scalar``, the value being a number or fixed; a positive value is kept, the sign stands outside."""
-    recorder, key = scalar.recorder, scalar.key
-    if value.__class__ is not Scalar:
-        if value == 0.0:
-            return 0.0
-        if value == 1.0:
-            return scalar
+    recorder, key, is_number = scalar.recorder, scalar.key, value.__class__ is not Scalar
+    if is_number and value in (0.0, 1.0):
+        return scalar if value else 0.0
     if key[0] == op.NEGATE:
         return _scale(recorder.scalars[key[1]], -value)
-    if (value.typical if value.__class__ is Scalar else value) < 0.0:
+    if (value if is_number else recorder.typical[value.index]) < 0.0:
         return -_scale(scalar, -value)
-    if key[0] == op.MULTIPLY and not scalar.fixed:
-        first = recorder.scalars[key[1]]
-        if first.fixed or first.key[0] == op.CONSTANT:
-            return _scale(recorder.scalars[key[2]], (first if first.fixed else first.key[1]) * value)
-    index = value.index if value.__class__ is Scalar else recorder.constant(value).index
+    if key[0] == op.MULTIPLY and not scalar.fixed and (leading := _leading(scalar)) is not None:
+        return _scale(recorder.scalars[key[2]], leading * value)
+    index = recorder.constant(value).index if is_number else value.index
     return recorder.record((op.MULTIPLY, index, scalar.index))
 
 

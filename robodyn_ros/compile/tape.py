@@ -118,20 +118,16 @@ class Tape:
         """
         codes, operands, chosen = self.codes.tolist(), self.operands.tolist(), set(fixed)
         is_fixed: list[bool] = []
-        kept: dict[int, None] = {}  # those of them that others, or the result, need
-
-        def computed_first(entry: int) -> bool:
-            return is_fixed[entry] and codes[entry] > op.CONSTANT
-
+        needed: dict[int, None] = {}  # by others, or as a result
         for code, used in zip(codes, operands, strict=True):
-            needed = [entry for entry in used if entry >= 0] if code > op.CONSTANT else []
-            is_fixed.append(used[0] in chosen if code == op.INPUT else all(is_fixed[entry] for entry in needed))
-            if not is_fixed[-1]:
-                kept |= dict.fromkeys(entry for entry in needed if computed_first(entry))
-        kept |= dict.fromkeys(entry for entry in self.outputs.tolist() if computed_first(entry))
-        entries = np.array(list(kept), dtype=np.int32)
+            used = [entry for entry in used if entry >= 0] if code != op.CONSTANT else []
+            is_fixed.append(used[0] in chosen if code == op.INPUT else all(is_fixed[entry] for entry in used))
+            if code > op.CONSTANT and not is_fixed[-1]:
+                needed |= dict.fromkeys(used)
+        needed |= dict.fromkeys(self.outputs.tolist())
+        kept = [entry for entry in needed if is_fixed[entry] and codes[entry] > op.CONSTANT]
+        entries, size = np.array(kept, dtype=np.int32), sum(math.prod(shape) for shape in self.inputs.values())
         read_codes, read_operands = self.codes.copy(), self.operands.copy()
-        size = sum(math.prod(shape) for shape in self.inputs.values())
         read_codes[entries], read_operands[entries] = op.INPUT, -1
         read_operands[entries, 0] = size + np.arange(len(entries))
         inputs = self.inputs | {name: entries.shape}
@@ -215,37 +211,27 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
         CompileError: The function branches on a traced value, stores it as a float, uses a NumPy function that has no
             traced form, or returns something other than numbers.
     """
-    recorder = Recorder()
-    try:
-        arrays = [_symbols(recorder, name, shape) for name, shape in inputs.items()]
-        for (name, shape), array in zip(inputs.items(), arrays, strict=True):
-            if fixed and name in fixed:
-                for scalar, typical in zip(array.flat, np.broadcast_to(fixed[name], shape).flat, strict=True):
-                    recorder.fix(scalar, float(typical))
-        return _tape(recorder, inputs, _traced(function, arrays))
-    finally:
-        recorder.clear()
-
-
-def _symbols(recorder: Recorder, name: str, shape: Shape) -> np.ndarray:
-    """An array of symbols for an input."""
-    check_shape(f"input {name}", shape)
-    array = np.empty(shape, dtype=object)
-    array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
-    return array
-
-
-def _traced(function: Callable[..., Any], arrays: list[np.ndarray]) -> np.ndarray:
-    """The function's result for symbols, as an array of floats and scalars."""
+    recorder, arrays = Recorder(), []
     name = getattr(function, "__name__", repr(function))
     try:
-        result = function(*arrays)
-    except (AttributeError, TypeError, ValueError) as error:
-        reason = _not_traceable(error)
-        if reason is None:
-            raise
-        raise CompileError(f"{name} cannot be traced: {reason}") from error
-    return _checked_result(name, result)
+        for given, shape in inputs.items():
+            check_shape(f"input {given}", shape)
+            array = np.empty(shape, dtype=object)
+            array.reshape(-1)[:] = [recorder.record((op.INPUT, len(recorder.scalars))) for _ in range(array.size)]
+            arrays.append(array)
+            if fixed and given in fixed:
+                for scalar, typical in zip(array.flat, np.broadcast_to(fixed[given], shape).flat, strict=True):
+                    recorder.typical[scalar.index] = float(typical)
+        try:
+            result = function(*arrays)
+        except (AttributeError, TypeError, ValueError) as error:
+            reason = _not_traceable(error)
+            if reason is None:
+                raise
+            raise CompileError(f"{name} cannot be traced: {reason}") from error
+        return _tape(recorder, inputs, _checked_result(name, result))
+    finally:
+        recorder.clear()
 
 
 def check_shape(name: str, shape: Any) -> None:
@@ -272,19 +258,17 @@ def _not_traceable(error: Exception) -> str | None:
 def _checked_result(name: str, result: Any) -> np.ndarray:
     """The result as an array of floats and scalars."""
     try:
-        array = np.asarray(result, dtype=object)
+        array = np.array(result, dtype=object)
     except ValueError as error:
         raise CompileError(f"{name} must return one array of numbers, received ragged nested sequences") from error
-    checked = np.empty(array.size, dtype=object)
-    for position, element in enumerate(array.reshape(-1)):
+    for position in np.ndindex(array.shape):
+        element = array[position]
         try:
-            checked[position] = element if isinstance(element, Scalar) else float(element)
+            array[position] = element if isinstance(element, Scalar) else float(element)
         except (TypeError, ValueError) as error:
-            where = list(map(int, np.unravel_index(position, array.shape)))
-            raise CompileError(
-                f"{name} must return one array of numbers; element {where} is {type(element).__name__}"
-            ) from error
-    return checked.reshape(array.shape)
+            raise CompileError(f"{name} must return one array of numbers; element {list(position)} is "
+                               f"{type(element).__name__}") from error
+    return array
 
 
 def _tape(recorder: Recorder, inputs: Mapping[str, Shape], result: np.ndarray) -> Tape:
@@ -298,11 +282,9 @@ def _tape(recorder: Recorder, inputs: Mapping[str, Shape], result: np.ndarray) -
     keys = [scalar.key for scalar in recorder.scalars]
     codes = np.array([key[0] for key in keys], dtype=np.uint8)
     constants = np.array([key[1] for key in keys if key[0] == op.CONSTANT], dtype=float)
-    operands = np.full((len(keys), 3), -1, dtype=np.int32)
-    operands[:, 0] = [0 if key[0] == op.CONSTANT else key[1] for key in keys]
+    used = [(0, -1, -1) if key[0] == op.CONSTANT else (*key[1:], -1, -1)[:3] for key in keys]
+    operands = np.array(used, dtype=np.int32).reshape(-1, 3)
     operands[codes == op.CONSTANT, 0] = np.arange(len(constants))
-    operands[:, 1] = [key[2] if len(key) > 2 else -1 for key in keys]
-    operands[:, 2] = [key[3] if len(key) > 3 else -1 for key in keys]
     shapes = {name: tuple(shape) for name, shape in inputs.items()}
     everything = Tape(shapes, result.shape, codes, operands, constants, np.array(outputs, dtype=np.int32))
     return everything._pruned(everything.outputs, result.shape)
