@@ -27,34 +27,11 @@ from robodyn_ros.compile.operations import (
 )
 from robodyn_ros.compile.procedure import Procedure, compile_procedure
 from robodyn_ros.compile.products import Products, Term
-from robodyn_ros.compile.program import Compute, Repeat, RepeatWhile
+from robodyn_ros.compile.program import Compute, Repeat
 from robodyn_ros.compile.tape import Tape, trace
 
 __all__ = [
-    "Compute",
-    "Kernel",
-    "Procedure",
-    "Products",
-    "Repeat",
-    "RepeatWhile",
-    "Tape",
-    "Term",
-    "arctan2",
-    "clip",
-    "compile_function",
-    "compile_procedure",
-    "derivative",
-    "derivative_at",
-    "equal",
-    "exp",
-    "expm1",
-    "greater",
-    "greater_equal",
-    "less",
-    "less_equal",
-    "maximum",
-    "minimum",
-    "sign",
-    "trace",
-    "where",
+    "Compute", "Kernel", "Procedure", "Products", "Repeat", "Tape", "Term", "arctan2", "clip", "compile_function",
+    "compile_procedure", "derivative", "derivative_at", "equal", "exp", "expm1", "greater", "greater_equal", "less",
+    "less_equal", "maximum", "minimum", "sign", "trace", "where",
 ]

@@ -27,7 +27,7 @@ from robodyn_ros.compile.llvm_text import FunctionText, function, literal
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
-from robodyn_ros.compile.program import Arrays, Compute, Repeat, RepeatWhile, Statement, TracedProgram, changed_by
+from robodyn_ros.compile.program import Arrays, Compute, Repeat, Statement, TracedProgram, changed_by
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.tape import Tape
 
@@ -144,17 +144,17 @@ class ProgramText:
         """A word, loaded."""
         return self._text.read("%words", position, kind)
 
-    def _count(self, count: int | str) -> str:
-        return str(count) if isinstance(count, int) else self._word(self._program.counts.index(count))
-
     def _statements(self, statements: Iterable[Statement]) -> None:
         for statement in statements:
             if isinstance(statement, Compute):
                 self._text.line(f"call void @{self._functions[statement]}(ptr %block)")
-            elif isinstance(statement, Repeat):
-                self._text.loop("0", self._count(statement.count), 1, partial(self._round, statement))
+                continue
+            count = statement.count if isinstance(statement.count, int) else (
+                self._word(self._program.counts.index(statement.count)))
+            if statement.flag is None:
+                self._text.loop("0", count, 1, partial(self._round, statement))
             else:
-                self._repeat_while(statement)
+                self._repeat_while(statement, statement.flag, count)
 
     def _round(self, loop: Repeat, number: str) -> None:
         for variable, sequence in loop.read.items():
@@ -163,15 +163,15 @@ class ProgramText:
         for record, variable in loop.record.items():
             self._move("record", record, variable, number)
 
-    def _repeat_while(self, statement: RepeatWhile) -> None:
+    def _repeat_while(self, statement: Repeat, flag: str, most: int | str) -> None:
         """Finished lanes are restored after each round, except a first round that every lane executes."""
-        text, align, most = self._text, 8 * self._width, self._count(statement.most)
+        text, align = self._text, 8 * self._width
         head, done, round_, active = text.new("head"), text.new("done"), text.new("%round"), text.new("%active")
         begin = "zeroinitializer"
         if statement.at_least:
             text.jump(head)
         else:
-            begin, any_ = self._flag(statement)
+            begin, any_ = self._flag(flag)
             text.branch(any_, head, done)
         before = text.block
         text.label(head)
@@ -196,7 +196,7 @@ class ProgramText:
         self._statements(statement.statements)
         if kept:
             text.when(first, None, restore)
-        positive, any_ = self._flag(statement)
+        positive, any_ = self._flag(flag)
         following = text.let(f"add i64 {round_}, 1")
         room = text.let(f"icmp slt i64 {following}, {most}")
         again = text.let(f"and i1 {any_}, {room}")
@@ -205,10 +205,10 @@ class ProgramText:
         text.branch(again, head, done)
         text.label(done)
 
-    def _flag(self, statement: RepeatWhile) -> tuple[str, str]:
+    def _flag(self, name: str) -> tuple[str, str]:
         """Compare a flag with 0: whether it is positive in each lane, and in any."""
         text = self._text
-        value = text.load(self._at(self.places[statement.flag]), align=8 * self._width)
+        value = text.load(self._at(self.places[name]), align=8 * self._width)
         positive = text.let(f"fcmp ogt {text.kind} {value}, {literal(0.0, self._width)}")
         return positive, text.any(positive)
 

@@ -61,12 +61,13 @@ class Compute:
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """Run statements a number of times.
+    """Run statements a number of times, or as long as a flag is positive.
 
-    Only a loop that is in no other may have invariants, sequences to read, and records.
+    In a batch each sample follows its own flag: a finished sample keeps its variables while others go on. A NaN flag
+    ends the loop. Only a loop without a flag, in no other loop, may have invariants, sequences to read, and records.
 
     Attributes:
-        count: Number of rounds, or the name of an argument that gives it.
+        count: Number of rounds, or the name of an argument that gives it. With a flag, the greatest number, 1 or more.
         statements: The statements of a round.
         invariant: Typical values of variables that no statement changes, by name. Rounds treat these variables like
             constants of these values: formulas are simplified and rounded alike, and whatever depends on them alone is
@@ -74,6 +75,8 @@ class Repeat:
         read: Before round k, ``variable = sequence[k]``: sequences by variable. A sequence is an argument of shape
             (count, *shape of the variable).
         record: After round k, ``record[k] = variable``: variables by record. A record is a result of that shape.
+        flag: Name of a variable of shape (); a round runs only if it is positive.
+        at_least: 1: the first round runs whatever the flag is; 0: it needs the flag, too.
     """
 
     count: int | str
@@ -81,35 +84,14 @@ class Repeat:
     invariant: Mapping[str, Any] = field(default_factory=dict)
     read: Mapping[str, str] = field(default_factory=dict)
     record: Mapping[str, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return f"Repeat({self.count})"
-
-
-@dataclass(frozen=True, eq=False)
-class RepeatWhile:
-    """Run statements once, and again while a flag is positive: do ... while (flag > 0 and rounds < most).
-
-    In a batch each sample follows its own flag: a finished sample keeps its variables while others go on. A NaN flag
-    ends the loop.
-
-    Attributes:
-        flag: Name of a variable of shape ().
-        most: Greatest number of rounds, 1 or more, or the name of an argument that gives it; 0 there counts as 1.
-        statements: The statements of a round.
-        at_least: 1: the first round runs whatever the flag is; 0: only if the flag is positive.
-    """
-
-    flag: str
-    most: int | str
-    statements: Collection["Statement"]
+    flag: str | None = None
     at_least: int = 1
 
     def __str__(self) -> str:
-        return f"RepeatWhile({self.flag})"
+        return f"Repeat({self.flag or self.count})"
 
 
-Statement = Compute | Repeat | RepeatWhile
+Statement = Compute | Repeat
 
 
 class Rows(NamedTuple):
@@ -182,30 +164,30 @@ class Program:
             if len(set(outputs)) < len(outputs):
                 raise CompileError(f"{statement}: expected each output once, received {', '.join(outputs)}")
             return
-        if not isinstance(statement, Repeat | RepeatWhile):
+        if not isinstance(statement, Repeat):
             raise CompileError(f"program: expected statements, received {statement!r}")
-        least, count = (0, statement.count) if isinstance(statement, Repeat) else (1, statement.most)
+        count, least = statement.count, 0 if statement.flag is None else 1
         if isinstance(count, str):
             self.counts = tuple(dict.fromkeys((*self.counts, count)))
         elif not isinstance(count, int) or count < least:
             raise CompileError(f"{statement}: expected an integer of {least} or more, or the name of one, "
                                f"received {count!r}")
-        if isinstance(statement, Repeat):
-            self._check_names(statement, is_outermost)
-        else:
+        if statement.flag is not None:
             self._known(str(statement), statement.flag)
             if (shape := self.variables[statement.flag]) != ():
                 raise CompileError(f"{statement}: expected a flag of shape (), received {shape}")
-            if statement.at_least not in (0, 1):
-                raise CompileError(f"{statement}: at_least: expected 0 or 1, received {statement.at_least!r}")
+        if statement.at_least not in (0, 1):
+            raise CompileError(f"{statement}: at_least: expected 0 or 1, received {statement.at_least!r}")
+        self._check_names(statement, is_outermost and statement.flag is None)
         for inner in statement.statements:
             self._check(inner)
 
-    def _check_names(self, loop: Repeat, is_outermost: bool) -> None:
+    def _check_names(self, loop: Repeat, may_have_them: bool) -> None:
         """Check what a loop reads and records, and its invariants."""
         self._known(str(loop), *loop.invariant, *loop.read, *loop.record.values())
-        if not is_outermost and (loop.invariant or loop.read or loop.record):
-            raise CompileError(f"{loop}: expected invariants, sequences and records in a loop that is in no other")
+        if not may_have_them and (loop.invariant or loop.read or loop.record):
+            raise CompileError(f"{loop}: expected invariants, sequences and records in a loop that is in no other, and "
+                               "has no flag")
         changed = {*loop.read, *changed_by(loop.statements)}
         if wrong := changed & set(loop.invariant):
             raise CompileError(f"{loop}: expected invariants that nothing changes, received {', '.join(sorted(wrong))}")
@@ -227,7 +209,7 @@ def walk(statements: Iterable[Statement]) -> Iterator[Statement]:
     """The statements and those within them."""
     for statement in statements:
         yield statement
-        if isinstance(statement, Repeat | RepeatWhile):
+        if isinstance(statement, Repeat):
             yield from walk(statement.statements)
 
 
@@ -274,9 +256,9 @@ class TracedProgram:
             if isinstance(statement, Compute):
                 group.append(statement)
                 continue
-            within = statement.invariant if isinstance(statement, Repeat) and statement.invariant else fixed
             result += self._joined(group, fixed)
-            result.append(replace(statement, statements=self._fused(statement.statements, within)))
+            within = self._fused(statement.statements, statement.invariant or fixed)
+            result.append(replace(statement, statements=within))
             group = []
         return (*result, *self._joined(group, fixed))
 
@@ -297,7 +279,7 @@ class TracedProgram:
     def _drop_unread_results(self) -> bool:
         """Drop results that nothing reads; True if there were any, because others may have been read for them alone."""
         names = {*self.program.outputs, *(rows.variable for rows in self.program.records.values())}
-        names |= {statement.flag for statement in walk(self.statements) if isinstance(statement, RepeatWhile)}
+        names |= {each.flag for each in walk(self.statements) if isinstance(each, Repeat) and each.flag is not None}
         read = {*self._elements(names), *(element for statement in self.tapes for element in self._read_by(statement))}
         found = False
         for statement, results in self.results.items():
@@ -319,7 +301,7 @@ class TracedProgram:
 
     def _with_invariants(self, statement: Statement) -> list[Statement]:
         """A loop after the computations of its invariants; any other statement itself."""
-        if not isinstance(statement, Repeat) or not statement.invariant:
+        if isinstance(statement, Compute) or not statement.invariant:
             return [statement]
         parts: dict[Compute, tuple[Compute, Compute]] = {}  # a computation may stand in several places
 
@@ -363,11 +345,11 @@ class TracedProgram:
 
 
 def _unrolled(statements: Iterable[Statement]) -> Iterable[Statement]:
-    for statement in statements:
-        if isinstance(statement, Repeat) and statement.count == 1 and not (statement.read or statement.record):
-            yield from _unrolled(statement.statements)
+    for each in statements:
+        if isinstance(each, Repeat) and each.count == 1 and not (each.read or each.record or each.flag):
+            yield from _unrolled(each.statements)
         else:
-            yield statement
+            yield each
 
 
 def _sequence(program: Program, group: list[Compute]) -> Compute:
@@ -402,26 +384,22 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Ar
     variables |= {name: np.array(arrays[name]) for name in program.inputs}
     records: dict[str, list[NDArray[np.float64]]] = {name: [] for name in program.records}
 
-    def rounds_of(count: int | str) -> int:
-        return counts[count] if isinstance(count, str) else count
-
     def run(statements: Iterable[Statement]) -> None:
         for statement in statements:
             if isinstance(statement, Compute):
                 returned = statement.function(*(variables[name].copy() for name in statement.inputs))
                 results = [array.astype(float) for array in program.results(statement, returned)]
                 variables.update(zip(statement.output_names, results, strict=True))
-            elif isinstance(statement, RepeatWhile):
-                rounds, most = 0, max(1, rounds_of(statement.most))
-                while rounds < statement.at_least or (variables[statement.flag] > 0.0 and rounds < most):
-                    run(statement.statements)
-                    rounds += 1
-            else:
-                for round_ in range(rounds_of(statement.count)):
-                    variables.update((name, np.array(arrays[rows][round_])) for name, rows in statement.read.items())
-                    run(statement.statements)
-                    for record, name in statement.record.items():
-                        records[record].append(variables[name])
+                continue
+            count, flag = statement.count, statement.flag
+            most = counts[count] if isinstance(count, str) else count
+            for round_ in range(most if flag is None else max(1, most)):
+                if flag is not None and round_ >= statement.at_least and not variables[flag] > 0.0:
+                    break
+                variables.update((name, np.array(arrays[rows][round_])) for name, rows in statement.read.items())
+                run(statement.statements)
+                for record, name in statement.record.items():
+                    records[record].append(variables[name])
 
     with np.errstate(all="ignore"):
         run(program.statements)

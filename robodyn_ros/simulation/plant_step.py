@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile import Compute
-from robodyn_ros.compile.program import RepeatWhile, Statement
+from robodyn_ros.compile import Compute, Repeat
+from robodyn_ros.compile.program import Statement
 from robodyn_ros.compile.tape import Shape, trace
 from robodyn_ros.simulation import semi_implicit_euler, split_step
 from robodyn_ros.simulation.contact import (
@@ -115,8 +115,8 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING, varied: Sequence
     variables |= {name: QUANTITIES[name].shape(plant) for name in varied}
     given, choice = ("state", "command"), (*_CHOICE, "rounds")
     compute = partial(_compute, plant, scope, varied)
-    pivoting = RepeatWhile("moved", most_pivot_steps(n), [
-        compute(_round, (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))])
+    pivoting = Repeat(most_pivot_steps(n), [
+        compute(_round, (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))], flag="moved")
     if plant.world is not None:
         return _program_with_contacts(plant, scope, plant.world, varied, variables)
     if plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
@@ -130,7 +130,7 @@ def plant_program(plant: PlantModel, scope: Scope = EVERYTHING, varied: Sequence
         compute(_pose, given, (*_PROBLEM, "voltage", *choice)), pivoting)
     if _all_slide_freely(plant, scope, varied):  # constraints are seldom active: solve without them first
         solved = (compute(_attempt, given, ("voltage", *_SOLUTION, "moved")),
-                  RepeatWhile("moved", 1, solved, at_least=0))
+                  Repeat(1, solved, flag="moved", at_least=0))
     return variables, (*solved, compute(_commit, (*given, "friction", "voltage", *_SOLUTION), "state"))
 
 
@@ -171,12 +171,12 @@ def _program_with_contacts(plant: PlantModel, scope: Scope, world: World, varied
     compute = partial(_compute, plant, scope, varied)
     solved: tuple[Statement, ...] = (
         compute(_pose_with_contacts, given, (*_PROBLEM, "voltage", *choice, *_GEOMETRY, *_CONTACT_CHOICE)),
-        RepeatWhile("moved", most_pivot_steps(n) + MOST_ROUNDS, [
+        Repeat(most_pivot_steps(n) + MOST_ROUNDS, [
             compute(_round_with_contacts, (*_PROBLEM, *choice, *_GEOMETRY, *_CONTACT_CHOICE),
-                    (*_SOLUTION, "moved", "rounds", *_CONTACT_CHOICE, *_CONTACT))]))
+                    (*_SOLUTION, "moved", "rounds", *_CONTACT_CHOICE, *_CONTACT))], flag="moved"))
     if _all_slide_freely(plant, scope, varied):
         solved = (compute(_attempt_without_contacts, given, ("voltage", *_SOLUTION, "moved", *_CONTACT)),
-                  RepeatWhile("moved", 1, solved, at_least=0))
+                  Repeat(1, solved, flag="moved", at_least=0))
     return variables, (*solved, compute(_commit_with_contacts,
                                         (*given, "friction", "voltage", *_SOLUTION, "contact_effort"), "state"))
 

@@ -8,7 +8,7 @@
 
 import numpy as np
 
-from robodyn_ros.compile import Compute, Repeat, RepeatWhile, compile_procedure, operations
+from robodyn_ros.compile import Compute, Repeat, compile_procedure, operations
 from robodyn_ros.compile.program import Program, TracedProgram
 
 
@@ -77,8 +77,8 @@ def test_rows_keep_their_loop():
 
 def test_flags_keep_theirs():
     end = Compute(lambda x: (0.5 * x, np.abs(x[0]) - 1.0), "x", ("x", "z"))
-    agree([RepeatWhile("z", 20, [SINE, end]), SHIFTED])
-    agree([RepeatWhile("z", 20, [SINE, end], at_least=0), SHIFTED])
+    agree([Repeat(20, [SINE, end], flag="z"), SHIFTED])
+    agree([Repeat(20, [SINE, end], flag="z", at_least=0), SHIFTED])
 
 
 def test_what_cannot_be_traced_together_stays_apart():
@@ -100,8 +100,8 @@ def test_what_nobody_reads_is_not_computed():
     """Whether another computation, a loop's flag, a record or an output reads an element counts, not a variable."""
     variables = {"x": (2,), "y": (2,), "spare": (2,), "flag": (), "row": ()}
     first = Compute(lambda x: (np.sin(x), np.exp(x), x[0] - 1.0, x[1] * x[1]), "x", ("y", "spare", "flag", "row"))
-    loop = RepeatWhile("flag", 3, [Compute(lambda x, y: (x + y[0], 0.5 * y, x[0] - 9.0), ("x", "y"),
-                                           ("x", "spare", "flag"))])
+    loop = Repeat(3, [Compute(lambda x, y: (x + y[0], 0.5 * y, x[0] - 9.0), ("x", "y"),
+                                           ("x", "spare", "flag"))], flag="flag")
     statements = [Repeat("n", [first, loop], record={"rows": "row"})]
     program = TracedProgram(Program(variables, statements, ["x"], ["x"]))
     before, within = program.results.values()

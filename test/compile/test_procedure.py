@@ -18,7 +18,6 @@ from robodyn_ros import compile as c
 from robodyn_ros.compile import (
     Compute,
     Repeat,
-    RepeatWhile,
     compile_procedure,
     lowering,
     operations,
@@ -39,7 +38,7 @@ def collatz(number, rounds):
 
 COLLATZ = compile_procedure(
     {"number": (), "rounds": (), "more": ()},
-    [RepeatWhile("more", "most", [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))])],
+    [Repeat("most", [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))], flag="more")],
     inputs=("number", "rounds"),
     outputs=("number", "rounds"),
     name="collatz",
@@ -230,7 +229,7 @@ def test_a_loop_that_may_be_done_no_time(within_a_loop):
     """The flag is looked at before the first round: what is done before the loop stays where it is not positive."""
     loop = [
         Compute(lambda number: c.greater(number, 1.0), "number", "more"),
-        RepeatWhile("more", "most", [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))], at_least=0),
+        Repeat("most", [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))], flag="more", at_least=0),
     ]
     procedure = compile_procedure(
         {"number": (), "rounds": (), "more": ()}, [Repeat("times", loop)] if within_a_loop else loop,
@@ -254,10 +253,10 @@ def test_loops_within_loops_that_depend_on_the_data(numbers, most, outer):
     """Each sample ends as it would alone, whatever its neighbours do, an inner loop within an outer one included."""
     program = [
         Repeat("outer", [
-            RepeatWhile("go", 6, [
-                RepeatWhile("more", most, [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))]),
+            Repeat(6, [
+                Repeat(most, [Compute(collatz, ("number", "rounds"), ("number", "rounds", "more"))], flag="more"),
                 Compute(lambda number, total: (total + number, number - 4.0), ("number", "total"), ("total", "go")),
-            ]),
+            ], flag="go"),
         ]),
     ]  # fmt: skip
     procedure = compile_procedure(
@@ -363,7 +362,7 @@ def test_variables_without_elements():
     shrink = Compute(lambda x, none, flag: (x / 2.0, none, x - 4.0), ("x", "none", "flag"), ("x", "nothing", "flag"))
     procedure = compile_procedure(
         {"none": (0,), "nothing": (0,), "flag": (), "x": ()},
-        [Repeat(1, [], read={"none": "nones"}, record={"nothings": "nothing"}), RepeatWhile("flag", 9, [shrink])],
+        [Repeat(1, [], read={"none": "nones"}, record={"nothings": "nothing"}), Repeat(9, [shrink], flag="flag")],
         ["x"], ["x", "nothing"],
     )
     given = {"x": np.array([1.0, 10.0, 100.0]), "nones": np.empty((1, 0))}
@@ -451,7 +450,7 @@ def driven_loop(gain=None, offset=None):
     """With gain and offset as invariants, or built in."""
     names = ("x", "gain", "offset") if gain is None else ("x",)
     step = Compute(driven if gain is None else lambda x: driven(x, gain, offset), names, ("x", "more", "product"))
-    loop = Repeat("ticks", [step, RepeatWhile("more", 3, [step]), Repeat(2, [step]), step],
+    loop = Repeat("ticks", [step, Repeat(3, [step], flag="more"), Repeat(2, [step]), step],
                   {"gain": 1.0, "offset": -1.0} if gain is None else {})
     return compile_procedure(dict.fromkeys(("x", "gain", "offset", "more", "product"), ()), [loop], names,
                              ("x", "product"), name="driven")

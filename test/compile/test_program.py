@@ -9,7 +9,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.compile.program import Compute, Program, Repeat, RepeatWhile, interpret
+from robodyn_ros.compile.program import Compute, Program, Repeat, interpret
 from robodyn_ros.errors import CompileError
 
 VARIABLES = {"x": (3,), "y": (3,), "flag": (), "pair": (2,)}
@@ -26,7 +26,7 @@ def program(*statements, inputs=("x",), outputs=("x",), variables=VARIABLES):
 def test_what_a_program_names():
     made = program(
         Repeat("ticks", [
-            Repeat(3, [Compute(identity, "x", "y"), RepeatWhile("flag", "rounds", [Compute(identity, "y", "x")])]),
+            Repeat(3, [Compute(identity, "x", "y"), Repeat("rounds", [Compute(identity, "y", "x")], flag="flag")]),
         ], read={"x": "xs"}, record={"ys": "y"}),
         Repeat(4, [], record={"more": "y"}),
     )  # fmt: skip
@@ -50,12 +50,12 @@ def test_what_a_program_names():
         (Repeat(-1, []), r"Repeat\(-1\): expected an integer of 0 or more, or the name of one, received -1"),
         (Repeat(1.5, []), "expected an integer of 0 or more, or the name of one, received 1.5"),
         (Repeat(2, ["text"]), "program: expected statements, received 'text'"),
-        (RepeatWhile("flag", 0, []), r"RepeatWhile\(flag\): expected an integer of 1 or more"),
-        (RepeatWhile("flag", 9, [], at_least=2), r"RepeatWhile\(flag\): at_least: expected 0 or 1, received 2"),
-        (RepeatWhile("x", 9, []), r"RepeatWhile\(x\): expected a flag of shape \(\), received \(3,\)"),
-        (RepeatWhile("z", 9, []), r"RepeatWhile\(z\): expected variables of the program"),
+        (Repeat(0, [], flag="flag"), r"Repeat\(flag\): expected an integer of 1 or more"),
+        (Repeat(9, [], flag="flag", at_least=2), r"Repeat\(flag\): at_least: expected 0 or 1, received 2"),
+        (Repeat(9, [], flag="x"), r"Repeat\(x\): expected a flag of shape \(\), received \(3,\)"),
+        (Repeat(9, [], flag="z"), r"Repeat\(z\): expected variables of the program"),
         (Repeat(2, [Repeat(3, [], read={"x": "xs"})]), r"Repeat\(3\): expected invariants, sequences and records in a"),
-        (RepeatWhile("flag", 2, [Repeat(3, [], record={"xs": "x"})]), "records in a loop that is in no other"),
+        (Repeat(2, [Repeat(3, [], record={"xs": "x"})], flag="flag"), "records in a loop that is in no other"),
         (Repeat(2, [], read={"z": "xs"}), r"Repeat\(2\): expected variables of the program .*, received 'z'"),
         (Repeat(2, [], record={"xs": "z"}), r"Repeat\(2\): expected variables of the program .*, received 'z'"),
         (Repeat(2, [], read={"x": "xs", "y": "xs"}), "expected a sequence, or a record, in one place, received it in"),
@@ -100,7 +100,7 @@ def test_what_is_read_adds_up_and_the_sums_are_recorded():
 
 def test_a_flag_ends_a_loop_after_the_round_in_which_it_falls():
     halve = Compute(lambda x, n: (x / 2.0, n + 1.0, x / 2.0 - 1.0), ("x", "n"), ("x", "n", "flag"))
-    statements = [RepeatWhile("flag", "most", [halve])]
+    statements = [Repeat("most", [halve], flag="flag")]
     variables = {"x": (), "n": (), "flag": ()}
     for x, most, rounds in ((8.0, 100, 3.0), (0.5, 100, 1.0), (8.0, 2, 2.0), (8.0, 0, 1.0), (np.nan, 100, 1.0)):
         assert run(variables, statements, ["x"], ["n"], {"most": most}, x=x)["n"] == rounds
@@ -109,7 +109,7 @@ def test_a_flag_ends_a_loop_after_the_round_in_which_it_falls():
 def test_a_flag_may_skip_a_loop():
     halve = Compute(lambda x, n: (x / 2.0, n + 1.0, x / 2.0 - 1.0), ("x", "n"), ("x", "n", "flag"))
     for flag, rounds in ((1.0, 3.0), (0.0, 0.0), (-1.0, 0.0), (np.nan, 0.0)):
-        results = run({"x": (), "n": (), "flag": ()}, [RepeatWhile("flag", 9, [halve], at_least=0)], ["x", "flag"],
+        results = run({"x": (), "n": (), "flag": ()}, [Repeat(9, [halve], flag="flag", at_least=0)], ["x", "flag"],
                       ["n"], x=8.0, flag=flag)
         assert results["n"] == rounds
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reference_constraints import FREE, IMPULSE, VELOCITY, JointConstraints
 
 from robodyn_ros.compile.procedure import compile_procedure
-from robodyn_ros.compile.program import Compute, RepeatWhile
+from robodyn_ros.compile.program import Compute, Repeat
 from robodyn_ros.simulation.joint_constraints import (
     LOWER,
     NEGATIVE,
@@ -195,8 +195,8 @@ def test_rounds_can_be_compiled():
 
     inputs = (*Problem._fields, "contact_mode", "saturation")
     outputs = ("velocity", "impulse", "contact_mode", "saturation")
-    statements = [RepeatWhile("moved", most_pivot_steps(n), [
-        Compute(step, (*inputs, "number"), (*outputs, "moved", "number"))])]
+    statements = [Repeat(most_pivot_steps(n), [
+        Compute(step, (*inputs, "number"), (*outputs, "moved", "number"))], flag="moved")]
     procedure = compile_procedure(shapes, statements, inputs, outputs)
     values = posed._asdict() | {"contact_mode": starting_mode(contact_mode, posed), "saturation": saturation}
     compiled, textbook = procedure(**values), procedure.interpret(**values)
