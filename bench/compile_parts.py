@@ -115,9 +115,8 @@ def _unpacked(name: str, _width: int, attributes: str) -> str:
     return function(head, [f"  call void @unpack({runtime._ROWS})"])
 
 
-def _library_sincos(*given: Any) -> str:
-    name, width, count, _, inlined, attributes = given
-    return SINCOS(name, width, count, False, inlined, attributes)
+def _library_sincos(name: str, width: int, count: int, _fused: bool, *rest: Any) -> str:
+    return SINCOS(name, width, count, False, *rest)
 
 
 RECORD, SINCOS = scalar.Recorder.record, runtime.sincos_function

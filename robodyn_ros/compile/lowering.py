@@ -216,7 +216,7 @@ class _Writer:
 
     def _instruction(self, entry: int, name: str) -> str:
         """Append the instructions of an entry, and return the last one."""
-        code, kind, row = self.codes[entry], self._kind, op.OPERATIONS[self.codes[entry]]
+        kind, row = self._kind, op.OPERATIONS[self.codes[entry]]
         values = [self.value(operand) for operand in self._operands[entry] if operand >= 0]
         if row.negated is not None:
             self.lines.append(f"  {name}n = fneg {kind} {values[row.negated]}")
@@ -227,7 +227,7 @@ class _Writer:
         if row.lowering == "intrinsic":
             return f"call {kind} @{row.llvm}.{mangled(self._width)}({given})"
         if row.lowering == "library":
-            return f"call {kind} @{self._runtime.library(code)}({given})"
+            return f"call {kind} @{self._runtime.library(row.llvm, row.operand_count, self._width)}({given})"
         return self._choice(entry, name, values)
 
     def _choice(self, entry: int, name: str, values: list[str]) -> str:

@@ -15,10 +15,9 @@ minimax polynomials, exchanged and negated by the two lowest bits of k. The C li
 where k no longer has room, and all angles on processors without a fused multiply-add. A batch computes the vectors of
 several joints in step, instruction by instruction: those of one alone wait for each other.
 
-**Rows and vectors.** A block holds ``width`` samples, one vector per element of a row. ``pack`` moves rows into
-vectors and ``unpack`` moves them back, at any distance of the rows. Rows are transposed in registers, a square of
-``width`` by ``width`` at a time; rows of one element that follow each other are a vector already. ``stream`` writes
-large results with non-temporal stores, which need whole cache lines: an ordinary store first reads the line that it
+**Rows and vectors.** A block holds ``width`` samples, one vector per element of a row. Rows are transposed in
+registers, a square of ``width`` by ``width`` at a time; rows of one element that follow each other are a vector
+already. Non-temporal stores of large results need whole cache lines: an ordinary store first reads the line that it
 changes, and that takes longer than the computation.
 """
 
@@ -92,17 +91,18 @@ class Runtime:
         return DECLARATIONS + "".join(self._functions.values())
 
     def sincos(self, width: int, count: int, inlined: bool) -> str:
-        """Name of the function for sine and cosine of ``count`` vectors of so many angles."""
+        """Name of ``{sine, cosine, sine, ...} @sincos(angles, ...)`` of ``count`` vectors of so many angles."""
         name = f"sincos{width}x{count}{'_inlined' * inlined}"
-        place = "alwaysinline" if inlined else "noinline"
-        return self._need(name, lambda: sincos_function(name, width, count, self.fused, place, self.attributes))
+        library = [self.library(each, 1, width) for each in ("sin", "cos")]
+        attributes = f"{'alwaysinline' if inlined else 'noinline'} {self.attributes}"
+        return self._need(name, lambda: sincos_function(name, width, count, self.fused, library, attributes))
 
-    def library(self, code: int) -> str:
-        """Name of the function that calls the C library for each lane."""
-        name, operand_count = op.OPERATIONS[code].llvm, op.OPERATIONS[code].operand_count
-        if self.width == 1:
+    def library(self, name: str, operand_count: int, width: int) -> str:
+        """Name of the function that calls one of the C library for each lane."""
+        if width == 1:
             return name
-        return self._need(f"{name}_lanes", lambda: _lanes_function(name, operand_count, self.width, self.attributes))
+        lanes = f"{name}_lanes{width}"
+        return self._need(lanes, lambda: _lanes_function(lanes, name, operand_count, width, self.attributes))
 
     def mover(self, name: str) -> str:
         """Name of a function that moves vectors.
@@ -124,60 +124,35 @@ class Runtime:
         return name
 
 
-def _library_calls(text: FunctionText, functions: tuple[str, ...], parameters: list[str], width: int) -> list[str]:
-    """Call functions of numbers for each lane; each function's results."""
-    if width == 1:
-        given = ", ".join(f"double {name}" for name in parameters)
-        return [text.let(f"call double @{called}({given})") for called in functions]
-    results = ["poison"] * len(functions)
+def _lanes_function(name: str, called: str, operand_count: int, width: int, attributes: str) -> str:
+    """``@<name>``: calls a function of numbers for each lane."""
+    text, parameters, result = FunctionText(width), [f"%operand{place}" for place in range(operand_count)], "poison"
     for lane in range(width):
-        numbers = [text.let(f"extractelement {text.kind} {name}, i32 {lane}") for name in parameters]
-        given = ", ".join(f"double {number}" for number in numbers)
-        for place, called in enumerate(functions):
-            value = text.let(f"call double @{called}({given})")
-            results[place] = text.let(f"insertelement {text.kind} {results[place]}, double {value}, i32 {lane}")
-    return results
-
-
-def _lanes_function(name: str, operand_count: int, width: int, attributes: str) -> str:
-    """``@<name>_lanes``: a function of the C library for each lane."""
-    text, parameters = FunctionText(width), [f"%operand{operand}" for operand in range(operand_count)]
-    (result,) = _library_calls(text, (name,), parameters, width)
-    given = ", ".join(f"{text.kind} {name}" for name in parameters)
-    head = f"internal {text.kind} @{name}_lanes({given}) noinline {attributes}"
+        numbers = [text.let(f"extractelement {text.kind} {each}, i32 {lane}") for each in parameters]
+        value = text.let(f"call double @{called}({', '.join(f'double {number}' for number in numbers)})")
+        result = text.let(f"insertelement {text.kind} {result}, double {value}, i32 {lane}")
+    given = ", ".join(f"{text.kind} {each}" for each in parameters)
+    head = f"internal {text.kind} @{name}({given}) noinline {attributes}"
     return function(head, text.lines, f"ret {text.kind} {result}")
 
 
-def _return(text: FunctionText, vectors: list[str], width: int) -> str:
-    """The instruction that returns several vectors."""
-    kind, result = struct_type(len(vectors), width), "poison"
-    for place, vector in enumerate(vectors):
-        result = text.let(f"insertvalue {kind} {result}, {text.kind} {vector}, {place}")
-    return f"ret {kind} {result}"
+def sincos_function(name: str, width: int, count: int, fused: bool, library: list[str], attributes: str) -> str:
+    """LLVM text of a function, see `Runtime.sincos`; ``library`` has the functions for very large angles."""
+    text, angles, results = FunctionText(width), [f"%angle{number}" for number in range(count)], list[str]()
+    kind, pairs = text.kind, struct_type(2 * count, width)
+    head = f"internal {pairs} @{name}({', '.join(f'{kind} {angle}' for angle in angles)}) {attributes}"
 
-
-def sincos_function(name: str, width: int, count: int, fused: bool, inlined: str, attributes: str) -> str:
-    """LLVM text of ``{sine, cosine, sine, ...} @<name>(vectors)``, and of the function it calls for very large angles.
-
-    There are ``count`` vectors of ``width`` angles; ``inlined`` is ``alwaysinline`` or ``noinline``.
-    """
-    library, text = FunctionText(width), FunctionText(width)
-    angles, kind = [f"%angle{number}" for number in range(count)], text.kind
-    pair, pairs = struct_type(2, width), struct_type(2 * count, width)
-    sines_cosines = _library_calls(library, ("sin", "cos"), ["%angle"], width)
-    library_text = function(  # out of the way of the rest
-        f"internal {pair} @{name}_library({kind} %angle) noinline cold {attributes}",
-        library.lines, _return(library, sines_cosines, width),
-    )
-    head = f"internal {pairs} @{name}({', '.join(f'{kind} {angle}' for angle in angles)}) {inlined} {attributes}"
+    def returned(vectors: list[str]) -> str:
+        result = "poison"
+        for place, vector in enumerate(vectors):
+            result = text.let(f"insertvalue {pairs} {result}, {kind} {vector}, {place}")
+        return f"ret {pairs} {result}"
 
     def from_library() -> str:
-        called = [text.let(f"call {pair} @{name}_library({kind} {angle})") for angle in angles]
-        results = [text.let(f"extractvalue {pair} {each}, {place}") for each in called for place in (0, 1)]
-        return _return(text, results, width)
+        return returned([text.let(f"call {kind} @{each}({kind} {angle})") for angle in angles for each in library])
 
     if not fused:
-        return library_text + function(head, text.lines, from_library())
+        return function(head, text.lines, from_library())
     far = ""
     for angle in angles:
         size = text.let(f"call {kind} @llvm.fabs.{mangled(width)}({kind} {angle})")
@@ -187,15 +162,13 @@ def sincos_function(name: str, width: int, count: int, fused: bool, inlined: str
     text.label("library")
     text.line(from_library())
     text.label("near")
-    results: list[str] = []
-    parts: list[list[str]] = []
-    start = len(text.lines)
+    parts, start = [], len(text.lines)
     for angle in angles:
         results += _near_sincos(text, angle, width)
         parts.append(text.lines[start:])
         del text.lines[start:]
     text.lines += [line for lines in zip(*parts, strict=True) for line in lines]
-    return library_text + function(head, text.lines, _return(text, results, width))
+    return function(head, text.lines, returned(results))
 
 
 def _near_sincos(text: FunctionText, angle: str, width: int) -> tuple[str, str]:

@@ -14,7 +14,7 @@ import pytest
 from robodyn_ros.compile import Kernel, compile_function
 from robodyn_ros.compile.llvm_text import FunctionText, float_type, function, struct_type
 from robodyn_ros.compile.machine import Code, compile_module, host
-from robodyn_ros.compile.runtime import COSINE, HALF_PI_PARTS, LARGEST_ANGLE, SINE, sincos_function
+from robodyn_ros.compile.runtime import COSINE, HALF_PI_PARTS, LARGEST_ANGLE, SINE, Runtime
 
 ANGLES = 16
 
@@ -75,15 +75,11 @@ def test_every_width_and_processors_without_fused_multiply_add(width, count, fus
     caller = FunctionText(width)
     angles = [caller.load(caller.at("%x", number, kind)) for number in range(count)]
     given = ", ".join(f"{kind} {angle}" for angle in angles)
-    called = caller.let(f"call {pairs} @sincos({given})")
+    runtime = Runtime(width, width, fused)
+    called = caller.let(f"call {pairs} @{runtime.sincos(width, count, True)}({given})")
     for place in range(2 * count):
         caller.store(caller.let(f"extractvalue {pairs} {called}, {place}"), caller.at("%pairs", place, kind))
-    text = (
-        "declare double @sin(double)\ndeclare double @cos(double)\n"
-        + sincos_function("sincos", width, count, fused, "alwaysinline", "nounwind")
-        + function("void @all(ptr %x, ptr %pairs)", caller.lines)
-        + '!0 = !{!"branch_weights", i32 1, i32 100000}\n'
-    )
+    text = runtime.text() + function("void @all(ptr %x, ptr %pairs)", caller.lines)
     code = Code(compile_module(text), ("all",), {})
     compute = code.function("all", None, *[np.ctypeslib.ndpointer(np.float64)] * 2)
     near, far = np.random.default_rng(1).uniform(-20.0, 20.0, (2, count, width))
