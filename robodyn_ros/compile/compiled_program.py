@@ -17,6 +17,7 @@ import ctypes
 import math
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,17 +40,11 @@ PAGE = 4096
 
 
 class ProgramText:
-    """A module with the exported function of a program.
+    """A module with the exported function of a program, for blocks of ``width`` samples, or for one.
 
-    - One sample: ``program(block, words)``; after the counts, the words describe sequences and records, by `ROW_WORDS`
-      each, of which only the address is read.
-    - One sample in place: ``program(in0, in1, ..., out0)``.
+    - One sample: ``program(block, words)``; after the counts, the words describe sequences and records, by `ROW_WORDS`.
+    - One sample in place, for a program of one computation: ``program(in0, in1, ..., out0)``.
     - Blocks: ``batch(first, end, words, block)``; the words describe inputs and outputs, too.
-
-    Args:
-        traced: The program.
-        width: Samples in a block; 1 for one sample.
-        in_place: Read inputs from and write outputs to the caller's arrays; for a program of one computation.
 
     Attributes:
         text: The module.
@@ -134,23 +129,18 @@ class ProgramText:
         loops = products_text(name, tape.pattern, self._width, runtime.lanes, runtime.attributes)
         return Lowered("\n".join([lowered.body, *call]), lowered.functions + loops, size + lowered.spill_slots)
 
-    # -- lines of the function ----------------------------------------------------------------------------------------
-
     def _at(self, place: Place) -> str:
         """A place in the frame, as a pointer."""
         return self._text.at(f"%{place.pointer}", place.offset, self._text.kind)
-
-    def _word(self, position: int, kind: str = "i64") -> str:
-        """A word, loaded."""
-        return self._text.read("%words", position, kind)
 
     def _statements(self, statements: Iterable[Statement]) -> None:
         for statement in statements:
             if isinstance(statement, Compute):
                 self._text.line(f"call void @{self._functions[statement]}(ptr %block)")
                 continue
-            count = statement.count if isinstance(statement.count, int) else (
-                self._word(self._program.counts.index(statement.count)))
+            count: int | str = statement.count
+            if isinstance(count, str):
+                count = self._text.read("%words", self._program.counts.index(count), "i64")
             if statement.flag is None:
                 self._text.loop("0", count, 1, partial(self._round, statement))
             else:
@@ -214,21 +204,19 @@ class ProgramText:
 
     def _move(self, role: str, name: str, variable: str, step: str = "0") -> None:
         """Move a row between a caller's array and a variable."""
-        text, size, place = self._text, self._sizes[variable], self.places[variable]
+        text, size, here = self._text, self._sizes[variable], self._at(self.places[variable])
         first = len(self._program.counts) + ROW_WORDS * self.arrays.index((role, name))
-        base = self._word(first, "ptr")
-        if self._width > 1:
-            mover = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
-            distance, later = self._word(first + 1), self._word(first + 2)
-            more = f", ptr {self._aside}, i64 {self._word(first + 3)}" if mover == "stream" else ""
-            block, steps = text.let(f"mul i64 {self._row}, {distance}"), text.let(f"mul i64 {step}, {later}")
-            row = text.at(base, text.let(f"add i64 {block}, {steps}"), "i8")
-            given = f"ptr {row}, i64 {distance}, i64 {size}, ptr {self._at(place)}{more}"
-            text.line(f"call void @{self._runtime.mover(mover)}({given})")
+        base = text.read("%words", first, "ptr")
+        distance, later, streamed = (text.read("%words", first + place, "i64") for place in (1, 2, 3))
+        row = text.at(base, text.let(f"mul i64 {step}, {later}"), "i8")
+        if self._width == 1:
+            target, source = (here, row) if role == "sequence" else (row, here)
+            text.copy(target, source, 8 * size)
             return
-        here, row = self._at(place), text.row(base, step, size)
-        target, source = (here, row) if role == "sequence" else (row, here)
-        text.copy(target, source, 8 * size)
+        row = text.at(row, text.let(f"mul i64 {self._row}, {distance}"), "i8")
+        mover = {"sequence": "pack", "input": "pack", "record": "unpack", "output": "stream"}[role]
+        more = f", ptr {self._aside}, i64 {streamed}" if mover == "stream" else ""
+        text.line(f"call void @{self._runtime.mover(mover)}(ptr {row}, i64 {distance}, i64 {size}, ptr {here}{more})")
 
     def _batch(self) -> None:
         """The loop over blocks of samples: inputs in, the statements, outputs out."""
@@ -238,12 +226,8 @@ class ProgramText:
         last = text.let(f"sub i64 %end, {self._width}")  # the last block computes some rows once more, to be complete
         rows = self._reserve(max((self._sizes[name] for name in self._program.outputs), default=0))
         self._aside = self._at(rows)
-        read, overwritten = set[str](), set[str]()  # what the first statements write before they read it needs no 0
-        for first in self._traced.statements:
-            if not isinstance(first, Compute):
-                break
-            read |= set(first.inputs) - overwritten
-            overwritten |= set(first.output_names) - read
+        first = next(iter(self._traced.statements), None)  # what it writes needs no 0 before, if it does not read it
+        overwritten = set(first.output_names) - set(first.inputs) if isinstance(first, Compute) else ()
 
         def block(row: str) -> None:
             self._row = text.let(f"call i64 @llvm.smin.i64(i64 {row}, i64 {last})")
@@ -256,20 +240,12 @@ class ProgramText:
             for name in self._program.outputs:
                 self._move("output", name, name)
 
-        text.when(
-            text.let("icmp slt i64 %first, %end"),
-            lambda: text.loop("%first", "%end", self._width, block, at_least_once=True),
-        )
+        text.loop("%first", "%end", self._width, block, at_least_once=True)
         text.line("fence seq_cst")
 
 
 class CompiledProgram:
-    """Machine code of a program.
-
-    Args:
-        traced: The program.
-        width: Samples in a block; 1 for one sample.
-        in_place: Work on the caller's arrays, see `ProgramText`.
+    """Machine code of a program, see `ProgramText`.
 
     Attributes:
         program: The program.
@@ -281,9 +257,8 @@ class CompiledProgram:
     def __init__(self, traced: TracedProgram, width: int, in_place: bool = False) -> None:
         self.program = program = traced.program
         layout = ProgramText(traced, width, in_place)  # of a large robot, its text has megabytes: it is not kept
-        self._places, self._arrays = layout.places, layout.arrays
+        self._places, self._arrays, self.frame_size = layout.places, layout.arrays, layout.frame_size
         self._width = width
-        self.frame_size = layout.frame_size
         text, exports, symbols = layout.text, ["batch" if width > 1 else "program"], {}
         if width == 1:
             shapes = program.variables
@@ -302,23 +277,14 @@ class CompiledProgram:
         return frame[start : start + math.prod(shape)].reshape(shape)
 
     def run(self, frame: NDArray[np.float64], counts: Iterable[int], sequences: Arrays, records: Arrays) -> None:
-        """Run the program once, on a frame of variables and on sequences and records that are C-contiguous."""
-        rows: list[int] = []
-        for role, name in self._arrays:
-            array = (sequences if role == "sequence" else records)[name]
-            rows += [array.ctypes.data, *[0] * (ROW_WORDS - 1)]
-        words = np.array([*counts, *rows], dtype=np.int64)  # a name keeps it; only its address goes to the function
+        """Run the program once, on a frame of variables; sequences and records have an axis of one sample first."""
+        words, _kept = self._words(counts, sequences, records)
         self.function(frame.ctypes.data, words.ctypes.data)
 
     def run_batch(self, samples: int, threads: int, counts: Iterable[int], given: Arrays, results: Arrays) -> None:
-        """Run the program for many samples, which threads share.
+        """Run the program for many samples, which threads share; arrays have an axis of the samples first.
 
-        Args:
-            samples: Number of samples.
-            threads: Number of threads, this one included.
-            counts: Rounds of the loops that have a name.
-            given: Inputs and sequences, each with an axis of the samples first.
-            results: Outputs and records to write to, likewise, with contiguous rows.
+        ``given`` has inputs and sequences; ``results`` has outputs and records to write to, with contiguous rows.
         """
         if 0 < samples < self._width:  # a block is complete: here, with copies of the last sample
             places = np.minimum(np.arange(self._width), samples - 1)
@@ -328,11 +294,15 @@ class CompiledProgram:
             for name, array in results.items():
                 array[...] = complete[name][:samples]
             return
-        arrays = {"input": given, "sequence": given, "output": results, "record": results}
-        rows, _kept = row_words((arrays[role][name], role) for role, name in self._arrays)
-        words = np.array([*counts, *rows], dtype=np.int64)
+        words, _kept = self._words(counts, given, results)
 
         def compute(first: int, end: int, memory: int) -> None:
             self.function(first, end, words.ctypes.data, memory)
 
         share_samples(samples, self._width, threads, self.frame_size * self._width, compute)
+
+    def _words(self, counts: Iterable[int], given: Arrays, results: Arrays) -> tuple[NDArray[np.int64], Any]:
+        """The words, and the arrays to keep as long as these are used."""
+        arrays = {"input": given, "sequence": given, "output": results, "record": results}
+        rows, kept = row_words((arrays[role][name], role) for role, name in self._arrays)
+        return np.array([*counts, *rows], dtype=np.int64), kept

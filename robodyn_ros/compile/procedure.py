@@ -86,10 +86,10 @@ class Procedure:
         frame = np.zeros(compiled.frame_size)
         for name in program.inputs:
             compiled.view(frame, name)[...] = arrays[name]
-        records = {name: np.empty(self._rows(rows, counts)) for name, rows in program.records.items()}
-        sequences = {name: np.ascontiguousarray(arrays[name]) for name in program.sequences}
-        compiled.run(frame, counts.values(), sequences, records)
-        return {name: compiled.view(frame, name).copy() for name in program.outputs} | records
+        records = {name: np.empty((1, *self._rows(rows, counts))) for name, rows in program.records.items()}
+        compiled.run(frame, counts.values(), {name: arrays[name][None] for name in program.sequences}, records)
+        results = {name: compiled.view(frame, name).copy() for name in program.outputs}
+        return results | {name: rows[0] for name, rows in records.items()}
 
     def batch(self, *, threads: int = 1, **given: Any) -> Arrays:
         """Run the program for many samples at once; the GIL is released.
