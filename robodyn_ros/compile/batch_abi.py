@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import pairwise
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -62,14 +62,9 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
 
 def checked_arrays(function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any],
                    leading: tuple[str, ...] = ()) -> list[NDArray[np.float64]]:
-    """The arguments of a function as arrays of float64, in the order of its inputs.
+    """The arguments of a function as arrays of float64, in the order of its inputs, whose shapes are given by name.
 
-    Args:
-        function: Its name, for messages.
-        inputs: Shape of each input, by name.
-        positional: Arguments by position.
-        named: Arguments by name.
-        leading: Axes before those of the inputs: none, or that of the samples.
+    ``leading`` names an axis of samples before those of the inputs.
 
     Raises:
         InputError: An array is missing, superfluous, unknown, given twice, not of real numbers, or of another shape, or
@@ -97,11 +92,11 @@ def shape_error(function: str, name: str, expected: Sequence[object], received: 
     return InputError(f"{function}: {name}: expected shape ({text}), received {received}")
 
 
-def checked_threads(function: str, threads: Any) -> int:
-    """The number of threads of a function, if it is an integer of 1 or more; otherwise InputError."""
-    if not isinstance(threads, int) or threads < 1:
-        raise InputError(f"{function}: threads: expected an integer of 1 or more, received {threads!r}")
-    return threads
+def checked_integer(function: str, name: str, given: Any, least: int) -> int:
+    """An argument of a function, if it is an integer of ``least`` or more; otherwise InputError."""
+    if not isinstance(given, Integral) or given < least:
+        raise InputError(f"{function}: {name}: expected an integer of {least} or more, received {given!r}")
+    return int(given)
 
 
 def empty_result(shape: Shape) -> NDArray[np.float64]:
@@ -155,14 +150,9 @@ def row_words(arrays: Iterable[tuple[NDArray[np.float64], str]]) -> tuple[list[i
 
 def share_samples(samples: int, width: int, threads: int, memory_size: int,
                   compute: Callable[[int, int, int], None]) -> None:
-    """Let threads, this one included, compute neighbouring samples, in whole blocks.
+    """Let threads, this one included, compute neighbouring samples, in whole blocks of ``width``.
 
-    Args:
-        samples: Number of samples.
-        width: Samples in a block.
-        threads: Number of threads.
-        memory_size: Size of each thread's memory [float64].
-        compute: Computes samples from its first argument to before its second, with memory at the address of its third.
+    ``compute`` takes the first sample, the one behind its last, and the address of memory of ``memory_size`` [float64].
     """
     blocks = -(-samples // width)
     ends = [min(samples, blocks * part // threads * width) for part in range(threads + 1)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile.batch_abi import checked_arrays, checked_threads, has_adjacent_rows, result_array
+from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, has_adjacent_rows, result_array
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.products import trace_products
@@ -124,7 +124,7 @@ class Kernel:
         with self._lock:
             if self._batch is None:
                 self._batch = CompiledProgram(self._traced, host().lanes)
-        checked_threads(self.name, threads)
+        checked_integer(self.name, "threads", threads, 1)
         given = dict(zip(self.inputs, checked_arrays(self.name, self.inputs, arrays, named, ("N",)), strict=True))
         if not given:
             raise InputError(f"{self.name}: has no inputs, so that there is no number of samples; call it for one")

@@ -6,10 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A tape as LLVM assembly: each traced value becomes one number, or a vector with a sample per lane.
-
-Text is written directly: an object per instruction would take longer than LLVM takes to compile it.
-"""
+"""A tape as LLVM assembly: each traced value becomes one number, or a vector with a sample per lane."""
 
 from typing import NamedTuple, TypeVar
 
@@ -71,14 +68,10 @@ class Lowered(NamedTuple):
 
 @collector_paused()
 def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contracts: bool = True) -> Lowered:
-    """Write a tape as LLVM assembly.
+    """Write a tape as LLVM assembly; a result may replace an input.
 
-    Args:
-        tape: The tape.
-        memory: Its memory; a result may replace an input.
-        runtime: The fixed functions of the module, for the module's number of samples.
-        prefix: Prefix of the names of this tape's pieces.
-        contracts: Whether a product that one sum alone needs is rounded together with it.
+    The names of its pieces begin with ``prefix``. A product that one sum alone needs is rounded together with it if
+    ``contracts``.
     """
     writer = _Writer(tape.contracted(shared=False) if contracts else tape, memory, runtime)
     plan, outputs = writer.plan, writer.outputs
@@ -116,7 +109,7 @@ def _chunks(items: list[T]) -> list[list[T]]:
 
 
 class _Writer:
-    """Writes a tape in pieces; results may replace inputs.
+    """Writes a tape in pieces.
 
     Attributes:
         plan: The schedule.

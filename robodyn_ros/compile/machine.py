@@ -28,12 +28,9 @@ from robodyn_ros.errors import CompileError
 
 
 class Host(NamedTuple):
-    """The processor that code is compiled for.
+    """The processor that code is compiled for: LLVM's names of system, processor and instruction sets, and two facts.
 
     Attributes:
-        triple: Architecture and system, by LLVM's name.
-        cpu: The processor, by LLVM's name.
-        features: Its instruction sets.
         lanes: Number of float64 numbers in the widest vector registers.
         fused: Whether the processor has a fused multiply-add.
     """
@@ -121,12 +118,9 @@ def _object_code(text: str) -> bytes:
 
 
 class Code:
-    """Linked code in memory; it is freed with the last reference to this object.
+    """Linked code in memory, with the addresses of what it exports; it is freed with the last reference to this object.
 
-    Args:
-        image: Object code from `compile_module`.
-        exports: Functions and variables to give addresses of.
-        symbols: Addresses of names that the code uses and the process does not export.
+    ``symbols`` has the addresses of names that the code uses and the process does not export.
 
     Raises:
         CompileError: A name cannot be found.

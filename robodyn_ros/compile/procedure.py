@@ -8,7 +8,6 @@
 
 """`Procedure`: loops over traced computations as one piece of machine code."""
 
-import operator
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.compile.batch_abi import checked_arrays, checked_threads, empty_result, real_array, shape_error
+from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, empty_result, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Arrays, Program, Rows, Statement, TracedProgram, interpret
@@ -105,7 +104,7 @@ class Procedure:
         Raises:
             InputError: As in a call; or no array has an axis of samples, or their numbers of samples differ.
         """
-        checked_threads(self.name, threads)
+        checked_integer(self.name, "threads", threads, 1)
         counts, arrays = self._arguments(given, is_batch=True)
         compiled, program, samples = self._compiled(host().lanes), self.program, len(next(iter(arrays.values())))
         results = {name: empty_result((samples, *program.variables[name])) for name in program.outputs}
@@ -114,10 +113,7 @@ class Procedure:
         return results
 
     def interpret(self, **given: Any) -> Arrays:
-        """Run the program once in plain NumPy, its functions on floats: the reference for compiled programs.
-
-        Arguments and results are those of a call.
-        """
+        """As a call, but in plain NumPy, the program's functions on floats: the reference for compiled programs."""
         return interpret(self.program, *self._arguments(given))
 
     def bind(self, **inputs: Any) -> "Bound":
@@ -151,7 +147,7 @@ class Procedure:
         if sorted(given) != sorted(expected):
             raise InputError(f"{self.name}: expected the arguments {', '.join(expected) or 'none'}, "
                              f"received {', '.join(given) or 'none'}")
-        counts = {name: _count(self.name, name, given[name]) for name in program.counts}
+        counts = {name: checked_integer(self.name, name, given[name], 0) for name in program.counts}
         shapes = {name: program.variables[name] for name in program.inputs}
         shapes |= {name: self._rows(rows, counts) for name, rows in program.sequences.items()}
         arrays = {name: real_array(self.name, name, given[name]) for name in shapes}
@@ -180,16 +176,6 @@ class Procedure:
             return self._compiled_for[width]
 
 
-def _count(procedure: str, name: str, given: Any) -> int:
-    try:
-        count = operator.index(given)
-    except TypeError:
-        count = -1
-    if count < 0:
-        raise InputError(f"{procedure}: {name}: expected an integer of 0 or more, received {given!r}")
-    return count
-
-
 class _Memory(np.ndarray):
     """Frame and counts, and the objects that must live as long as the function that uses them."""
 
@@ -210,10 +196,6 @@ class Bound:
     ``bound.run(*counts)`` runs the program once. It makes no arrays, sets no variable to zero, and holds the GIL: for
     runs of more than milliseconds, call the procedure instead. Variables that are neither read nor outputs are not
     written. Only one thread at a time may use it.
-
-    Args:
-        compiled: A program for one sample, without sequences or records.
-        name: Its name in error messages.
 
     Attributes:
         run: Runs the program; its arguments are the counts in the order of `Program.counts`.

@@ -62,6 +62,20 @@ _PYTHON_FUNCTIONS = {
 """CPython's documented functions that compiled code calls, by the name it uses."""
 
 
+_DECLARATIONS = """@numpy_array_type = external global i8
+@numpy_float64 = external global i8
+@python_none = external global i8
+@error_type = external global i8
+declare ptr @numpy_new_array(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
+declare ptr @python_call(ptr, ptr, i64, ptr)
+declare i64 @python_size(ptr, ptr)
+declare void @python_forget_error()
+declare void @python_keep(ptr)
+!1 = !{!"branch_weights", i32 100000, i32 1}
+"""
+"""What entries refer to."""
+
+
 class _MethodDefinition(ctypes.Structure):
     """CPython's PyMethodDef."""
 
@@ -80,13 +94,9 @@ class Fallback:
 
 
 def python_function(name: str, text: str, owner: Any, code: Code | None = None) -> Callable[..., Any]:
-    """The Python function of an entry.
+    """The Python function of the ``entry`` that code exports; without code, every call is handed on to the owner.
 
-    Args:
-        name: Its name.
-        text: Its `documentation`.
-        owner: Its ``__self__``: a `Fallback`, or an array with an attribute ``keeps``.
-        code: Code that exports ``entry``; None to hand every call on to the fallback.
+    ``text`` is its `documentation`; ``owner`` its ``__self__``: a `Fallback`, or an array with an attribute ``keeps``.
     """
     address = symbols()["python_call"] if code is None else code["entry"]
     definition = _MethodDefinition(name.encode(), address, _METHOD_FLAGS, text.encode())
@@ -125,10 +135,7 @@ def array_entry(shapes: list[Shape], output_shape: Shape) -> str:
     text.jump("done")
     text.label("done")
     text.line(f"ret ptr {result}")
-    return f"""@numpy_array_type = external global i8
-@numpy_float64 = external global i8
-declare ptr @numpy_new_array(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
-{table("shape", "i64", output_shape or (0,))}{_entry(text)}"""
+    return table("shape", "i64", output_shape or (0,)) + _entry(text)
 
 
 def counts_entry(count: int, frame_size: int) -> str:
@@ -145,11 +152,7 @@ def counts_entry(count: int, frame_size: int) -> str:
     text.line(f"call void @program(ptr {frame}, ptr {words})")
     text.line("call void @python_keep(ptr @python_none)")
     text.line("ret ptr @python_none")
-    return f"""@error_type = external global i8
-@python_none = external global i8
-declare i64 @python_size(ptr, ptr)
-declare void @python_keep(ptr)
-{_entry(text)}"""
+    return _entry(text)
 
 
 def _entry(text: FunctionText) -> str:
@@ -158,10 +161,7 @@ def _entry(text: FunctionText) -> str:
     text.line("call void @python_forget_error()")  # of an argument that is no integer
     answer = text.let("call ptr @python_call(ptr %self, ptr %arguments, i64 %count, ptr %names)")
     head = "ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) nounwind"
-    return f"""declare ptr @python_call(ptr, ptr, i64, ptr)
-declare void @python_forget_error()
-!1 = !{{!"branch_weights", i32 100000, i32 1}}
-{function(head, text.lines, f"ret ptr {answer}")}"""
+    return _DECLARATIONS + function(head, text.lines, f"ret ptr {answer}")
 
 
 def _require(text: FunctionText, condition: str) -> None:
@@ -218,14 +218,8 @@ def symbols() -> dict[str, int]:
     if interface not in _KNOWN_INTERFACES:
         raise CompileError(f"compiled code: expected NumPy 1 or 2, received {np.__version__} with the binary interface "
                            f"{interface:#x}")
-    python = {
-        name: int(ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value or 0)
-        for name, function in _PYTHON_FUNCTIONS.items()
-    }
-    return python | {
-        "numpy_array_type": id(np.ndarray),
-        "numpy_float64": id(np.dtype(np.float64)),
-        "numpy_new_array": new_array,
-        "python_none": id(None),
-        "error_type": id(InputError),
-    }
+    python = {name: int(ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value or 0)
+              for name, function in _PYTHON_FUNCTIONS.items()}
+    objects = {"numpy_array_type": np.ndarray, "numpy_float64": np.dtype(np.float64), "python_none": None,
+               "error_type": InputError}
+    return python | {name: id(each) for name, each in objects.items()} | {"numpy_new_array": new_array}

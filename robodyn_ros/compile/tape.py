@@ -109,12 +109,8 @@ class Tape:
     def split(self, fixed: Collection[int], name: str) -> tuple["Tape", "Tape"]:
         """Two tapes that together compute this one: what depends on some input elements alone, and the rest.
 
-        Args:
-            fixed: Positions of these elements among all input elements.
-            name: Name of the further input of the second tape.
-
-        Returns:
-            A tape of the same inputs, whose result is flat; and one that takes this result as a further input.
+        ``fixed`` has the positions of these elements. The first tape has a flat result, which the second takes as a
+        further input of this name.
         """
         codes, operands, chosen = self.codes.tolist(), self.operands.tolist(), set(fixed)
         is_fixed: list[bool] = []
@@ -137,11 +133,7 @@ class Tape:
     def __call__(self, *arrays: Any) -> np.ndarray:
         """Interpret the tape on numbers, as the reference for compiled code; record it on traced values.
 
-        Args:
-            *arrays: One per input, each of its input's shape, or all with the same leading axes before it.
-
-        Returns:
-            The result, of shape ``(*leading axes, *output_shape)``.
+        All arrays, one per input, and the result may have the same leading axes before their own.
 
         Raises:
             InputError: An array is missing, superfluous, or of another shape.
