@@ -30,8 +30,8 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
     """The derivative of a tape's result with respect to some of its inputs.
 
     Forward mode carries the slopes along every input to the result; reverse mode carries the slopes of every element of
-    the result back to the inputs. Both give the same numbers, and neither records zeros. At a kink (``absolute``,
-    ``minimum``, ``where``, …) the result is the slope on one side.
+    the result back to the inputs. At a kink (``absolute``, ``minimum``, ``where``, …) the result is the slope on one
+    side.
 
     Args:
         tape: The tape to differentiate; `trace` makes one of a function.
@@ -46,7 +46,7 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
         InputError: The tape has no input of a name.
     """
     if isinstance(tape, ProductsTape):
-        tape = tape.written_out()
+        tape = trace(tape, tape.inputs)  # written out
     names = [wrt] if isinstance(wrt, str) else list(wrt)
     for name in names:
         if name not in tape.inputs:
@@ -66,9 +66,7 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
 
 
 def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray], wrt: int = 0) -> np.ndarray:
-    """The derivative of a function at given arguments, which may be floats or traced values.
-
-    Formulas can contain it: they can be run, traced, compiled and differentiated like any other.
+    """The derivative of a function at given arguments, floats or traced values: formulas can contain it.
 
     Args:
         function: A function that `trace` accepts.

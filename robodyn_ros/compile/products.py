@@ -133,11 +133,7 @@ class ProductsTape(Tape):
 
     def with_outputs(self, elements: Sequence[int]) -> Tape:
         """See `Tape.with_outputs`."""
-        return self.written_out().with_outputs(elements)
-
-    def written_out(self) -> Tape:
-        """An ordinary tape with the same result."""
-        return trace(self, self.inputs)
+        return trace(self, self.inputs).with_outputs(elements)
 
     def __reduce__(self) -> tuple[type["ProductsTape"], tuple[Tape, Pattern]]:
         """Pickled as its two parts."""

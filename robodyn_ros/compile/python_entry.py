@@ -53,27 +53,19 @@ _KNOWN_INTERFACES = (0x01000009, 0x02000000)
 _VERSION_ENTRY, _NEW_ENTRY = 0, 93
 """Places in NumPy's table of C functions: PyArray_GetNDArrayCVersion, PyArray_New."""
 
-_PYTHON_FUNCTIONS = {
-    "python_call": "PyObject_Vectorcall",
-    "python_size": "PyNumber_AsSsize_t",
-    "python_forget_error": "PyErr_Clear",
-    "python_keep": "Py_IncRef",
-}
-"""CPython's documented functions that compiled code calls, by the name it uses."""
-
 
 _DECLARATIONS = """@numpy_array_type = external global i8
 @numpy_float64 = external global i8
 @python_none = external global i8
 @error_type = external global i8
 declare ptr @numpy_new_array(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
-declare ptr @python_call(ptr, ptr, i64, ptr)
-declare i64 @python_size(ptr, ptr)
-declare void @python_forget_error()
-declare void @python_keep(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare i64 @PyNumber_AsSsize_t(ptr, ptr)
+declare void @PyErr_Clear()
+declare void @Py_IncRef(ptr)
 !1 = !{!"branch_weights", i32 100000, i32 1}
 """
-"""What entries refer to."""
+"""What entries refer to: `symbols`, and documented functions of CPython, which the process exports."""
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -98,7 +90,8 @@ def python_function(name: str, text: str, owner: Any, code: Code | None = None) 
 
     ``text`` is its `documentation`; ``owner`` its ``__self__``: a `Fallback`, or an array with an attribute ``keeps``.
     """
-    address = symbols()["python_call"] if code is None else code["entry"]
+    # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
+    address = code["entry"] if code else ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
     definition = _MethodDefinition(name.encode(), address, _METHOD_FLAGS, text.encode())
     owner.keeps = (code, definition)  # for as long as the function lives
     make = ctypes.pythonapi.PyCFunction_NewEx
@@ -108,11 +101,7 @@ def python_function(name: str, text: str, owner: Any, code: Code | None = None) 
 
 
 def forwarding_function(name: str, text: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of Python's own kind that calls another one, with the name and documentation of its replacement.
-
-    So help() and ``inspect.signature`` say the same before a function is compiled and after.
-    """
-    # PyObject_Vectorcall takes what CPython hands to such a function: the callable, arguments, their count, names.
+    """A function that calls another one: help() says of it what it says of its replacement, once that is compiled."""
     return python_function(name, text, Fallback(function))
 
 
@@ -146,11 +135,11 @@ def counts_entry(count: int, frame_size: int) -> str:
     _require_count(text, count)
     for number in range(count):
         argument = text.read("%arguments", number, "ptr")
-        size = text.let(f"call i64 @python_size(ptr {argument}, ptr @error_type)")
+        size = text.let(f"call i64 @PyNumber_AsSsize_t(ptr {argument}, ptr @error_type)")
         text.line(f"store i64 {size}, ptr {text.at(words, number, 'i64')}")
         _require(text, text.let(f"icmp sge i64 {size}, 0"))
     text.line(f"call void @program(ptr {frame}, ptr {words})")
-    text.line("call void @python_keep(ptr @python_none)")
+    text.line("call void @Py_IncRef(ptr @python_none)")
     text.line("ret ptr @python_none")
     return _entry(text)
 
@@ -158,8 +147,8 @@ def counts_entry(count: int, frame_size: int) -> str:
 def _entry(text: FunctionText) -> str:
     """The function that CPython calls; from its last block, ``otherwise``, its ``self`` is called."""
     text.label("otherwise")
-    text.line("call void @python_forget_error()")  # of an argument that is no integer
-    answer = text.let("call ptr @python_call(ptr %self, ptr %arguments, i64 %count, ptr %names)")
+    text.line("call void @PyErr_Clear()")  # of an argument that is no integer
+    answer = text.let("call ptr @PyObject_Vectorcall(ptr %self, ptr %arguments, i64 %count, ptr %names)")
     head = "ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) nounwind"
     return _DECLARATIONS + function(head, text.lines, f"ret ptr {answer}")
 
@@ -200,7 +189,7 @@ def _field(text: FunctionText, pointer: str, kind: str, offset: int) -> str:
 
 @functools.cache
 def symbols() -> dict[str, int]:
-    """Addresses of the functions that entries call and the objects they compare with, by the names they use.
+    """Addresses of the objects that entries refer to, and of NumPy's function, by the names they use.
 
     Raises:
         CompileError: Entries are not made for this interpreter or this NumPy.
@@ -218,8 +207,6 @@ def symbols() -> dict[str, int]:
     if interface not in _KNOWN_INTERFACES:
         raise CompileError(f"compiled code: expected NumPy 1 or 2, received {np.__version__} with the binary interface "
                            f"{interface:#x}")
-    python = {name: int(ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value or 0)
-              for name, function in _PYTHON_FUNCTIONS.items()}
     objects = {"numpy_array_type": np.ndarray, "numpy_float64": np.dtype(np.float64), "python_none": None,
                "error_type": InputError}
-    return python | {name: id(each) for name, each in objects.items()} | {"numpy_new_array": new_array}
+    return {name: id(each) for name, each in objects.items()} | {"numpy_new_array": new_array}

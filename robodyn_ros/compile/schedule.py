@@ -82,7 +82,7 @@ def schedule(tape: Tape, angles_at_once: int) -> Schedule:
         for entry in made:
             made_in[entry] = piece
             kept += entry in last_step
-    return Schedule(pieces, *_slots(len(pieces), made_in, last_use), sines, cosines)
+    return Schedule(pieces, *_slots(made_in, last_use), sines, cosines)
 
 
 def _steps(codes: list[int], operands: list[list[int]], angles_at_once: int) -> list[Step]:
@@ -108,23 +108,20 @@ def _steps(codes: list[int], operands: list[list[int]], angles_at_once: int) -> 
     return steps
 
 
-def _slots(piece_count: int, made_in: dict[int, int], last_use: dict[int, int]) -> tuple[dict[int, int], int]:
+def _slots(made_in: dict[int, int], last_use: dict[int, int]) -> tuple[dict[int, int], int]:
     """Spill slots for the values that outlive their piece; a slot is reused after its value's last use."""
-    begin: list[list[int]] = [[] for _ in range(piece_count)]
-    end: list[list[int]] = [[] for _ in range(piece_count)]
-    for entry, piece in made_in.items():
-        last = last_use.get(entry, piece)
-        if last > piece:
-            begin[piece].append(entry)
-            end[last].append(entry)
     slots: dict[int, int] = {}
     free: list[int] = []
-    count = 0
-    for piece in range(piece_count):
-        for entry in begin[piece]:
-            if free:
-                slots[entry] = free.pop()
-            else:
-                slots[entry], count = count, count + 1
-        free += [slots[entry] for entry in end[piece]]
+    ends: dict[int, list[int]] = {}  # slots by the piece of their last use
+    count = begun = 0
+    for entry, piece in made_in.items():  # in the order of the pieces
+        for ended in range(begun, piece):
+            free += ends.pop(ended, [])
+        begun, last = piece, last_use.get(entry, piece)
+        if last > piece:
+            if not free:
+                free.append(count)
+                count += 1
+            slots[entry] = free.pop()
+            ends.setdefault(last, []).append(slots[entry])
     return slots, count
