@@ -133,8 +133,7 @@ class Program:
         # No name may stand for two arguments, or for two results.
         for names in ((*self.inputs, *self.sequences, *self.counts, *RESERVED), (*self.outputs, *self.records)):
             for name in names:
-                if names.count(name) > 1:
-                    raise CompileError(f"{name}: expected names that stand for one thing each, received it twice")
+                _require(names.count(name) == 1, name, "names that stand for one thing each", "it twice")
 
     def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
         """The return value of a computation's function, as one array of objects per output.
@@ -143,17 +142,15 @@ class Program:
             CompileError: It is no tuple of so many arrays, or their shapes are not those of the outputs.
         """
         names = statement.output_names
-        if isinstance(statement.outputs, str):
-            returned = (returned,)
-        elif not isinstance(returned, tuple) or len(returned) != len(names):
-            received = f"{len(returned)} of them" if isinstance(returned, tuple) else type(returned).__name__
-            raise CompileError(f"{statement}: expected the function to return a tuple of {len(names)} arrays "
-                               f"({', '.join(names)}), received {received}")
+        returned = (returned,) if isinstance(statement.outputs, str) else returned
+        is_tuple = isinstance(returned, tuple)
+        _require(is_tuple and len(returned) == len(names), statement,
+                 f"the function to return a tuple of {len(names)} arrays ({', '.join(names)})",
+                 f"{len(returned)} of them" if is_tuple else type(returned).__name__)
         arrays = [np.asarray(result, dtype=object) for result in returned]
         for name, array in zip(names, arrays, strict=True):
-            if array.shape != self.variables[name]:
-                raise CompileError(f"{statement}: expected {name} of shape {self.variables[name]}, "
-                                   f"received {array.shape}")
+            shape = self.variables[name]
+            _require(array.shape == shape, statement, f"{name} of shape {shape}", array.shape)
         return arrays
 
     def _check(self, statement: Statement, is_outermost: bool = False) -> None:
@@ -161,48 +158,47 @@ class Program:
         if isinstance(statement, Compute):
             outputs = statement.output_names
             self._known(str(statement), *statement.inputs, *outputs)
-            if len(set(outputs)) < len(outputs):
-                raise CompileError(f"{statement}: expected each output once, received {', '.join(outputs)}")
+            _require(len(set(outputs)) == len(outputs), statement, "each output once", ", ".join(outputs))
             return
-        if not isinstance(statement, Repeat):
-            raise CompileError(f"program: expected statements, received {statement!r}")
-        count, least = statement.count, 0 if statement.flag is None else 1
+        _require(isinstance(statement, Repeat), "program", "statements", repr(statement))
+        count, flag, least = statement.count, statement.flag, 0 if statement.flag is None else 1
         if isinstance(count, str):
             self.counts = tuple(dict.fromkeys((*self.counts, count)))
-        elif not isinstance(count, int) or count < least:
-            raise CompileError(f"{statement}: expected an integer of {least} or more, or the name of one, "
-                               f"received {count!r}")
-        if statement.flag is not None:
-            self._known(str(statement), statement.flag)
-            if (shape := self.variables[statement.flag]) != ():
-                raise CompileError(f"{statement}: expected a flag of shape (), received {shape}")
-        if statement.at_least not in (0, 1):
-            raise CompileError(f"{statement}: at_least: expected 0 or 1, received {statement.at_least!r}")
-        self._check_names(statement, is_outermost and statement.flag is None)
+        else:
+            _require(isinstance(count, int) and count >= least, statement,
+                     f"an integer of {least} or more, or the name of one", repr(count))
+        if flag is not None:
+            self._known(str(statement), flag)
+            _require(self.variables[flag] == (), statement, "a flag of shape ()", self.variables[flag])
+        _require(statement.at_least in (0, 1), f"{statement}: at_least", "0 or 1", repr(statement.at_least))
+        self._check_names(statement, is_outermost and flag is None)
         for inner in statement.statements:
             self._check(inner)
 
     def _check_names(self, loop: Repeat, may_have_them: bool) -> None:
         """Check what a loop reads and records, and its invariants."""
-        self._known(str(loop), *loop.invariant, *loop.read, *loop.record.values())
-        if not may_have_them and (loop.invariant or loop.read or loop.record):
-            raise CompileError(f"{loop}: expected invariants, sequences and records in a loop that is in no other, and "
-                               "has no flag")
-        changed = {*loop.read, *changed_by(loop.statements)}
-        if wrong := changed & set(loop.invariant):
-            raise CompileError(f"{loop}: expected invariants that nothing changes, received {', '.join(sorted(wrong))}")
+        names = (*loop.invariant, *loop.read, *loop.record.values())
+        self._known(str(loop), *names)
+        _require(may_have_them or not names, loop,
+                 "invariants, sequences and records in a loop without flag that is in no other", ", ".join(names))
+        wrong = {*loop.read, *changed_by(loop.statements)} & set(loop.invariant)
+        _require(not wrong, loop, "invariants that nothing changes", ", ".join(sorted(wrong)))
         reads = {sequence: Rows(variable, loop.count) for variable, sequence in loop.read.items()}
         records = {record: Rows(variable, loop.count) for record, variable in loop.record.items()}
-        if len(reads) < len(loop.read) or reads.keys() & self.sequences or records.keys() & self.records:
-            raise CompileError(f"{loop}: expected a sequence, or a record, in one place, received it in two")
+        twice = len(reads) < len(loop.read) or reads.keys() & self.sequences or records.keys() & self.records
+        _require(not twice, loop, "a sequence, or a record, in one place", "it in two")
         self.sequences |= reads
         self.records |= records
 
     def _known(self, where: str, *names: str) -> None:
+        expected = f"variables of the program ({', '.join(self.variables)})"
         for name in names:
-            if name not in self.variables:
-                expected = ", ".join(self.variables)
-                raise CompileError(f"{where}: expected variables of the program ({expected}), received {name!r}")
+            _require(name in self.variables, where, expected, repr(name))
+
+
+def _require(holds: object, where: object, expected: str, received: object) -> None:
+    if not holds:
+        raise CompileError(f"{where}: expected {expected}, received {received}")
 
 
 def walk(statements: Iterable[Statement]) -> Iterator[Statement]:

@@ -46,7 +46,7 @@ def test_what_a_program_names():
         (Repeat(2, [], {"x": 1.0}, {"x": "xs"}), "expected invariants that nothing changes, received x"),
         (Repeat(2, [], {"z": 1.0}), r"Repeat\(2\): expected variables of the program"),
         (Repeat(2, [Repeat(3, [], {"x": 1.0})]), r"Repeat\(3\): expected invariants, sequences and records in a loop "
-         "that is in no other"),
+         "without flag that is in no other, received x"),
         (Repeat(-1, []), r"Repeat\(-1\): expected an integer of 0 or more, or the name of one, received -1"),
         (Repeat(1.5, []), "expected an integer of 0 or more, or the name of one, received 1.5"),
         (Repeat(2, ["text"]), "program: expected statements, received 'text'"),
@@ -55,7 +55,7 @@ def test_what_a_program_names():
         (Repeat(9, [], flag="x"), r"Repeat\(x\): expected a flag of shape \(\), received \(3,\)"),
         (Repeat(9, [], flag="z"), r"Repeat\(z\): expected variables of the program"),
         (Repeat(2, [Repeat(3, [], read={"x": "xs"})]), r"Repeat\(3\): expected invariants, sequences and records in a"),
-        (Repeat(2, [Repeat(3, [], record={"xs": "x"})], flag="flag"), "records in a loop that is in no other"),
+        (Repeat(2, [Repeat(3, [], record={"xs": "x"})], flag="flag"), "records in a loop without flag that is in no"),
         (Repeat(2, [], read={"z": "xs"}), r"Repeat\(2\): expected variables of the program .*, received 'z'"),
         (Repeat(2, [], record={"xs": "z"}), r"Repeat\(2\): expected variables of the program .*, received 'z'"),
         (Repeat(2, [], read={"x": "xs", "y": "xs"}), "expected a sequence, or a record, in one place, received it in"),
