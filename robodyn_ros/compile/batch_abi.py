@@ -55,9 +55,8 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
                     raise TypeError(f"an element is {type(element).__name__}")
         return array if array.dtype == np.float64 and array.flags.aligned else array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{function}: {name}: expected real numbers, received {type(given).__name__} ({error})"
-        ) from error
+        raise InputError(f"{function}: {name}: expected real numbers, received {type(given).__name__} "
+                         f"({error})") from error
 
 
 def checked_arrays(function: str, inputs: Mapping[str, Shape], positional: tuple[Any, ...], named: Mapping[str, Any],

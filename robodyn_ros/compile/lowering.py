@@ -220,7 +220,7 @@ class _Writer:
         if row.lowering == "intrinsic":
             return f"call {kind} @{row.llvm}.{mangled(self._width)}({given})"
         if row.lowering == "library":
-            return f"call {kind} @{self._runtime.library(row.llvm, row.operand_count, self._width)}({given})"
+            return f"call {kind} @{self._runtime.library(row.llvm, self._width)}({given})"
         return self._choice(entry, name, values)
 
     def _choice(self, entry: int, name: str, values: list[str]) -> str:

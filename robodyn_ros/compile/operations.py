@@ -16,6 +16,7 @@ and so cannot take traced values: element by element, with NumPy's broadcasting,
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -116,6 +117,11 @@ def _record_where(condition: Any, a: Any, b: Any) -> Any:
     return result
 
 
+def _sum_of_product(name: str, evaluate: Function, *partials: Function, negated: int | None = None) -> int:
+    return _operation(name, 3, evaluate, *partials, record=evaluate, negated=negated, lowering="intrinsic",
+                      llvm="llvm.fmuladd")
+
+
 INPUT = _operation("input", 0, _not_computed)
 CONSTANT = _operation("constant", 0, _not_computed)
 ADD = _operation("add", 2, np.add, lambda _, a, b: 1.0, lambda _, a, b: 1.0,
@@ -165,21 +171,16 @@ WHERE = _operation("where", 3, _choose,
                    lambda _, condition, a, b: 0.0,
                    lambda _, condition, a, b: _OnBranch(condition, when=True),
                    lambda _, condition, a, b: _OnBranch(condition, when=False), record=_record_where)
-MULTIPLY_ADD = _operation("multiply_add", 3, lambda a, b, c: a * b + c, lambda _, a, b, c: b, lambda _, a, b, c: a,
-                          lambda _, a, b, c: 1.0, record=lambda a, b, c: a * b + c,
-                          lowering="intrinsic", llvm="llvm.fmuladd")
-MULTIPLY_SUBTRACT = _operation("multiply_subtract", 3, lambda a, b, c: a * b - c, lambda _, a, b, c: b,
-                               lambda _, a, b, c: a, lambda _, a, b, c: -1.0, record=lambda a, b, c: a * b - c,
-                               negated=2, lowering="intrinsic", llvm="llvm.fmuladd")
-SUBTRACT_PRODUCT = _operation("subtract_product", 3, lambda a, b, c: c - a * b, lambda _, a, b, c: -b,
-                              lambda _, a, b, c: -a, lambda _, a, b, c: 1.0, record=lambda a, b, c: c - a * b,
-                              negated=0, lowering="intrinsic", llvm="llvm.fmuladd")
+MULTIPLY_ADD = _sum_of_product("multiply_add", lambda a, b, c: a * b + c,
+                               lambda _, a, b, c: b, lambda _, a, b, c: a, lambda _, a, b, c: 1.0)
+MULTIPLY_SUBTRACT = _sum_of_product("multiply_subtract", lambda a, b, c: a * b - c, lambda _, a, b, c: b,
+                                    lambda _, a, b, c: a, lambda _, a, b, c: -1.0, negated=2)
+SUBTRACT_PRODUCT = _sum_of_product("subtract_product", lambda a, b, c: c - a * b, lambda _, a, b, c: -b,
+                                   lambda _, a, b, c: -a, lambda _, a, b, c: 1.0, negated=0)
 """Sums of a product, never traced: `Tape.contracted` makes them; where the processor can, each is rounded once."""
 
-_ELEMENTWISE = {
-    code: np.frompyfunc(lambda *operands, code=code: apply(code, *operands), OPERATIONS[code].operand_count, 1)
-    for code in (SIGN, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)
-}
+_ELEMENTWISE = {code: np.frompyfunc(partial(apply, code), OPERATIONS[code].operand_count, 1)
+                for code in (SIGN, MINIMUM, MAXIMUM, ARCTAN2, LESS, LESS_EQUAL, EQUAL, WHERE)}
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

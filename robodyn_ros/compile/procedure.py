@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, empty_result, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
-from robodyn_ros.compile.program import Arrays, Program, Rows, Statement, TracedProgram, interpret
+from robodyn_ros.compile.program import Arrays, Program, Statement, TracedProgram, interpret
 from robodyn_ros.compile.python_entry import documentation, python_function
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
@@ -85,7 +85,7 @@ class Procedure:
         frame = np.zeros(compiled.frame_size)
         for name in program.inputs:
             compiled.view(frame, name)[...] = arrays[name]
-        records = {name: np.empty((1, *self._rows(rows, counts))) for name, rows in program.records.items()}
+        records = program.new_records(counts, 1)
         compiled.run(frame, counts.values(), {name: arrays[name][None] for name in program.sequences}, records)
         results = {name: compiled.view(frame, name).copy() for name in program.outputs}
         return results | {name: rows[0] for name, rows in records.items()}
@@ -108,7 +108,7 @@ class Procedure:
         counts, arrays = self._arguments(given, is_batch=True)
         compiled, program, samples = self._compiled(host().lanes), self.program, len(next(iter(arrays.values())))
         results = {name: empty_result((samples, *program.variables[name])) for name in program.outputs}
-        results |= {name: np.empty((samples, *self._rows(rows, counts))) for name, rows in program.records.items()}
+        results |= program.new_records(counts, samples)
         compiled.run_batch(samples, threads, counts.values(), arrays, results)
         return results
 
@@ -149,7 +149,7 @@ class Procedure:
                              f"received {', '.join(given) or 'none'}")
         counts = {name: checked_integer(self.name, name, given[name], 0) for name in program.counts}
         shapes = {name: program.variables[name] for name in program.inputs}
-        shapes |= {name: self._rows(rows, counts) for name, rows in program.sequences.items()}
+        shapes |= {name: program.rows_shape(rows, counts) for name, rows in program.sequences.items()}
         arrays = {name: real_array(self.name, name, given[name]) for name in shapes}
         lengths = [len(array) for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1]
         if is_batch and not lengths:
@@ -163,11 +163,6 @@ class Procedure:
             if is_batch and not has_samples:
                 arrays[name] = np.broadcast_to(np.asarray(array, order="C"), (lengths[0], *shape))
         return counts, arrays
-
-    def _rows(self, rows: Rows, counts: Mapping[str, int]) -> Shape:
-        """Shape of a sequence or a record."""
-        count = counts[rows.rounds] if isinstance(rows.rounds, str) else rows.rounds
-        return (count, *self.program.variables[rows.variable])
 
     def _compiled(self, width: int) -> CompiledProgram:
         with self._lock:

@@ -118,9 +118,8 @@ class ProductsTape(Tape):
     __slots__ = ("factors", "pattern")
 
     def __init__(self, factors: Tape, pattern: Pattern) -> None:
-        super().__init__(
-            factors.inputs, pattern.shape, factors.codes, factors.operands, factors.constants, factors.outputs
-        )
+        super().__init__(factors.inputs, pattern.shape, factors.codes, factors.operands, factors.constants,
+                         factors.outputs)
         self.factors, self.pattern = factors, pattern
 
     def __call__(self, *arrays: Any) -> np.ndarray:
@@ -169,10 +168,8 @@ def products_text(name: str, pattern: Pattern, width: int, lanes: int, attribute
     def group(loop: Loop, words: str, number: str) -> None:
         """Some neighbouring columns of a row, told by the loop's table."""
         entry = text.at(f"@{words}", number, "[4 x i32]")
-        left, right, matrix = (
-            text.let(f"getelementptr {kind}, ptr {memory}, i32 {text.read(entry, place, 'i32')}")
-            for place, memory in enumerate(("%factors", "%factors", "%result"))
-        )
+        left, right, matrix = (text.let(f"getelementptr {kind}, ptr {memory}, i32 {text.read(entry, place, 'i32')}")
+                               for place, memory in enumerate(("%factors", "%factors", "%result")))
         total = mask = ""
         if columns > 1:
             # Numbers beside the group are not loaded: arithmetic on denormal ones would take a hundred times as long.

@@ -135,6 +135,15 @@ class Program:
             for name in names:
                 _require(names.count(name) == 1, name, "names that stand for one thing each", "it twice")
 
+    def rows_shape(self, rows: Rows, counts: Mapping[str, int]) -> Shape:
+        """Shape of a sequence or a record."""
+        count = counts[rows.rounds] if isinstance(rows.rounds, str) else rows.rounds
+        return (count, *self.variables[rows.variable])
+
+    def new_records(self, counts: Mapping[str, int], *samples: int) -> Arrays:
+        """Arrays for the records, with an axis of samples first if there are samples."""
+        return {name: np.empty((*samples, *self.rows_shape(rows, counts))) for name, rows in self.records.items()}
+
     def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
         """The return value of a computation's function, as one array of objects per output.
 
@@ -378,7 +387,7 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Ar
     """
     variables = {name: np.zeros(shape) for name, shape in program.variables.items()}  # arrays are replaced, not changed
     variables |= {name: np.array(arrays[name]) for name in program.inputs}
-    records: dict[str, list[NDArray[np.float64]]] = {name: [] for name in program.records}
+    records = program.new_records(counts)
 
     def run(statements: Iterable[Statement]) -> None:
         for statement in statements:
@@ -395,15 +404,11 @@ def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Ar
                 variables.update((name, np.array(arrays[rows][round_])) for name, rows in statement.read.items())
                 run(statement.statements)
                 for record, name in statement.record.items():
-                    records[record].append(variables[name])
+                    records[record][round_] = variables[name]
 
     with np.errstate(all="ignore"):
         run(program.statements)
-    recorded = {
-        name: np.array(records[name], dtype=float).reshape(len(records[name]), *program.variables[rows.variable])
-        for name, rows in program.records.items()
-    }
-    return {name: variables[name] for name in program.outputs} | recorded
+    return {name: variables[name] for name in program.outputs} | records
 
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:

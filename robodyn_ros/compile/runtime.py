@@ -33,36 +33,22 @@ HALF_PI_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e
 
 TWO_OVER_PI = 0.6366197723675814
 
-SINE = (
-    -0.1666666666666663,
-    0.008333333333322005,
-    -0.00019841269829495533,
-    2.75573135876344e-06,
-    -2.5050742310457733e-08,
-    1.589590489763986e-10,
-)
+SINE = (-0.1666666666666663, 0.008333333333322005, -0.00019841269829495533,
+        2.75573135876344e-06, -2.5050742310457733e-08, 1.589590489763986e-10)
 """(sin r - r) / r^3 in powers of r^2 on |r| <= pi/4: minimax by Remez' exchange, relative error of sin r 2^-57.9."""
 
-COSINE = (
-    0.041666666666666595,
-    -0.0013888888888872895,
-    2.4801587288748223e-05,
-    -2.755731414863447e-07,
-    2.087569657415078e-09,
-    -1.1358310574836342e-11,
-)
+COSINE = (0.041666666666666595, -0.0013888888888872895, 2.4801587288748223e-05,
+          -2.755731414863447e-07, 2.087569657415078e-09, -1.1358310574836342e-11)
 """(cos r - 1 + r^2/2) / r^4 in powers of r^2 on |r| <= pi/4: the same, relative error of cos r 2^-63.9."""
 
 _ROUND = 1.5 * 2.0**52  # adding this rounds to an integer, which then stands in the lowest bits
 
-DECLARATIONS = "".join(
-    f"declare double @{name}({', '.join(['double'] * count)}) nounwind\n"
-    for name, count in [
-        ("sin", 1),
-        ("cos", 1),
-        *((row.llvm, row.operand_count) for row in op.OPERATIONS if row.lowering == "library"),
-    ]
-) + '!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
+LIBRARY = {"sin": 1, "cos": 1} | {row.llvm: row.operand_count for row in op.OPERATIONS if row.lowering == "library"}
+"""Functions of the C library, and the number of their operands."""
+
+DECLARATIONS = "".join(f"declare double @{name}({', '.join(['double'] * count)}) nounwind\n"
+                       for name, count in LIBRARY.items())
+DECLARATIONS += '!0 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{i32 1}\n'
 """What every module may refer to."""
 
 AHEAD = 4
@@ -93,16 +79,16 @@ class Runtime:
     def sincos(self, width: int, count: int, inlined: bool) -> str:
         """Name of ``{sine, cosine, sine, ...} @sincos(angles, ...)`` of ``count`` vectors of so many angles."""
         name = f"sincos{width}x{count}{'_inlined' * inlined}"
-        library = [self.library(each, 1, width) for each in ("sin", "cos")]
+        library = [self.library(each, width) for each in ("sin", "cos")]
         attributes = f"{'alwaysinline' if inlined else 'noinline'} {self.attributes}"
         return self._need(name, lambda: sincos_function(name, width, count, self.fused, library, attributes))
 
-    def library(self, name: str, operand_count: int, width: int) -> str:
+    def library(self, name: str, width: int) -> str:
         """Name of the function that calls one of the C library for each lane."""
         if width == 1:
             return name
         lanes = f"{name}_lanes{width}"
-        return self._need(lanes, lambda: _lanes_function(lanes, name, operand_count, width, self.attributes))
+        return self._need(lanes, lambda: _lanes_function(lanes, name, width, self.attributes))
 
     def mover(self, name: str) -> str:
         """Name of a function that moves vectors.
@@ -124,9 +110,9 @@ class Runtime:
         return name
 
 
-def _lanes_function(name: str, called: str, operand_count: int, width: int, attributes: str) -> str:
+def _lanes_function(name: str, called: str, width: int, attributes: str) -> str:
     """``@<name>``: calls a function of numbers for each lane."""
-    text, parameters, result = FunctionText(width), [f"%operand{place}" for place in range(operand_count)], "poison"
+    text, parameters, result = FunctionText(width), [f"%operand{place}" for place in range(LIBRARY[called])], "poison"
     for lane in range(width):
         numbers = [text.let(f"extractelement {text.kind} {each}, i32 {lane}") for each in parameters]
         value = text.let(f"call double @{called}({', '.join(f'double {number}' for number in numbers)})")
