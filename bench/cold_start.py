@@ -25,7 +25,7 @@ from pathlib import Path
 
 from bench.report import Section
 from bench.robots import HANDS, HUMANOID, tree
-from robodyn_ros.compile.cache import VARIABLE
+from robodyn_ros.code_cache import VARIABLE
 from robodyn_ros.resources import robot_file
 
 SEVEN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity", "coriolis_matrix", "forward_kinematics",

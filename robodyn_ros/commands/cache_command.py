@@ -28,10 +28,10 @@ def run_cache(options: Namespace) -> int:
     Raises:
         OSError: The folder cannot be read, or a file cannot be removed.
     """
-    from robodyn_ros.compile import cache
+    from robodyn_ros import code_cache
 
-    kept = cache.contents() if options.action == "info" else cache.clear()
+    kept = code_cache.contents() if options.action == "info" else code_cache.clear()
     amount = f"{kept.entries} entries, {kept.size / 2**20:.1f} MiB"
-    folder = cache.directory() or f"no folder (caching is off, by {cache.VARIABLE} or by the system)"
+    folder = code_cache.directory() or f"no folder (caching is off, by {code_cache.VARIABLE} or by the system)"
     print(f"{folder}: {amount}" if options.action == "info" else f"{folder}: removed {amount}")
     return 0

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.code_cache import digest
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.commands.tune import gains_table, parameter_file
-from robodyn_ros.compile.cache import digest
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, suggest
 from robodyn_ros.plots.study_figure import Cumulated, save_cumulative, save_front

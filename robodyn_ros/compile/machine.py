@@ -8,8 +8,8 @@
 
 """LLVM for this processor: compiles the text of a module to object code, and links object code.
 
-The two are separate so that `cache` can keep object code on disk: it refers to everything outside by symbol and holds
-no address of this process.
+The two are separate so that `code_cache` can keep object code on disk: it refers to everything outside by symbol and
+holds no address of this process.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import llvmlite
 import llvmlite.binding as llvm
 
-from robodyn_ros.compile import cache
+from robodyn_ros import code_cache
 from robodyn_ros.errors import CompileError
 
 
@@ -74,7 +74,7 @@ def _target_machine(opt: int = 2) -> llvm.TargetMachine:
 def _compiler() -> str:
     """A digest of everything besides the module's text that object code depends on: LLVM, this file, the processor."""
     versions = (llvmlite.__version__, *llvm.llvm_version_info)
-    return cache.digest(repr(versions), Path(__file__).read_bytes(), repr(host()))
+    return code_cache.digest(repr(versions), Path(__file__).read_bytes(), repr(host()))
 
 
 def compile_module(text: str) -> bytes:
@@ -83,11 +83,11 @@ def compile_module(text: str) -> bytes:
     Raises:
         CompileError: The module is not valid.
     """
-    key = cache.digest(_compiler(), text)
-    image = cache.load(key)
+    key = code_cache.digest(_compiler(), text)
+    image = code_cache.load(key)
     if image is None:
         image = _object_code(text)
-        cache.store(key, image)
+        code_cache.store(key, image)
     return image
 
 

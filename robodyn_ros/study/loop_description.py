@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from robodyn_ros.compile.cache import digest
+from robodyn_ros.code_cache import digest
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_source import plugin_sources
 from robodyn_ros.control.registry import controller_source, load_controller, make_controller

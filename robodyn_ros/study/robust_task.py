@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.compile.cache import digest
+from robodyn_ros.code_cache import digest
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError

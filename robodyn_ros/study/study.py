@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.checks import Range
-from robodyn_ros.compile.cache import digest
+from robodyn_ros.code_cache import digest
 from robodyn_ros.control.controller import Controller, JointReference
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory

@@ -19,7 +19,7 @@ import llvmlite
 import numpy as np
 
 from robodyn_ros import __version__
-from robodyn_ros.compile.cache import digest
+from robodyn_ros.code_cache import digest
 from robodyn_ros.compile.machine import host
 
 

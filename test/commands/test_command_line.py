@@ -15,10 +15,10 @@ from importlib.metadata import version
 import pytest
 import yaml
 
+from robodyn_ros import code_cache
 from robodyn_ros.commands.command_line import GROUPS, main, make_parser
 from robodyn_ros.commands.simulation_setup import NODES, set_up
 from robodyn_ros.commands.study_file import read_study
-from robodyn_ros.compile import cache
 from robodyn_ros.errors import InputError
 from robodyn_ros.resources import config_file, shipped_robots
 from robodyn_ros.study.run import about
@@ -140,8 +140,8 @@ def test_missing_ros_is_reported_before_the_work(hidden, tmp_path):
 
 
 def test_cache_is_counted_and_cleared(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    cache.store(cache.digest("code"), bytes(2**20))
+    monkeypatch.setenv(code_cache.VARIABLE, str(tmp_path))
+    code_cache.store(code_cache.digest("code"), bytes(2**20))
     assert main(["cache", "info"]) == 0
     assert main(["cache", "clear"]) == 0
     counted, removed = capsys.readouterr().out.splitlines()

@@ -16,17 +16,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_ros.compile import cache, compile_function, machine
+from robodyn_ros import code_cache
+from robodyn_ros.compile import compile_function, machine
 
-KEY, OTHER = cache.digest("one"), cache.digest("other")
+KEY, OTHER = code_cache.digest("one"), code_cache.digest("other")
 IMAGE = bytes(range(256)) * 40
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
     """A cache of the test's own."""
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_complaints", set())
+    monkeypatch.setenv(code_cache.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(code_cache, "_complaints", set())
     return tmp_path / "cache"
 
 
@@ -35,15 +36,16 @@ def entry(folder, key=KEY):
 
 
 def test_what_was_stored_is_loaded_and_nothing_else():
-    assert cache.load(KEY) is None
-    cache.store(KEY, IMAGE)
-    assert cache.load(KEY) == IMAGE
-    assert cache.load(OTHER) is None
+    assert code_cache.load(KEY) is None
+    code_cache.store(KEY, IMAGE)
+    assert code_cache.load(KEY) == IMAGE
+    assert code_cache.load(OTHER) is None
 
 
 def test_digest_tells_parts_apart():
-    assert len({cache.digest(*parts) for parts in (("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("c", "ab"))}) == 5
-    assert cache.digest("é") == cache.digest("é".encode())
+    all_parts = ("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("c", "ab")
+    assert len({code_cache.digest(*parts) for parts in all_parts}) == 5
+    assert code_cache.digest("é") == code_cache.digest("é".encode())
 
 
 @pytest.mark.parametrize("damage", [
@@ -55,17 +57,17 @@ def test_digest_tells_parts_apart():
     lambda content: bytes([content[0] ^ 1]) + content[1:],
 ])
 def test_damaged_entry_is_not_used_and_is_replaced(folder, damage):
-    cache.store(KEY, IMAGE)
+    code_cache.store(KEY, IMAGE)
     entry(folder).write_bytes(damage(entry(folder).read_bytes()))
-    assert cache.load(KEY) is None
-    cache.store(KEY, IMAGE)
-    assert cache.load(KEY) == IMAGE
+    assert code_cache.load(KEY) is None
+    code_cache.store(KEY, IMAGE)
+    assert code_cache.load(KEY) == IMAGE
 
 
 def test_entry_under_another_name_is_not_used(folder):
-    cache.store(KEY, IMAGE)
+    code_cache.store(KEY, IMAGE)
     entry(folder).rename(entry(folder, OTHER))
-    assert cache.load(OTHER) is None
+    assert code_cache.load(OTHER) is None
 
 
 @pytest.fixture
@@ -117,7 +119,7 @@ def test_what_the_compiler_is_includes_llvm_processor_and_code(monkeypatch):
         other.setattr(machine, "host", lambda: here._replace(features="-fma"))
         assert now() != before
     with monkeypatch.context() as other:
-        other.setattr(machine, "__file__", cache.__file__)
+        other.setattr(machine, "__file__", code_cache.__file__)
         assert now() != before
     assert now() == before
 
@@ -135,10 +137,10 @@ def unusable(folder, kind):
         folder.mkdir(mode=0o700)
         folder.chmod(0o777)
     elif kind == "with an entry writable by others":
-        cache.store(KEY, IMAGE)
+        code_cache.store(KEY, IMAGE)
         entry(folder).chmod(0o666)
     elif kind == "with an entry that is a link":
-        cache.store(OTHER, IMAGE)
+        code_cache.store(OTHER, IMAGE)
         entry(folder).symlink_to(entry(folder, OTHER))
     elif kind == "with an entry that is a directory":
         entry(folder).mkdir(parents=True)
@@ -156,40 +158,40 @@ def unusable(folder, kind):
 ])
 def test_place_that_will_not_do_is_not_used(folder, kind, level, caplog):
     unusable(folder, kind)
-    caplog.set_level(logging.DEBUG, logger=cache.__name__)
+    caplog.set_level(logging.DEBUG, logger=code_cache.__name__)
     x = np.ones(2)
     for _ in range(2):
-        assert cache.load(KEY) is None
+        assert code_cache.load(KEY) is None
         np.testing.assert_array_equal(compile_function(lambda x: x + x, {"x": (2,)})(x), x + x)
     assert [record.levelname for record in caplog.records] == [level]
-    assert cache.VARIABLE in caplog.text
+    assert code_cache.VARIABLE in caplog.text
 
 
 def test_an_entry_that_is_a_fifo_is_not_waited_for(folder, caplog):
-    cache.store(OTHER, IMAGE)
+    code_cache.store(OTHER, IMAGE)
     os.mkfifo(entry(folder), 0o600)
     loaded = []
-    loading = threading.Thread(target=lambda: loaded.append(cache.load(KEY)), daemon=True)
+    loading = threading.Thread(target=lambda: loaded.append(code_cache.load(KEY)), daemon=True)
     loading.start()
     loading.join(5.0)
     assert loaded == [None]
     assert "plain files" in caplog.text
-    cache.store(KEY, IMAGE)  # replaces it
-    assert cache.load(KEY) == IMAGE
+    code_cache.store(KEY, IMAGE)  # replaces it
+    assert code_cache.load(KEY) == IMAGE
 
 
 def test_an_immense_entry_is_not_read(folder, monkeypatch):
-    cache.store(KEY, IMAGE)
-    monkeypatch.setattr(cache, "LARGEST_SIZE", len(IMAGE))
-    assert cache.load(KEY) is None
+    code_cache.store(KEY, IMAGE)
+    monkeypatch.setattr(code_cache, "LARGEST_SIZE", len(IMAGE))
+    assert code_cache.load(KEY) is None
 
 
 def test_directory_of_another_user_is_not_used(folder, monkeypatch, caplog):
-    cache.store(KEY, IMAGE)
+    code_cache.store(KEY, IMAGE)
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
-    assert cache.load(KEY) is None
-    cache.store(OTHER, IMAGE)
+    assert code_cache.load(KEY) is None
+    code_cache.store(OTHER, IMAGE)
     assert not entry(folder, OTHER).exists()
     assert "another user" in caplog.text
 
@@ -199,38 +201,38 @@ def test_full_disk_is_survived(folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    cache.store(KEY, IMAGE)
-    assert cache.load(KEY) is None
+    code_cache.store(KEY, IMAGE)
+    assert code_cache.load(KEY) is None
     assert list(folder.iterdir()) == []
 
 
 def test_only_this_user_can_enter(folder):
-    cache.store(KEY, IMAGE)
+    code_cache.store(KEY, IMAGE)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert entry(folder).stat().st_mode & 0o777 == 0o600
 
 
 def test_longest_unused_entries_go(folder, monkeypatch):
-    monkeypatch.setattr(cache, "LARGEST_SIZE", 5 * (len(IMAGE) + 32))
-    keys = [cache.digest(str(number)) for number in range(6)]
+    monkeypatch.setattr(code_cache, "LARGEST_SIZE", 5 * (len(IMAGE) + 32))
+    keys = [code_cache.digest(str(number)) for number in range(6)]
     stranger = folder / "notes.txt"
     for age, key in enumerate(keys[:5]):
-        cache.store(key, IMAGE)
+        code_cache.store(key, IMAGE)
         os.utime(entry(folder, key), (1000.0 + age, 1000.0 + age))
     stranger.write_text("not ours")
-    assert cache.load(keys[0]) == IMAGE  # used, so not the longest unused any more
-    cache.store(keys[5], IMAGE)
+    assert code_cache.load(keys[0]) == IMAGE  # used, so not the longest unused any more
+    code_cache.store(keys[5], IMAGE)
     assert [key for key in keys if entry(folder, key).exists()] == [keys[0], keys[4], keys[5]]
     assert stranger.exists()
 
 
 def test_contents_are_counted_and_cleared(folder):
-    assert cache.contents() == cache.clear() == (0, 0)
-    cache.store(KEY, IMAGE)
-    cache.store(OTHER, IMAGE)
+    assert code_cache.contents() == code_cache.clear() == (0, 0)
+    code_cache.store(KEY, IMAGE)
+    code_cache.store(OTHER, IMAGE)
     (folder / "notes.txt").write_text("not ours")
-    assert cache.contents() == (2, 2 * (len(IMAGE) + 32))
-    assert cache.clear() == (2, 2 * (len(IMAGE) + 32))
+    assert code_cache.contents() == (2, 2 * (len(IMAGE) + 32))
+    assert code_cache.clear() == (2, 2 * (len(IMAGE) + 32))
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
@@ -247,34 +249,34 @@ def test_contents_are_counted_and_cleared(folder):
 def test_where_it_is(tmp_path, monkeypatch, given, xdg, expected):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", xdg.format(tmp=tmp_path))
-    monkeypatch.delenv(cache.VARIABLE)
+    monkeypatch.delenv(code_cache.VARIABLE)
     if given is not None:
-        monkeypatch.setenv(cache.VARIABLE, given.format(tmp=tmp_path))
-    assert cache.directory() == (None if expected is None else tmp_path / expected)
-    cache.store(KEY, IMAGE)
-    assert cache.load(KEY) == (None if expected is None else IMAGE)
+        monkeypatch.setenv(code_cache.VARIABLE, given.format(tmp=tmp_path))
+    assert code_cache.directory() == (None if expected is None else tmp_path / expected)
+    code_cache.store(KEY, IMAGE)
+    assert code_cache.load(KEY) == (None if expected is None else IMAGE)
 
 
 HAMMER = """
 import sys
-from robodyn_ros.compile import cache
-key, wrong = cache.digest("hammered"), 0
+from robodyn_ros import code_cache
+key, wrong = code_cache.digest("hammered"), 0
 image = bytes(range(256)) * 2000
 for _ in range(150):
-    cache.store(key, image)
-    wrong += cache.load(key) != image
+    code_cache.store(key, image)
+    wrong += code_cache.load(key) != image
 sys.exit(wrong > 0)
 """
 
 
 def test_processes_and_threads_may_write_the_same_entry(folder):
     processes = [subprocess.Popen([sys.executable, "-c", HAMMER]) for _ in range(3)]
-    key, image, wrong = cache.digest("hammered"), bytes(range(256)) * 2000, []
+    key, image, wrong = code_cache.digest("hammered"), bytes(range(256)) * 2000, []
 
     def hammer():
         for _ in range(50):
-            cache.store(key, image)
-            if cache.load(key) != image:
+            code_cache.store(key, image)
+            if code_cache.load(key) != image:
                 wrong.append(1)
 
     threads = [threading.Thread(target=hammer) for _ in range(2)]
@@ -284,5 +286,5 @@ def test_processes_and_threads_may_write_the_same_entry(folder):
         thread.join()
     assert [process.wait(60) for process in processes] == [0, 0, 0]
     assert not wrong
-    assert cache.contents().entries == 1
+    assert code_cache.contents().entries == 1
     assert len(list(folder.iterdir())) == 1
