@@ -141,7 +141,8 @@ def rows() -> Iterator[list[str]]:
 def limits() -> str:
     """Return the number of operations of a tick."""
     _, loop, _ = prepared(0.01)
-    attempt, *_, commit = loop.procedure(recorded=False, noisy=False).tapes  # the others run at limits only
+    tapes = loop.procedure(recorded=False, noisy=False).traced.tapes
+    attempt, *_, commit = tapes.values()  # the others run at limits only
     operations = attempt.operation_count + commit.operation_count
     return (f"Arithmetic limits these times, as for the plant's steps: a tick of law and plant has {operations:,} "
             "operations on floating-point numbers.")

@@ -146,7 +146,7 @@ def limits() -> str:
     peer_steps = partial(MujocoRobot(pair, STEP).run, START, rest, rest, steps)
     times = compare(partial(kernel.batch, *states, out=out), peer_steps)
     ours, peer = np.median(times.ours) * 1e9 / len(out), np.median(times.peer) * 1e9 / steps
-    attempt, *_, commit = Batch(robot, 1).procedure.tapes  # the others run at limits only
+    attempt, *_, commit = Batch(robot, 1).procedure.traced.tapes.values()  # the others run at limits only
     operations = attempt.operation_count + commit.operation_count
     return (f"Arithmetic limits a batch: a step has {operations:,} operations on floating-point numbers. Forward "
             f"dynamics alone has {kernel.tape.operation_count:,} operations and takes {ours:.0f} ns per robot on one "

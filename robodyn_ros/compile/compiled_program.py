@@ -180,8 +180,7 @@ class ProgramText:
                 text.line(f"call void @{merge}({given})")
 
         if kept:
-            for_all = "true" if statement.at_least else "false"  # whether every lane executes the first round
-            first = text.let(f"and i1 {text.let(f'icmp eq i64 {round_}, 0')}, {for_all}")
+            first = text.let(f"icmp eq i64 {round_}, {0 if statement.at_least else -1}")  # which every lane executes
             text.when(first, None, keep)
         self._statements(statement.statements)
         if kept:

@@ -89,8 +89,7 @@ class Kernel:
     def with_fallback(self, fallback: Callable[..., Any] | None, text: str | None = None) -> Callable[..., Any]:
         """A function that computes the kernel, and passes calls with other arguments to a Python function.
 
-        It serves functions with more arguments than the kernel: calls with the kernel's arguments alone then cost no
-        more than calls of the kernel.
+        It serves functions with more arguments than the kernel.
 
         Args:
             fallback: Called with the unchanged arguments, unless they are exactly the kernel's inputs by position, each

@@ -120,9 +120,8 @@ class FunctionText:
 
     def any(self, truths: str) -> str:
         """Whether any lane of a comparison is true."""
-        if self._width == 1:
-            return self.let(f"or i1 {truths}, false")
-        return self.let(f"call i1 @llvm.vector.reduce.or.v{self._width}i1({self.truth} {truths})")
+        reduced = f"call i1 @llvm.vector.reduce.or.v{self._width}i1({self.truth} {truths})"
+        return truths if self._width == 1 else self.let(reduced)
 
     def mask(self, count: int) -> str:
         """The first lanes of a vector."""

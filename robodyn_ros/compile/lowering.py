@@ -8,15 +8,13 @@
 
 """A tape as LLVM assembly: each traced value becomes one number, or a vector with a sample per lane."""
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from robodyn_ros.compile import operations as op
 from robodyn_ros.compile.llvm_text import float_type, function, literal, mangled, struct_type, truth_type
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.schedule import Step, schedule
 from robodyn_ros.compile.tape import Tape, collector_paused
-
-T = TypeVar("T")
 
 STORES = 250
 """Most results that are inputs or constants stored in one function."""
@@ -37,14 +35,7 @@ class Place(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of inputs, results and spilled values.
-
-    Attributes:
-        pointers: The LLVM pointers of these places; they are parameters of the functions.
-        inputs: Place of each input element.
-        outputs: Place of each element of the result.
-        spill: Place of the first spill slot.
-    """
+    """The LLVM pointers that functions take; the places of all elements of inputs and results; the first spill slot."""
 
     pointers: tuple[str, ...]
     inputs: list[Place]
@@ -53,13 +44,7 @@ class Memory(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """LLVM text of a tape.
-
-    Attributes:
-        body: The instructions, for a function with the parameters `Memory.pointers`.
-        functions: The pieces that these instructions call.
-        spill_slots: Number of spill slots [numbers, or vectors].
-    """
+    """LLVM text of a tape: the body of a function that takes `Memory.pointers`, and the functions that it calls."""
 
     body: str
     functions: str
@@ -104,7 +89,7 @@ def lower(tape: Tape, memory: Memory, runtime: Runtime, prefix: str = "", contra
     return Lowered(body, "".join(functions), slot_count)
 
 
-def _chunks(items: list[T]) -> list[list[T]]:
+def _chunks(items: list[Any]) -> list[list[Any]]:
     return [items[start : start + STORES] for start in range(0, len(items), STORES)]
 
 

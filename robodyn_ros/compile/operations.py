@@ -68,15 +68,18 @@ def apply(code: int, *operands: Any) -> Any:
     for operand in operands:
         recorder = getattr(operand, "recorder", None)
         if recorder is not None:
-            if operation.record is not None:
-                return operation.record(*operands)
-            result = recorder.apply(code, operands)
-            if result is NotImplemented:
-                types = " and ".join(type(other).__name__ for other in operands)
-                raise CompileError(f"{operation.name}: expected numbers or traced values, received {types}")
-            return result
+            return operation.record(*operands) if operation.record else _recorded(recorder, code, operands)
     value = operation.evaluate(*operands)
     return float(value) if value.__class__ is np.float64 else value
+
+
+def _recorded(recorder: Any, code: int, operands: tuple[Any, ...]) -> Any:
+    """An operation recorded as it stands."""
+    result = recorder.apply(code, operands)
+    if result is NotImplemented:
+        types = " and ".join(type(operand).__name__ for operand in operands)
+        raise CompileError(f"{OPERATIONS[code].name}: expected numbers or traced values, received {types}")
+    return result
 
 
 class _OnBranch:
@@ -90,31 +93,15 @@ class _OnBranch:
         return apply(WHERE, self._condition, on_true, on_false)
 
 
-def _truth(compare: Function) -> Function:
-    """A comparison that returns the numbers 1.0 and 0.0."""
-    return lambda a, b: compare(a, b) * 1.0
-
-
 def _not_computed(*_operands: object) -> Any:
     raise TypeError("inputs and constants are read, not computed")
-
-
-def _choose(condition: Any, a: Any, b: Any) -> Any:
-    chosen: Any = np.where(np.not_equal(condition, 0.0), a, b)
-    return chosen[()]
 
 
 def _record_where(condition: Any, a: Any, b: Any) -> Any:
     """Record a choice, unless it can be made while tracing."""
     if not hasattr(condition, "recorder"):
         return a if condition else b
-    if a is b:
-        return a
-    result = condition.recorder.apply(WHERE, (condition, a, b))
-    if result is NotImplemented:
-        types = f"{type(a).__name__} and {type(b).__name__}"
-        raise CompileError(f"where: expected numbers to choose from, received {types}")
-    return result
+    return a if a is b else _recorded(condition.recorder, WHERE, (condition, a, b))
 
 
 def _sum_of_product(name: str, evaluate: Function, *partials: Function, negated: int | None = None) -> int:
@@ -135,9 +122,9 @@ DIVIDE = _operation("divide", 2, np.divide, lambda _, a, b: 1.0 / b, lambda resu
 NEGATE = _operation("negate", 1, np.negative, lambda _, a: -1.0,
                     lowering="instruction", llvm="fneg", record=operator.neg)
 SIGN = _operation("sign", 1, np.sign, symmetry="odd")
-LESS = _operation("less", 2, _truth(np.less), lowering="comparison", llvm="olt")
-LESS_EQUAL = _operation("less_equal", 2, _truth(np.less_equal), lowering="comparison", llvm="ole")
-EQUAL = _operation("equal", 2, _truth(np.equal), lowering="comparison", llvm="oeq")
+LESS = _operation("less", 2, lambda a, b: np.less(a, b) * 1.0, lowering="comparison", llvm="olt")
+LESS_EQUAL = _operation("less_equal", 2, lambda a, b: np.less_equal(a, b) * 1.0, lowering="comparison", llvm="ole")
+EQUAL = _operation("equal", 2, lambda a, b: np.equal(a, b) * 1.0, lowering="comparison", llvm="oeq")
 SQRT = _operation("sqrt", 1, np.sqrt, lambda result, a: 0.5 / result, lowering="intrinsic", llvm="llvm.sqrt")
 ABSOLUTE = _operation("absolute", 1, np.absolute, lambda _, a: apply(SIGN, a),
                       lowering="intrinsic", llvm="llvm.fabs", symmetry="even")
@@ -167,7 +154,7 @@ TANH = _operation("tanh", 1, np.tanh, lambda result, a: 1.0 - result * result,
 POWER = _operation("power", 2, np.power, lambda _, base, exponent: exponent * base ** (exponent - 1.0),
                    lambda result, base, exponent: result * np.log(base),
                    lowering="library", llvm="pow", record=operator.pow)
-WHERE = _operation("where", 3, _choose,
+WHERE = _operation("where", 3, lambda condition, a, b: np.asarray(np.where(np.not_equal(condition, 0.0), a, b))[()],
                    lambda _, condition, a, b: 0.0,
                    lambda _, condition, a, b: _OnBranch(condition, when=True),
                    lambda _, condition, a, b: _OnBranch(condition, when=False), record=_record_where)

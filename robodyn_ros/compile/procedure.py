@@ -20,7 +20,7 @@ from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Arrays, Program, Statement, TracedProgram, interpret
 from robodyn_ros.compile.python_entry import documentation, python_function
-from robodyn_ros.compile.tape import Shape, Tape
+from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import InputError
 
 
@@ -51,31 +51,20 @@ class Procedure:
     Attributes:
         program: The program.
         name: Name in error messages.
+        traced: The program as it is compiled, with a tape for computations that follow each other.
     """
 
     def __init__(self, program: Program, name: str) -> None:
         self.program, self.name = program, name
-        self._traced = TracedProgram(program)
+        self.traced = TracedProgram(program)
         self._lock = threading.Lock()
         self._compiled_for: dict[int, CompiledProgram] = {}  # by samples in a block
 
-    @property
-    def tapes(self) -> tuple[Tape, ...]:
-        """The tapes of the computations; computations that follow each other have one tape."""
-        return tuple(self._traced.tapes.values())
-
-    def reads(self, variable: str) -> bool:
-        """Whether a computation reads an element of a variable."""
-        return self._traced.reads(variable)
-
     def __call__(self, **given: Any) -> Arrays:
-        """Run the program once; the GIL is released.
-
-        Args:
-            **given: Inputs of their variables' shapes; sequences, see `Repeat`; counts.
+        """Run the program once, with inputs, sequences (see `Repeat`) and counts; the GIL is released.
 
         Returns:
-            Outputs of their variables' shapes; records.
+            Outputs and records.
 
         Raises:
             InputError: An argument is missing, superfluous, not of real numbers, or of another shape.
@@ -167,7 +156,7 @@ class Procedure:
     def _compiled(self, width: int) -> CompiledProgram:
         with self._lock:
             if width not in self._compiled_for:
-                self._compiled_for[width] = CompiledProgram(self._traced, width)
+                self._compiled_for[width] = CompiledProgram(self.traced, width)
             return self._compiled_for[width]
 
 

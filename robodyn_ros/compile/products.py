@@ -30,12 +30,9 @@ LEAST_LANES = 4
 
 
 class Term(NamedTuple):
-    """Some elements of a matrix: sum over k of ``left[k, row] * right[k, column]`` wherever the mask is true.
+    """Some elements of a matrix: sum over k of ``left[k, row] * right[k, column]`` wherever ``mask[row, column]``.
 
-    Attributes:
-        left: Shape (k, rows).
-        right: Shape (k, columns).
-        mask: Shape (rows, columns), of bool.
+    Shapes: (k, rows), (k, columns), (rows, columns).
     """
 
     left: Any
@@ -108,12 +105,7 @@ class Products:
 
 
 class ProductsTape(Tape):
-    """A tape of factors, and the matrices that are sums of their products.
-
-    Attributes:
-        factors: Computes the elements of the factors.
-        pattern: How the matrices are made of them.
-    """
+    """A tape of the elements of factors, and the pattern of the matrices that are sums of their products."""
 
     __slots__ = ("factors", "pattern")
 

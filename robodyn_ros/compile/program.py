@@ -27,9 +27,6 @@ from robodyn_ros.errors import CompileError
 
 Arrays = dict[str, NDArray[np.float64]]
 
-RESERVED = ("threads",)
-"""Names of `Procedure.batch`'s own arguments."""
-
 
 @dataclass(frozen=True, eq=False)
 class Compute:
@@ -102,16 +99,12 @@ class Rows(NamedTuple):
 
 
 class Program:
-    """A checked program.
+    """A checked program; `compile_procedure` says what its variables, statements, inputs and outputs are.
 
     Raises:
         CompileError: A name is unknown or stands for two things, or a statement is in the wrong place.
 
     Attributes:
-        variables: Shape of each variable, by name.
-        statements: The statements.
-        inputs: Variables whose first values are arguments; the others begin as zeros.
-        outputs: Variables whose last values are results.
         counts: Names of the arguments that give numbers of rounds.
         sequences: Arguments that loops read, by name.
         records: Results that loops record, by name.
@@ -130,8 +123,8 @@ class Program:
             check_shape(f"variable {name}", shape)
         for statement in self.statements:
             self._check(statement, is_outermost=True)
-        # No name may stand for two arguments, or for two results.
-        for names in ((*self.inputs, *self.sequences, *self.counts, *RESERVED), (*self.outputs, *self.records)):
+        # No name may stand for two arguments, of which `Procedure.batch` has one of its own, or for two results.
+        for names in ((*self.inputs, *self.sequences, *self.counts, "threads"), (*self.outputs, *self.records)):
             for name in names:
                 _require(names.count(name) == 1, name, "names that stand for one thing each", "it twice")
 
@@ -145,11 +138,7 @@ class Program:
         return {name: np.empty((*samples, *self.rows_shape(rows, counts))) for name, rows in self.records.items()}
 
     def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
-        """The return value of a computation's function, as one array of objects per output.
-
-        Raises:
-            CompileError: It is no tuple of so many arrays, or their shapes are not those of the outputs.
-        """
+        """The checked return value of a computation's function, as one array of objects per output."""
         names = statement.output_names
         returned = (returned,) if isinstance(statement.outputs, str) else returned
         is_tuple = isinstance(returned, tuple)
@@ -230,7 +219,6 @@ class TracedProgram:
         CompileError: A computation cannot be traced, or returns arrays of other shapes than its outputs have.
 
     Attributes:
-        program: The program.
         statements: Statements with the same effect as the program's.
         tapes: The tape of each computation; its result has the elements named in `results`.
         results: Variable and position of each element that a computation changes, without elements never read.
@@ -380,10 +368,7 @@ def _sequence(program: Program, group: list[Compute]) -> Compute:
 def interpret(program: Program, counts: Mapping[str, int], arrays: Arrays) -> Arrays:
     """Run a program once, statement by statement, in plain NumPy: the reference for compiled programs.
 
-    Args:
-        program: The program.
-        counts: Rounds of the loops whose count has a name.
-        arrays: Inputs and sequences, of their shapes.
+    ``counts`` has the rounds of the loops whose count has a name; ``arrays`` the inputs and sequences.
     """
     variables = {name: np.zeros(shape) for name, shape in program.variables.items()}  # arrays are replaced, not changed
     variables |= {name: np.array(arrays[name]) for name in program.inputs}

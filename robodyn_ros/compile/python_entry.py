@@ -12,10 +12,8 @@ The entry of a kernel checks that every argument is a float64 array as the code 
 computes. It hands any other call (a list, another dtype, a view with strides, a wrong shape, an argument by name) on,
 unchanged, to a Python function. It holds the GIL throughout, touches no reference count, and keeps its intermediate
 values on the stack, so that calls from several threads cannot meet. The entry of a bound procedure takes counts; its
-``__self__`` is the array that holds the frame and, behind it, the counts.
-
-Entries use the C interfaces of CPython and NumPy, as extension modules do, and as these do at their import, `symbols`
-checks the version of NumPy's.
+``__self__`` is the array that holds the frame and, behind it, the counts. Entries use the C interfaces of CPython and
+NumPy, as extension modules do.
 """
 
 import ctypes
@@ -32,11 +30,8 @@ from robodyn_ros.compile.machine import Code
 from robodyn_ros.compile.tape import Shape
 from robodyn_ros.errors import CompileError, InputError
 
-DATA, DIMENSION_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
-"""Offsets in an array object [bytes]: the first fields of NumPy's PyArrayObject_fields."""
-
-TYPE = 8
-"""Offset of the type in every object [bytes]."""
+TYPE, DATA, DIMENSION_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64
+"""Offsets of the type in every object, and of the first fields of NumPy's PyArrayObject_fields [bytes]."""
 
 C_CONTIGUOUS, ALIGNED = 0x1, 0x100
 """Bits of an array's flags."""

@@ -62,14 +62,12 @@ class Runtime:
     Attributes:
         width: Samples computed at once: 1, or as many as a vector has lanes.
         lanes: Angles whose sine and cosine a single sample gathers into one vector.
-        fused: Whether the processor has a fused multiply-add.
         attributes: LLVM's attributes for all functions: vectors of ``lanes`` numbers are allowed, and preferred.
     """
 
     def __init__(self, width: int, lanes: int, fused: bool) -> None:
-        self.width, self.lanes = width, lanes
+        self.width, self.lanes, self._fused = width, lanes, fused
         self.attributes = f'nounwind "prefer-vector-width"="{64 * lanes}" "min-legal-vector-width"="{64 * lanes}"'
-        self.fused = fused
         self._functions: dict[str, str] = {}
 
     def text(self) -> str:
@@ -81,7 +79,7 @@ class Runtime:
         name = f"sincos{width}x{count}{'_inlined' * inlined}"
         library = [self.library(each, width) for each in ("sin", "cos")]
         attributes = f"{'alwaysinline' if inlined else 'noinline'} {self.attributes}"
-        return self._need(name, lambda: sincos_function(name, width, count, self.fused, library, attributes))
+        return self._need(name, lambda: sincos_function(name, width, count, self._fused, library, attributes))
 
     def library(self, name: str, width: int) -> str:
         """Name of the function that calls one of the C library for each lane."""
@@ -269,9 +267,8 @@ def _pack_or_unpack(name: str, width: int, attributes: str) -> str:
         left = text.let(f"shufflevector {words} {left}, {words} poison, <{width} x i32> zeroinitializer")
         mask = text.let(f"icmp slt {words} <{numbers}>, {left}")
         ahead = text.let(f"mul i64 %distance, {AHEAD * width}") if packs else ""
-        for row in rows if packs else ():
-            later = text.at(row, ahead, "i8")
-            text.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")  # to read; all caches; data
+        for row in rows if packs else ():  # to read; into all caches; data
+            text.line(f"call void @llvm.prefetch.p0(ptr {text.at(row, ahead, 'i8')}, i32 0, i32 3, i32 1)")
         given = ([text.masked_load(row, mask) for row in rows] if packs else
                  [text.load(vector, align=align) for vector in vectors])
         for value, row, vector in zip(_transpose(text, given), rows, vectors, strict=True):

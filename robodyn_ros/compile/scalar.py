@@ -11,9 +11,8 @@
 Every operation is simplified and looked up before it is recorded: products with the zeros and ones of a robot's
 constants never reach the tape, and repeated operations reach it once. Constants stay Python floats.
 
-A *fixed* scalar depends on fixed inputs alone, whose values are not known yet but do not change while the tape runs
-again and again. It is simplified like a constant of its typical value, so that a tape does with it what it does with a
-constant; and it is rounded like one, which Python computes before.
+A *fixed* scalar depends on fixed inputs alone, which do not change while the tape runs again and again. It is
+simplified like a constant of its typical value, and rounded like one.
 """
 
 import sys
@@ -33,10 +32,7 @@ Key = tuple[Any, ...]
 class Recorder:
     """The operations of a trace: each distinct one once, after its operands.
 
-    Attributes:
-        scalars: The scalars.
-        table: The same by their keys.
-        typical: By index, the value of each fixed scalar where the fixed inputs have their typical values.
+    ``typical`` has, by index, the value of each fixed scalar where the fixed inputs have their typical values.
     """
 
     __slots__ = ("scalars", "table", "typical")
@@ -165,10 +161,19 @@ def _quotient(a: "Scalar", b: "Scalar") -> Any:
     return recorder.record((op.DIVIDE, a.index, b.index))
 
 
-def _quotient_by_number(scalar: "Scalar", value: float) -> Any:
+def _over_number(scalar: "Scalar", value: float) -> Any:
     if abs(value) < sys.float_info.min or scalar.fixed:  # whose reciprocal may be infinite
         return scalar.recorder.record((op.DIVIDE, scalar.index, scalar.recorder.constant(value).index))
     return _scale(scalar, 1.0 / value)
+
+
+def _number_over(scalar: "Scalar", value: float) -> Any:
+    recorder = scalar.recorder
+    if value == 0.0:
+        return 0.0
+    if scalar.key[0] == op.NEGATE:
+        return -(value / recorder.scalars[scalar.key[1]])
+    return recorder.record((op.DIVIDE, recorder.constant(value).index, scalar.index))
 
 
 class Scalar:
@@ -192,7 +197,7 @@ class Scalar:
     __sub__ = _binary(lambda scalar, value: _offset(scalar, -value), _difference)
     __rsub__ = _binary(lambda scalar, value: _offset(-scalar, value), _difference)
     __mul__ = __rmul__ = _binary(lambda scalar, value: _scale(scalar, value), _product)
-    __truediv__ = _binary(_quotient_by_number, _quotient)
+    __truediv__, __rtruediv__ = _binary(_over_number, _quotient), _binary(_number_over, _quotient)
 
     def __neg__(self) -> "Scalar":
         if self.key[0] == op.NEGATE:
@@ -201,16 +206,6 @@ class Scalar:
 
     def __pos__(self) -> "Scalar":
         return self
-
-    def __rtruediv__(self, other: Any) -> Any:
-        value = _as_float(other)
-        if value is None:
-            return NotImplemented
-        if value == 0.0:
-            return 0.0
-        if self.key[0] == op.NEGATE:
-            return -(value / self.recorder.scalars[self.key[1]])
-        return self.recorder.record((op.DIVIDE, self.recorder.constant(value).index, self.index))
 
     def __pow__(self, exponent: Any) -> Any:
         value = _as_float(exponent)
@@ -249,21 +244,18 @@ class Scalar:
         return self
 
     def __bool__(self) -> NoReturn:
-        raise CompileError(
-            "a traced value was used as a condition (if, while, and, or, not, min, max, np.where, np.minimum or a "
-            "comparison of arrays): its value is not known while tracing. Use where, minimum, maximum, sign, clip, "
-            "less, … from robodyn_ros.compile, or branch on something that is constant for the robot"
-        )
+        raise CompileError("a traced value was used as a condition (if, while, and, or, not, min, max, np.where, "
+                           "np.minimum or a comparison of arrays): its value is not known while tracing. Use where, "
+                           "minimum, maximum, sign, clip, less, … from robodyn_ros.compile, or branch on something "
+                           "that is constant for the robot")
 
     def __float__(self) -> NoReturn:
-        raise CompileError(
-            "a traced value was turned into a float, as happens when it is stored in a float array or given to the "
-            "math module: its value is not known while tracing. Build the array from its elements (np.array([...])) "
-            "or make it with dtype=object, and use np.sin, np.cos, np.sqrt instead of math"
-        )
+        raise CompileError("a traced value was turned into a float, as happens when it is stored in a float array or "
+                           "given to the math module: its value is not known while tracing. Build the array from its "
+                           "elements (np.array([...])) or make it with dtype=object, and use np.sin, np.cos, np.sqrt "
+                           "instead of math")
 
-    __int__ = __float__
-    __index__ = __float__
+    __int__ = __index__ = __float__
 
     def __repr__(self) -> str:
         name, operands = op.OPERATIONS[self.key[0]].name, ", ".join(str(operand) for operand in self.key[1:])
@@ -276,10 +268,8 @@ def _as_float(value: Any) -> float | None:
 
 
 def _raise_foreign(scalar: Scalar) -> NoReturn:
-    raise CompileError(
-        f"{scalar!r} belongs to another trace: a traced value was kept (in a cache, a global or an attribute) and used "
-        "again later. Pass it as an argument instead"
-    )
+    raise CompileError(f"{scalar!r} belongs to another trace: a traced value was kept (in a cache, a global or an "
+                       "attribute) and used again later. Pass it as an argument instead")
 
 
 def _leading(scalar: Scalar) -> Any:

@@ -8,9 +8,9 @@
 
 """The order of a tape's operations, and the pieces into which a long tape is cut.
 
-A single sample computes several sines and cosines in one vector, so the schedule brings them together. Each piece
-becomes a function, and pieces hand values on in spill slots in memory: the compile time of LLVM grows faster than the
-length of a function, and values that live through thousands of operations are kept in memory anyway.
+Several sines and cosines are computed in one vector, so the schedule brings them together. Each piece becomes a
+function, and pieces hand values on in spill slots in memory: the compile time of LLVM grows faster than the length of a
+function, and values that live through thousands of operations are kept in memory anyway.
 """
 
 from typing import NamedTuple

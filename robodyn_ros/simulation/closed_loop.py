@@ -142,7 +142,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
                                   ("state", "parameters", "memory", *inputs), ("state", *SUMS),
                                   name=f"rollout of {type(law).__name__}")
     by_parameters = of_law if type(law.parameters).inertia_fields() else []
-    without_effect = [name for name in varied if not procedure.reads(name) and name not in by_parameters]
+    without_effect = [name for name in varied if not procedure.traced.reads(name) and name not in by_parameters]
     if without_effect:
         raise InputError(f"varied: {', '.join(without_effect)}: no effect on '{law.robot.name}' under "
                          f"{type(law).__name__}; leave it out, or vary the parameter in which the law keeps its model")

@@ -77,5 +77,5 @@ def test_untraced_condition_chooses_while_tracing():
 
 
 def test_choosing_between_other_things_is_refused():
-    with pytest.raises(CompileError, match="where: expected numbers to choose from, received str and float"):
+    with pytest.raises(CompileError, match="where: expected numbers or traced values, received Scalar and str and "):
         c.trace(lambda x: c.where(x[0] < 0, "a", 1.0), {"x": (1,)})

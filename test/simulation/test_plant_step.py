@@ -339,7 +339,7 @@ def test_a_program_for_efforts_takes_fewer_operations():
     def operations(scope):
         variables, statements = plant_program(model, scope)
         procedure = compile_procedure(variables, statements, ("state", "command"), ("state",))
-        return sum(tape.operation_count for tape in procedure.tapes)
+        return sum(tape.operation_count for tape in procedure.traced.tapes.values())
 
     without_brake = operations(Scope(frozenset(CommandRow) - {CommandRow.BRAKE}))
     assert operations(MOTION_UNDER_EFFORTS) < without_brake < operations(EVERYTHING)
