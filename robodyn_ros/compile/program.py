@@ -158,7 +158,7 @@ class Program:
             self._known(str(statement), *statement.inputs, *outputs)
             _require(len(set(outputs)) == len(outputs), statement, "each output once", ", ".join(outputs))
             return
-        _require(isinstance(statement, Repeat), "program", "statements", repr(statement))
+        _require(isinstance(statement, Repeat), "program", "statements", statement)
         count, flag, least = statement.count, statement.flag, 0 if statement.flag is None else 1
         if isinstance(count, str):
             self.counts = tuple(dict.fromkeys((*self.counts, count)))
