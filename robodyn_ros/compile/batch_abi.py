@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,8 @@ ALIGNED_BYTES = 2**18
 CACHE_LINE = 64
 """Bytes in a line of the cache."""
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
     """An argument as an aligned float64 array in this machine's byte order; itself if it is one.
@@ -53,7 +54,7 @@ def real_array(function: str, name: str, given: Any) -> NDArray[np.float64]:
             for element in array.flat:
                 if not isinstance(element, Real):
                     raise TypeError(f"an element is {type(element).__name__}")
-        return array if array.dtype == np.float64 and array.flags.aligned else array.astype(np.float64)
+        return array if array.dtype == _FLOAT64 and array.flags.aligned else array.astype(_FLOAT64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{function}: {name}: expected real numbers, received {type(given).__name__} "
                          f"({error})") from error
@@ -93,7 +94,7 @@ def shape_error(function: str, name: str, expected: Sequence[object], received: 
 
 def checked_integer(function: str, name: str, given: Any, least: int) -> int:
     """An argument of a function, if it is an integer of ``least`` or more; otherwise InputError."""
-    if not isinstance(given, Integral) or given < least:
+    if not isinstance(given, int | np.integer) or given < least:
         raise InputError(f"{function}: {name}: expected an integer of {least} or more, received {given!r}")
     return int(given)
 
@@ -161,9 +162,11 @@ def share_samples(samples: int, width: int, threads: int, memory_size: int,
         address = memory.ctypes.data
         compute(first, end, address + -address % (8 * width))
 
-    with ThreadPoolExecutor(len(parts) - 1) if len(parts) > 1 else nullcontext() as pool:
-        others = [pool.submit(run, *part) for part in parts[1:]] if pool else []
-        for part in parts[:1]:
-            run(*part)
-        for other in others:
-            other.result()
+    if len(parts) > 1:
+        with ThreadPoolExecutor(len(parts) - 1) as pool:
+            others = [pool.submit(run, *part) for part in parts[1:]]
+            run(*parts[0])
+            for other in others:
+                other.result()
+    elif parts:
+        run(*parts[0])

@@ -25,9 +25,6 @@ from robodyn_ros.compile.llvm_text import FunctionText, float_type, function, ta
 from robodyn_ros.compile.tape import Shape, Tape, trace
 from robodyn_ros.errors import CompileError
 
-LEAST_LANES = 4
-"""Columns that a processor must be able to compute at once to do so: only such have loads and stores with masks."""
-
 
 class Term(NamedTuple):
     """Some elements of a matrix: sum over k of ``left[k, row] * right[k, column]`` wherever ``mask[row, column]``.
@@ -152,7 +149,7 @@ def products_text(name: str, pattern: Pattern, width: int, lanes: int, attribute
 
     A single sample computes up to ``lanes`` neighbouring columns at once.
     """
-    columns = lanes if width == 1 and lanes >= LEAST_LANES else 1
+    columns = lanes if width == 1 and lanes >= 4 else 1  # other processors have no loads and stores with masks
     text, tables = FunctionText(max(width, columns)), []
     kind, align = float_type(width), 8 * width
     text.clear("%result", 8 * width * math.prod(pattern.shape))

@@ -204,9 +204,6 @@ class Scalar:
             return self.recorder.scalars[self.key[1]]
         return self.recorder.record((op.NEGATE, self.index))
 
-    def __pos__(self) -> "Scalar":
-        return self
-
     def __pow__(self, exponent: Any) -> Any:
         value = _as_float(exponent)
         if value is None:
@@ -242,6 +239,8 @@ class Scalar:
     def conjugate(self) -> "Scalar":
         """The number itself, since it is real."""
         return self
+
+    __pos__ = conjugate
 
     def __bool__(self) -> NoReturn:
         raise CompileError("a traced value was used as a condition (if, while, and, or, not, min, max, np.where, "
