@@ -288,7 +288,8 @@ class CompiledProgram:
         if 0 < samples < self._width:  # a block is complete: here, with copies of the last sample
             places = np.minimum(np.arange(self._width), samples - 1)
             complete = {name: np.empty((self._width, *array.shape[1:])) for name, array in results.items()}
-            copies = {name: array[places] for name, array in given.items()}
+            copies = {name: array[places] if samples > 1 and array.strides[0] else
+                      np.broadcast_to(array[:1], (self._width, *array.shape[1:])) for name, array in given.items()}
             self.run_batch(self._width, threads, counts, copies, complete)
             for name, array in results.items():
                 array[...] = complete[name][:samples]

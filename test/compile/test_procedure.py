@@ -7,6 +7,7 @@
 # governing permissions and limitations under the License.
 
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -153,6 +154,20 @@ def test_what_all_samples_share(shared):
     given = arrays | {name: alone[name] for name in shared}
     copied = arrays | {name: np.repeat(alone[name][None], 11, axis=0) for name in shared}
     same(OSCILLATOR.batch(**given, ticks=7), OSCILLATOR.batch(**copied, ticks=7))
+
+
+@pytest.mark.parametrize("samples", [1, 3, 9])
+def test_what_all_samples_share_is_not_copied(samples):
+    rows = np.zeros((100_000, 7))
+    procedure = compile_procedure({"x": (7,), "row": (7,)}, [Repeat("n", [Compute(lambda x, row: x + row, ("x", "row"),
+                                                                                  "x")], read={"row": "rows"})],
+                                  ["x"], ["x"])
+    procedure.batch(x=np.ones((samples, 7)), rows=rows[:2], n=2)  # compiled
+    tracemalloc.start()
+    procedure.batch(x=np.ones((samples, 7)), rows=rows, n=len(rows))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < rows.nbytes // 2
 
 
 def test_any_layout():
