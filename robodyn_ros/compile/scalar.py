@@ -98,82 +98,12 @@ def _method(code: int, swapped: bool = False) -> Callable[..., Any]:
     return lambda scalar, *others: scalar.recorder.apply(code, (scalar, *others))
 
 
-def _binary(with_number: Callable[[Any, float], Any], with_scalar: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """A method of a scalar and another operand: one function for numbers, one for scalars of the same trace."""
-
-    def method(scalar: "Scalar", other: Any) -> Any:
-        if other.__class__ is Scalar:
-            if other.recorder is not scalar.recorder:
-                _raise_foreign(other)
-            return with_scalar(scalar, other)
-        value = other if other.__class__ is float else _as_float(other)
-        return NotImplemented if value is None else with_number(scalar, value)
-
-    return method
-
-
-def _sum(a: "Scalar", b: "Scalar") -> Any:
-    recorder = a.recorder
-    if recorder.typical and a.fixed is not b.fixed:
-        return _offset(a, b) if b.fixed else _offset(b, a)
-    if b.key[0] == op.NEGATE:
-        return a - recorder.scalars[b.key[1]]
-    if a.key[0] == op.NEGATE:
-        return b - recorder.scalars[a.key[1]]
-    reverse = recorder.table.get((op.ADD, b.index, a.index))  # in the order written, which decides how it is rounded
-    return recorder.record((op.ADD, a.index, b.index)) if reverse is None else reverse
-
-
-def _difference(a: "Scalar", b: "Scalar") -> Any:
-    recorder = a.recorder
-    if a is b:
-        return 0.0
-    if recorder.typical and a.fixed is not b.fixed:
-        return _offset(a, -b) if b.fixed else _offset(-b, a)
-    if b.key[0] == op.NEGATE:
-        return a + recorder.scalars[b.key[1]]
-    if a.key[0] == op.NEGATE:
-        return -(recorder.scalars[a.key[1]] + b)
-    reverse = recorder.table.get((op.SUBTRACT, b.index, a.index))
-    return recorder.record((op.SUBTRACT, a.index, b.index)) if reverse is None else -reverse
-
-
-def _product(a: "Scalar", b: "Scalar") -> Any:
-    recorder = a.recorder
-    if recorder.typical and a.fixed is not b.fixed:
-        return _scale(a, b) if b.fixed else _scale(b, a)
-    if a.key[0] == op.NEGATE:
-        return -(recorder.scalars[a.key[1]] * b)
-    if b.key[0] == op.NEGATE:
-        return -(a * recorder.scalars[b.key[1]])
-    a, b = (a, b) if a.index <= b.index else (b, a)
-    return recorder.record((op.MULTIPLY, a.index, b.index))
-
-
-def _quotient(a: "Scalar", b: "Scalar") -> Any:
-    recorder = a.recorder
-    if recorder.typical and b.fixed and not a.fixed:
-        return _scale(a, 1.0 / b)
-    if a.key[0] == op.NEGATE:
-        return -(recorder.scalars[a.key[1]] / b)
-    if b.key[0] == op.NEGATE:
-        return -(a / recorder.scalars[b.key[1]])
-    return recorder.record((op.DIVIDE, a.index, b.index))
-
-
-def _over_number(scalar: "Scalar", value: float) -> Any:
-    if abs(value) < sys.float_info.min or scalar.fixed:  # whose reciprocal may be infinite
-        return scalar.recorder.record((op.DIVIDE, scalar.index, scalar.recorder.constant(value).index))
-    return _scale(scalar, 1.0 / value)
-
-
-def _number_over(scalar: "Scalar", value: float) -> Any:
-    recorder = scalar.recorder
-    if value == 0.0:
-        return 0.0
-    if scalar.key[0] == op.NEGATE:
-        return -(value / recorder.scalars[scalar.key[1]])
-    return recorder.record((op.DIVIDE, recorder.constant(value).index, scalar.index))
+def _with_number(function: Callable[["Scalar", float], Any], scalar: "Scalar", other: Any) -> Any:
+    """A function of a scalar and a number, if the other operand is one."""
+    if other.__class__ is Scalar:
+        _raise_foreign(other)
+    value = other if other.__class__ is float else _as_float(other)
+    return NotImplemented if value is None else function(scalar, value)
 
 
 class Scalar:
@@ -193,11 +123,68 @@ class Scalar:
         """Whether it depends on fixed inputs alone."""
         return self.index in self.recorder.typical
 
-    __add__ = __radd__ = _binary(lambda scalar, value: _offset(scalar, value), _sum)
-    __sub__ = _binary(lambda scalar, value: _offset(scalar, -value), _difference)
-    __rsub__ = _binary(lambda scalar, value: _offset(-scalar, value), _difference)
-    __mul__ = __rmul__ = _binary(lambda scalar, value: _scale(scalar, value), _product)
-    __truediv__, __rtruediv__ = _binary(_over_number, _quotient), _binary(_number_over, _quotient)
+    def __add__(self, other: Any) -> Any:
+        recorder = self.recorder
+        if other.__class__ is not Scalar or other.recorder is not recorder:
+            return _with_number(_offset, self, other)
+        if recorder.typical and self.fixed is not other.fixed:
+            return _offset(self, other) if other.fixed else _offset(other, self)
+        if other.key[0] == op.NEGATE:
+            return self - recorder.scalars[other.key[1]]
+        if self.key[0] == op.NEGATE:
+            return other - recorder.scalars[self.key[1]]
+        reverse = recorder.table.get((op.ADD, other.index, self.index))  # the order written decides the rounding
+        return recorder.record((op.ADD, self.index, other.index)) if reverse is None else reverse
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        recorder = self.recorder
+        if other.__class__ is not Scalar or other.recorder is not recorder:
+            return _with_number(lambda scalar, value: _offset(scalar, -value), self, other)
+        if other is self:
+            return 0.0
+        if recorder.typical and self.fixed is not other.fixed:
+            return _offset(self, -other) if other.fixed else _offset(-other, self)
+        if other.key[0] == op.NEGATE:
+            return self + recorder.scalars[other.key[1]]
+        if self.key[0] == op.NEGATE:
+            return -(recorder.scalars[self.key[1]] + other)
+        reverse = recorder.table.get((op.SUBTRACT, other.index, self.index))
+        return recorder.record((op.SUBTRACT, self.index, other.index)) if reverse is None else -reverse
+
+    def __rsub__(self, other: Any) -> Any:
+        return _with_number(_offset, -self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        recorder = self.recorder
+        if other.__class__ is not Scalar or other.recorder is not recorder:
+            return _with_number(_scale, self, other)
+        if recorder.typical and self.fixed is not other.fixed:
+            return _scale(self, other) if other.fixed else _scale(other, self)
+        if self.key[0] == op.NEGATE:
+            return -(recorder.scalars[self.key[1]] * other)
+        if other.key[0] == op.NEGATE:
+            return -(self * recorder.scalars[other.key[1]])
+        a, b = self.index, other.index
+        return recorder.record((op.MULTIPLY, a, b) if a <= b else (op.MULTIPLY, b, a))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        recorder = self.recorder
+        if other.__class__ is not Scalar or other.recorder is not recorder:
+            return _with_number(_over_number, self, other)
+        if recorder.typical and other.fixed and not self.fixed:
+            return _scale(self, 1.0 / other)
+        if self.key[0] == op.NEGATE:
+            return -(recorder.scalars[self.key[1]] / other)
+        if other.key[0] == op.NEGATE:
+            return -(self / recorder.scalars[other.key[1]])
+        return recorder.record((op.DIVIDE, self.index, other.index))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _with_number(_number_over, self, other)
 
     def __neg__(self) -> "Scalar":
         if self.key[0] == op.NEGATE:
@@ -261,6 +248,22 @@ class Scalar:
         return f"<traced value {self.index}: {name}({operands})>"
 
 
+def _over_number(scalar: Scalar, value: float) -> Any:
+    recorder = scalar.recorder
+    if abs(value) < sys.float_info.min or scalar.index in recorder.typical:  # whose reciprocal may be infinite
+        return recorder.record((op.DIVIDE, scalar.index, recorder.constant(value).index))
+    return _scale(scalar, 1.0 / value)
+
+
+def _number_over(scalar: Scalar, value: float) -> Any:
+    recorder = scalar.recorder
+    if value == 0.0:
+        return 0.0
+    if scalar.key[0] == op.NEGATE:
+        return -(value / recorder.scalars[scalar.key[1]])
+    return recorder.record((op.DIVIDE, recorder.constant(value).index, scalar.index))
+
+
 def _as_float(value: Any) -> float | None:
     """``value`` as a float; None if it is not a real number."""
     return float(value) if isinstance(value, (float, Real)) else None  # a float is told at once
@@ -271,10 +274,10 @@ def _raise_foreign(scalar: Scalar) -> NoReturn:
                        "attribute) and used again later. Pass it as an argument instead")
 
 
-def _leading(scalar: Scalar) -> Any:
+def _leading(recorder: Recorder, key: Key) -> Any:
     """The constant or fixed scalar that a sum or product begins with; None if it begins with neither."""
-    first = scalar.recorder.scalars[scalar.key[1]]
-    return first.key[1] if first.key[0] == op.CONSTANT else first if first.fixed else None
+    first = recorder.scalars[key[1]]
+    return first.key[1] if first.key[0] == op.CONSTANT else first if key[1] in recorder.typical else None
 
 
 def _offset(scalar: Scalar, value: Any) -> Any:
@@ -282,8 +285,8 @@ def _offset(scalar: Scalar, value: Any) -> Any:
     recorder, key, is_number = scalar.recorder, scalar.key, value.__class__ is not Scalar
     if is_number and value == 0.0:
         return scalar
-    rounds_now = is_number and recorder.typical and scalar.fixed
-    if key[0] == op.ADD and not rounds_now and (leading := _leading(scalar)) is not None:
+    rounds_now = is_number and scalar.index in recorder.typical
+    if key[0] == op.ADD and not rounds_now and (leading := _leading(recorder, key)) is not None:
         return _offset(recorder.scalars[key[2]], leading + value)
     index = recorder.constant(value).index if is_number else value.index
     if key[0] == op.NEGATE and not rounds_now:
@@ -300,8 +303,9 @@ def _scale(scalar: Scalar, value: Any) -> Any:
         return _scale(recorder.scalars[key[1]], -value)
     if (value if is_number else recorder.typical[value.index]) < 0.0:
         return -_scale(scalar, -value)
-    if key[0] == op.MULTIPLY and not scalar.fixed and (leading := _leading(scalar)) is not None:
-        return _scale(recorder.scalars[key[2]], leading * value)
+    if key[0] == op.MULTIPLY and scalar.index not in recorder.typical:
+        if (leading := _leading(recorder, key)) is not None:
+            return _scale(recorder.scalars[key[2]], leading * value)
     index = recorder.constant(value).index if is_number else value.index
     return recorder.record((op.MULTIPLY, index, scalar.index))
 

@@ -13,6 +13,7 @@ function, and pieces hand values on in spill slots in memory: the compile time o
 function, and values that live through thousands of operations are kept in memory anyway.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from robodyn_ros.compile import operations as op
@@ -39,6 +40,7 @@ class Schedule(NamedTuple):
         pieces: The steps of each piece.
         slots: Spill slot of each entry that a later piece uses.
         slot_count: Number of spill slots.
+        load_count: How often pieces load a value from a spill slot.
         sines: The entry that is the sine of an entry.
         cosines: The entry that is the cosine of an entry.
     """
@@ -46,6 +48,7 @@ class Schedule(NamedTuple):
     pieces: list[list[Step]]
     slots: dict[int, int]
     slot_count: int
+    load_count: int
     sines: dict[int, int]
     cosines: dict[int, int]
 
@@ -53,9 +56,40 @@ class Schedule(NamedTuple):
 def schedule(tape: Tape, angles_at_once: int) -> Schedule:
     """Order a tape's operations, at most so many sines and cosines in a step, and cut it into pieces."""
     codes, operands = tape.codes.tolist(), tape.operands.tolist()
+    stages: list[int] = []  # the longest chain of sines and cosines up to each entry, its own included
+    for code, used in zip(codes, operands, strict=True):
+        before = max([stages[each] for each in used if each >= 0]) if code > op.CONSTANT else 0
+        stages.append(before + (code in (op.SIN, op.COS)))
+    as_traced = _cut(codes, operands, _steps(codes, operands, stages, range(len(codes)), angles_at_once))
+    if len(as_traced.pieces) == 1:
+        return as_traced
+    # Formulas written row by row keep values long unused; depth first avoids that, but makes other formulas worse.
+    order = _depth_first(codes, operands, tape.outputs.tolist())
+    as_needed = _cut(codes, operands, _steps(codes, operands, stages, order, angles_at_once))
+    return min(as_traced, as_needed, key=lambda plan: len(plan.slots) + plan.load_count)
+
+
+def _depth_first(codes: list[int], operands: list[list[int]], outputs: list[int]) -> Iterable[int]:
+    """The entries in the order in which one result after the other needs them, the longest chain first."""
+    needed = [[each for each in used if each >= 0 and codes[each] > op.CONSTANT] if code > op.CONSTANT else []
+              for code, used in zip(codes, operands, strict=True)]
+    height: list[int] = []
+    for used in needed:
+        height.append(1 + max([height[each] for each in used], default=-1))
+    order: dict[int, None] = {}
+    waiting = outputs[::-1]
+    while waiting:
+        if missing := [each for each in needed[waiting[-1]] if each not in order]:
+            waiting += sorted(missing, key=height.__getitem__)
+        else:
+            order[waiting.pop()] = None
+    return order
+
+
+def _cut(codes: list[int], operands: list[list[int]], steps: list[Step]) -> Schedule:
+    """The steps in pieces, with spill slots for the values that pieces hand on."""
     sines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.SIN}
     cosines = {operands[entry][0]: entry for entry, code in enumerate(codes) if code == op.COS}
-    steps = _steps(codes, operands, angles_at_once)
     last_step: dict[int, int] = {}
     for number, step in enumerate(steps):
         for entry in step if isinstance(step, tuple) else operands[step]:
@@ -63,7 +97,7 @@ def schedule(tape: Tape, angles_at_once: int) -> Schedule:
     pieces: list[list[Step]] = [[]]
     made_in: dict[int, int] = {}  # without inputs
     last_use: dict[int, int] = {}
-    loads = kept = 0  # in the last piece; values are kept for later steps
+    load_count = loads = kept = 0  # the last two in the last piece; values are kept for later steps
     for number, step in enumerate(steps):
         if len(steps) > LONGEST and (len(pieces[-1]) >= PIECE or loads + kept >= TRAFFIC):
             pieces.append([])
@@ -76,30 +110,25 @@ def schedule(tape: Tape, angles_at_once: int) -> Schedule:
             used, made = [entry for entry in set(operands[step]) if entry >= 0], [step]
         for entry in used:
             if codes[entry] != op.CONSTANT:
-                loads += made_in.get(entry) != piece and last_use.get(entry) != piece
+                if made_in.get(entry) != piece and last_use.get(entry) != piece:
+                    loads, load_count = loads + 1, load_count + (entry in made_in)
                 kept -= made_in.get(entry) == piece and last_step[entry] == number
                 last_use[entry] = piece
         for entry in made:
             made_in[entry] = piece
             kept += entry in last_step
-    return Schedule(pieces, *_slots(made_in, last_use), sines, cosines)
+    return Schedule(pieces, *_slots(made_in, last_use), load_count, sines, cosines)
 
 
-def _steps(codes: list[int], operands: list[list[int]], angles_at_once: int) -> list[Step]:
-    """All steps, stage by stage: first its sines and cosines, then the rest as traced."""
-    stages: list[int] = []  # the longest chain of sines and cosines up to each entry, its own included
-    angles: list[dict[int, None]] = [{}]
-    others: list[list[Step]] = [[]]
-    for entry, (code, used) in enumerate(zip(codes, operands, strict=True)):
-        is_angle = code in (op.SIN, op.COS)
-        before = max(stages[operand] for operand in used if operand >= 0) if code > op.CONSTANT else 0
-        stages.append(before + is_angle)
-        if stages[entry] == len(angles):
-            angles.append({})
-            others.append([])
-        if is_angle:
-            angles[stages[entry]][used[0]] = None
-        elif code > op.CONSTANT:
+def _steps(codes: list[int], operands: list[list[int]], stages: list[int], order: Iterable[int],
+           angles_at_once: int) -> list[Step]:
+    """All steps, stage by stage: first its sines and cosines, then the rest in the given order."""
+    angles: list[dict[int, None]] = [{} for _ in range(max(stages, default=0) + 1)]
+    others: list[list[Step]] = [[] for _ in angles]
+    for entry in order:
+        if codes[entry] in (op.SIN, op.COS):
+            angles[stages[entry]][operands[entry][0]] = None
+        elif codes[entry] > op.CONSTANT:
             others[stages[entry]].append(entry)
     steps: list[Step] = []
     for needed, stage in zip(map(list, angles), others, strict=True):

@@ -272,10 +272,11 @@ def _tape(recorder: Recorder, inputs: Mapping[str, Shape], result: np.ndarray) -
             raise CompileError(f"{scalar!r} was returned, but belongs to another trace")
         outputs.append(scalar.index)
     keys = [scalar.key for scalar in recorder.scalars]
-    codes = np.array([key[0] for key in keys], dtype=np.uint8)
     constants = np.array([key[1] for key in keys if key[0] == op.CONSTANT], dtype=float)
-    used = [(0, -1, -1) if key[0] == op.CONSTANT else (*key[1:], -1, -1)[:3] for key in keys]
-    operands = np.array(used, dtype=np.int32).reshape(-1, 3)
+    keys = [key if key[0] != op.CONSTANT else (op.CONSTANT,) for key in keys]
+    codes, operands = np.array([key[0] for key in keys], dtype=np.uint8), np.empty((len(keys), 3), dtype=np.int32)
+    for place in range(3):
+        operands[:, place] = [key[place + 1] if len(key) > place + 1 else -1 for key in keys]
     operands[codes == op.CONSTANT, 0] = np.arange(len(constants))
     shapes = {name: tuple(shape) for name, shape in inputs.items()}
     everything = Tape(shapes, result.shape, codes, operands, constants, np.array(outputs, dtype=np.int32))
