@@ -23,10 +23,9 @@ from robodyn_ros.compile.products import ProductsTape
 from robodyn_ros.compile.tape import Tape, trace
 from robodyn_ros.errors import InputError
 
-Mode = Literal["forward", "reverse"]
 
-
-def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -> Tape:
+def derivative(tape: Tape, wrt: str | Sequence[str], mode: Literal["forward", "reverse"] | None = None
+               ) -> Tape:
     """The derivative of a tape's result with respect to some of its inputs.
 
     Forward mode carries the slopes along every input to the result; reverse mode carries the slopes of every element of
@@ -60,7 +59,7 @@ def derivative(tape: Tape, wrt: str | Sequence[str], mode: Mode | None = None) -
 
     def jacobian(*arrays: np.ndarray) -> np.ndarray:
         elements = [element for array in arrays for element in array.reshape(-1)]
-        return _slopes(tape, tape.values(elements), columns, mode).reshape(shape)
+        return _slopes(tape, tape.values(elements), columns, mode == "forward").reshape(shape)
 
     return trace(jacobian, tape.inputs)
 
@@ -87,7 +86,7 @@ def derivative_at(function: Callable[..., Any], arguments: Sequence[np.ndarray],
     return derivative(trace(function, inputs), f"argument{wrt}")(*arrays)
 
 
-def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], mode: Mode) -> np.ndarray:
+def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], forward: bool) -> np.ndarray:
     """D result / d inputs, whose columns are numbered by the positions of the input elements."""
     codes, operands, outputs = tape.codes.tolist(), tape.operands.tolist(), tape.outputs.tolist()
     inputs = {entry: columns[used[0]] for entry, (code, used) in enumerate(zip(codes, operands, strict=True))
@@ -97,7 +96,7 @@ def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], mode: Mode) 
         varies.append(entry in inputs or code > op.CONSTANT and any(varies[place] for place in used if place >= 0))
     # Other than zero, of each entry: by column along the inputs, or by row of the result along the entry.
     slopes: list[dict[int, Any]] = [{} for _ in codes]
-    forward, ends = mode == "forward", [list(inputs.items()), [(entry, row) for row, entry in enumerate(outputs)]]
+    ends = [list(inputs.items()), [(entry, row) for row, entry in enumerate(outputs)]]
     for entry, number in ends[not forward]:
         slopes[entry][number] = 1.0
     for entry in range(len(codes)) if forward else range(len(codes) - 1, -1, -1):
@@ -105,20 +104,13 @@ def _slopes(tape: Tape, values: list[Any], columns: dict[int, int], mode: Mode) 
             continue
         used = [place for place in operands[entry] if place >= 0]
         for operand, partial in zip(used, op.OPERATIONS[codes[entry]].partials, strict=False):
-            source, target = (operand, entry) if forward else (entry, operand)
-            if varies[operand] and slopes[source]:
-                _add(slopes[target], slopes[source], partial(values[entry], *(values[place] for place in used)))
+            source, target = (slopes[operand], slopes[entry]) if forward else (slopes[entry], slopes[operand])
+            if varies[operand] and source:
+                own = partial(values[entry], *(values[place] for place in used))
+                for key, slope in source.items() if own.__class__ is not float or own != 0.0 else ():
+                    target[key] = target[key] + own * slope if key in target else own * slope
     result = np.zeros((len(outputs), len(columns)), dtype=object)
     for entry, number in ends[forward]:
         for other, slope in slopes[entry].items():
             result[(number, other) if forward else (other, number)] = slope
     return result
-
-
-def _add(total: dict[int, Any], slopes: dict[int, Any], partial: Any) -> None:
-    """Add ``partial`` times ``slopes`` to ``total``."""
-    if partial.__class__ is float and partial == 0.0:
-        return
-    for key, slope in slopes.items():
-        term = partial * slope
-        total[key] = total[key] + term if key in total else term

@@ -24,8 +24,7 @@ from robodyn_ros.compile.python_entry import Fallback, documentation, python_fun
 from robodyn_ros.compile.tape import Shape, Tape
 from robodyn_ros.errors import InputError
 
-RESULT = "(result)"
-"""Name of the output variable; no argument of a function can have it."""
+RESULT = "(result)"  # the output variable; no argument of a function can have this name
 
 
 def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *,

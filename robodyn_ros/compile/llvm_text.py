@@ -82,10 +82,6 @@ class FunctionText:
         """The pointer to an element of an array."""
         return self.let(f"getelementptr {kind}, ptr {pointer}, i64 {position}")
 
-    def row(self, pointer: str, number: str, length: str | int) -> str:
-        """The pointer to a row of numbers."""
-        return self.at(pointer, self.let(f"mul i64 {number}, {length}"))
-
     def read(self, pointer: str, position: str | int, kind: str) -> str:
         """An element of an array of integers or pointers."""
         return self.let(f"load {kind}, ptr {self.at(pointer, position, kind)}")
@@ -113,19 +109,10 @@ class FunctionText:
         order = f"<{self._width} x i32> zeroinitializer"
         return self.let(f"shufflevector {self.kind} {first}, {self.kind} poison, {order}")
 
-    def fused(self, a: str, b: str, c: str) -> str:
-        """a b + c, rounded once where the processor can."""
-        given = f"{self.kind} {a}, {self.kind} {b}, {self.kind} {c}"
-        return self.let(f"call {self.kind} @llvm.fmuladd.{mangled(self._width)}({given})")
-
     def any(self, truths: str) -> str:
         """Whether any lane of a comparison is true."""
         reduced = f"call i1 @llvm.vector.reduce.or.v{self._width}i1({self.truth} {truths})"
         return truths if self._width == 1 else self.let(reduced)
-
-    def mask(self, count: int) -> str:
-        """The first lanes of a vector."""
-        return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(self._width))}>"
 
     def masked_load(self, pointer: str, mask: str) -> str:
         """A vector, 0 beyond the mask."""

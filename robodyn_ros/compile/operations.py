@@ -93,10 +93,6 @@ class _OnBranch:
         return apply(WHERE, self._condition, on_true, on_false)
 
 
-def _not_computed(*_operands: object) -> Any:
-    raise TypeError("inputs and constants are read, not computed")
-
-
 def _record_where(condition: Any, a: Any, b: Any) -> Any:
     """Record a choice, unless it can be made while tracing."""
     if not hasattr(condition, "recorder"):
@@ -109,8 +105,7 @@ def _sum_of_product(name: str, evaluate: Function, *partials: Function, negated:
                       llvm="llvm.fmuladd")
 
 
-INPUT = _operation("input", 0, _not_computed)
-CONSTANT = _operation("constant", 0, _not_computed)
+INPUT, CONSTANT = _operation("input", 0, float), _operation("constant", 0, float)  # which are read, not computed
 ADD = _operation("add", 2, np.add, lambda _, a, b: 1.0, lambda _, a, b: 1.0,
                  lowering="instruction", llvm="fadd", record=operator.add)
 SUBTRACT = _operation("subtract", 2, np.subtract, lambda _, a, b: 1.0, lambda _, a, b: -1.0,

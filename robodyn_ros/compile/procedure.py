@@ -197,9 +197,7 @@ class Bound:
         self.run = python_function("run", documentation("run", "", "Run the program once."), memory, compiled.code)
 
     def __getitem__(self, variable: str) -> NDArray[np.float64]:
-        """The array of a variable."""
         return self._views[variable]
 
     def __setitem__(self, variable: str, values: ArrayLike) -> None:
-        """Write a variable."""
         self._views[variable][...] = values

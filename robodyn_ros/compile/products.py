@@ -123,10 +123,6 @@ class ProductsTape(Tape):
         """See `Tape.with_outputs`."""
         return trace(self, self.inputs).with_outputs(elements)
 
-    def __reduce__(self) -> tuple[type["ProductsTape"], tuple[Tape, Pattern]]:
-        """Pickled as its two parts."""
-        return ProductsTape, (self.factors, self.pattern)
-
 
 def trace_products(function: Callable[..., Any], inputs: Mapping[str, Shape]) -> Tape:
     """As `trace`, for a function that may return `Products`; the result is then a `ProductsTape`."""

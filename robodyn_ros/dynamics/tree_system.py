@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.compile import python_entry
-from robodyn_ros.compile.llvm_text import FunctionText, function, literal, table
+from robodyn_ros.compile.llvm_text import FunctionText, function, literal, mangled, table
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.runtime import DECLARATIONS, Runtime
 from robodyn_ros.errors import InputError
@@ -174,13 +174,25 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
     text.line(f"%sums = alloca [{(len(chains) + 1) * SIZE * vectors} x {text.kind}], align {8 * lanes}")
     text.clear("%sums", 8 * length)  # those of the base, which `substitute` leaves at 0
 
+    def row_of(pointer: str, number: str, length: int) -> str:
+        return text.at(pointer, text.let(f"mul i64 {number}, {length}"))
+
+    def fused(a: str, b: str, c: str) -> str:
+        """The value of a b + c, rounded once where the processor can."""
+        given = f"{text.kind} {a}, {text.kind} {b}, {text.kind} {c}"
+        return text.let(f"call {text.kind} @llvm.fmuladd.{mangled(lanes)}({given})")
+
+    def first_lanes(count: int) -> str:
+        """The mask of the first lanes of a vector."""
+        return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(lanes))}>"
+
     def sample(number: str) -> None:
-        factors = text.row("%factors", number, size * FACTORS)
+        factors = row_of("%factors", number, size * FACTORS)
         first = text.let(f"mul i64 {number}, {len(scales)}")
         text.loop("0", len(scales), 1, lambda place: one_right_side(factors, first, place))
 
     def one_right_side(factors: str, first: str, number: str) -> None:
-        right = text.row("%right", text.let(f"add i64 {first}, {number}"), size * size)
+        right = row_of("%right", text.let(f"add i64 {first}, {number}"), size * size)
         scale = text.spread(text.load(text.at("@scales", number), "double"))
         for tree in _trees(chains):
             begin, end, rest = tree.columns.start, tree.columns.stop, len(tree.columns) % block
@@ -192,7 +204,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
 
     def substitute(factors: str, right: str, scale: str, tree: _Tree, first: str, width: int) -> None:
         places = [text.let(f"add i64 {first}, {start}") for start in range(0, width, lanes)]
-        rest = text.mask(width % lanes) if width % lanes else ""  # of the last vector
+        rest = first_lanes(width % lanes) if width % lanes else ""  # of the last vector
 
         def values(row: str) -> list[str]:
             pointers = [text.at(row, place) for place in places]
@@ -211,7 +223,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
 
         def sums_of(chain: str) -> list[str]:
             """Pointers to the six sums of a chain, for each vector of columns."""
-            row = text.row("%sums", chain, length)
+            row = row_of("%sums", chain, length)
             return [text.at(row, lanes * place) for place in range(SIZE * len(places))]
 
         def less(total: Sequence[str], joint: str, start: int, sums: Sequence[str]) -> list[str]:
@@ -220,7 +232,7 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
                 number = text.load(text.at(joint, start + k), "double")
                 factor = text.spread(text.let(f"fneg double {number}"))
                 now = sums[k * len(places) : (k + 1) * len(places)]
-                total = [text.fused(factor, known, value) for known, value in zip(now, total, strict=True)]
+                total = [fused(factor, known, value) for known, value in zip(now, total, strict=True)]
             return list(total)
 
         def more(sums: Sequence[str], joint: str, start: int, solved: Sequence[str]) -> list[str]:
@@ -229,13 +241,13 @@ def _module(chains: list[_Chain], size: int, scales: Sequence[float]) -> str:
             for k in range(SIZE):
                 factor = text.spread(text.load(text.at(joint, start + k), "double"))
                 now = sums[k * len(places) : (k + 1) * len(places)]
-                found += [text.fused(factor, value, total) for value, total in zip(solved, now, strict=True)]
+                found += [fused(factor, value, total) for value, total in zip(solved, now, strict=True)]
             return found
 
         def joint_at(position: str) -> tuple[str, str]:
             """Pointers to a joint's factors and to its row of B."""
             number = text.read("@joints", position, "i64")
-            return text.row(factors, number, FACTORS), text.row(right, number, size)
+            return row_of(factors, number, FACTORS), row_of(right, number, size)
 
         def to_base(backward: str) -> None:
             chain = text.let(f"sub i64 {tree.chains.stop - 1}, {backward}")

@@ -35,9 +35,10 @@ def test_loops_carry_vectors_from_round_to_round(width, at_least_once):
     two = literal(2.0, width)
 
     def round_(index, total, polynomial):
-        value = text.load(text.row("%a", index, width))
+        value = text.load(text.at("%a", text.let(f"mul i64 {index}, {width}")))
         text.when(text.let(f"icmp eq i64 {index}, 1"), lambda: text.store(value, text.at("%b", 2 * width)))
-        return [text.let(f"fadd {text.kind} {total}, {value}"), text.fused(polynomial, two, value)]
+        twice = text.let(f"fmul {text.kind} {polynomial}, {two}")
+        return [text.let(f"fadd {text.kind} {each}, {value}") for each in (total, twice)]
 
     zero = literal(0.0, width)
     results = text.loop("0", "%count", 1, round_, [zero, zero], at_least_once=at_least_once)
@@ -84,7 +85,7 @@ def test_branches(then, otherwise):
 @pytest.mark.parametrize("width", WIDTHS[1:])
 def test_masked_vectors(width):
     text = FunctionText(width)
-    mask = text.mask(width - 1)
+    mask = f"<{', '.join(f'i1 {str(lane < width - 1).lower()}' for lane in range(width))}>"
     text.masked_store(text.masked_load("%a", mask), "%b", mask)
     text.store(text.masked_load("%a", mask), text.at("%b", width))
     given, found = np.arange(1.0, width + 1), np.full(2 * width, -1.0)
