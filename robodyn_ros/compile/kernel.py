@@ -79,8 +79,8 @@ class Kernel:
         compute = self.with_fallback(None)  # new float64 arrays of the right shapes need none
 
         def convert(*arrays: Any, **named: Any) -> Any:
-            checked = checked_arrays(name, tape.inputs, arrays, named)
-            return compute(*(array.astype(np.float64, order="C") for array in checked))
+            given = checked_arrays(name, tape.inputs, arrays, named)
+            return compute(*(array.astype(np.float64, order="C") for array in given))
 
         self.call = self.with_fallback(convert)
         self.__call__ = self.call  # type: ignore[method-assign]

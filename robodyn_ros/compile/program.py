@@ -44,8 +44,8 @@ class Compute:
     outputs: Collection[str] | str
 
     def __post_init__(self) -> None:
-        """Make a tuple of the inputs."""
         object.__setattr__(self, "inputs", _names(self.inputs))
+        object.__setattr__(self, "outputs", self.outputs if isinstance(self.outputs, str) else tuple(self.outputs))
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -159,6 +159,7 @@ class Program:
             _require(len(set(outputs)) == len(outputs), statement, "each output once", ", ".join(outputs))
             return
         _require(isinstance(statement, Repeat), "program", "statements", statement)
+        _require(isinstance(statement.statements, Collection), statement, "a list of statements", statement.statements)
         count, flag, least = statement.count, statement.flag, 0 if statement.flag is None else 1
         if isinstance(count, str):
             self.counts = tuple(dict.fromkeys((*self.counts, count)))

@@ -204,8 +204,7 @@ class Scalar:
 
     __rpow__ = _method(op.POWER, swapped=True)
 
-    # Comparisons: traced truth, 1.0 or 0.0.
-    __lt__, __gt__ = _method(op.LESS), _method(op.LESS, swapped=True)
+    __lt__, __gt__ = _method(op.LESS), _method(op.LESS, swapped=True)  # traced truth, 1.0 or 0.0
     __le__, __ge__ = _method(op.LESS_EQUAL), _method(op.LESS_EQUAL, swapped=True)
     __eq__ = _method(op.EQUAL)
 

@@ -50,6 +50,7 @@ def test_what_a_program_names():
         (Repeat(-1, []), r"Repeat\(-1\): expected an integer of 0 or more, or the name of one, received -1"),
         (Repeat(1.5, []), "expected an integer of 0 or more, or the name of one, received 1.5"),
         (Repeat(2, ["text"]), "program: expected statements, received text"),
+        (Repeat(2, (Compute(identity, "x", "x") for _ in "ab")), r"Repeat\(2\): expected a list of statements, rec"),
         (Repeat(0, [], flag="flag"), r"Repeat\(flag\): expected an integer of 1 or more"),
         (Repeat(9, [], flag="flag", at_least=2), r"Repeat\(flag\): at_least: expected 0 or 1, received 2"),
         (Repeat(9, [], flag="x"), r"Repeat\(x\): expected a flag of shape \(\), received \(3,\)"),
