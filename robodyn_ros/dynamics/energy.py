@@ -17,7 +17,7 @@ import numpy as np
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
-from robodyn_ros.kinematics.forward import joint_poses, link_poses
+from robodyn_ros.kinematics.forward import joint_poses
 from robodyn_ros.kinematics.link_motions import link_motions
 from robodyn_ros.kinematics.twists import cross
 
@@ -89,8 +89,19 @@ def center_of_mass(model: RobotModel, q: Array) -> Array:
 
 
 def _first_moment(model: RobotModel, q: Array) -> Array:
-    """Sum of m p_c over the moving links, in the base frame, shape (3,) [kg m]."""
-    moment = np.zeros(3)
-    for joint, pose in zip(model.joints, link_poses(model, q), strict=True):
-        moment = moment + joint.inertia.mass * (pose[:3, 3] + pose[:3, :3] @ joint.inertia.com)
-    return moment
+    """Sum of m p_c over the moving links, in the base frame, shape (3,) [kg m].
+
+    From the tips inwards, each joint takes a vector and a mass, while poses in the base frame would take matrices.
+    """
+    poses, at_base = joint_poses(model, q), np.zeros(3)
+    masses = [joint.inertia.mass for joint in model.joints]  # of all that a joint carries
+    moments = [joint.inertia.mass * joint.inertia.com for joint in model.joints]  # in the frame of its link
+    for number, joint in reversed(list(enumerate(model.joints))):
+        rotation, place = poses[number][:3, :3], poses[number][:3, 3]
+        moment = rotation @ moments[number] + masses[number] * place
+        if joint.parent < 0:
+            at_base = at_base + moment
+        else:
+            moments[joint.parent] = moments[joint.parent] + moment
+            masses[joint.parent] = masses[joint.parent] + masses[number]
+    return at_base
