@@ -340,7 +340,7 @@ class TracedProgram:
 
 def _unrolled(statements: Iterable[Statement]) -> Iterable[Statement]:
     for each in statements:
-        if isinstance(each, Repeat) and each.count == 1 and not (each.read or each.record or each.flag):
+        if isinstance(each, Repeat) and each.count == 1 and each.flag is None and not (each.read or each.record):
             yield from _unrolled(each.statements)
         else:
             yield each

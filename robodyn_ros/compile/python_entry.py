@@ -48,7 +48,6 @@ _KNOWN_INTERFACES = (0x01000009, 0x02000000)
 _VERSION_ENTRY, _NEW_ENTRY = 0, 93
 """Places in NumPy's table of C functions: PyArray_GetNDArrayCVersion, PyArray_New."""
 
-
 _DECLARATIONS = """@numpy_array_type = external global i8
 @numpy_float64 = external global i8
 @python_none = external global i8

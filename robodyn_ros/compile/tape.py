@@ -250,15 +250,16 @@ def _not_traceable(error: Exception) -> str | None:
 def _checked_result(name: str, result: Any) -> np.ndarray:
     """The result as an array of floats and scalars."""
     try:
-        array = np.array(result, dtype=object)
+        array = np.array(result, dtype=object, order="C")
     except ValueError as error:
         raise CompileError(f"{name} must return one array of numbers, received ragged nested sequences") from error
-    for position in np.ndindex(array.shape):
-        element = array[position]
+    elements = array.reshape(-1)
+    for position, element in enumerate(elements):
         try:
-            array[position] = element if isinstance(element, Scalar) else float(element)
+            elements[position] = element if isinstance(element, Scalar) else float(element)
         except (TypeError, ValueError) as error:
-            raise CompileError(f"{name} must return one array of numbers; element {list(position)} is "
+            raise CompileError(f"{name} must return one array of numbers; element "
+                               f"{list(map(int, np.unravel_index(position, array.shape)))} is "
                                f"{type(element).__name__}") from error
     return array
 

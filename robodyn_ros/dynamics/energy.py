@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.moments import SpatialInertia
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.arguments import checks_joint_arrays
 from robodyn_ros.kinematics.forward import joint_poses
@@ -93,15 +94,12 @@ def _first_moment(model: RobotModel, q: Array) -> Array:
 
     From the tips inwards, each joint takes a vector and a mass, while poses in the base frame would take matrices.
     """
-    poses, at_base = joint_poses(model, q), np.zeros(3)
-    masses = [joint.inertia.mass for joint in model.joints]  # of all that a joint carries
-    moments = [joint.inertia.mass * joint.inertia.com for joint in model.joints]  # in the frame of its link
-    for number, joint in reversed(list(enumerate(model.joints))):
-        rotation, place = poses[number][:3, :3], poses[number][:3, 3]
-        moment = rotation @ moments[number] + masses[number] * place
-        if joint.parent < 0:
-            at_base = at_base + moment
+    poses, whole = joint_poses(model, q), SpatialInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+    composites = [SpatialInertia.from_inertia(joint.inertia) for joint in model.joints]
+    for index in reversed(range(len(composites))):
+        parent, body = model.joints[index].parent, composites[index].in_parent(poses[index])
+        if parent < 0:
+            whole = whole.joined(body)
         else:
-            moments[joint.parent] = moments[joint.parent] + moment
-            masses[joint.parent] = masses[joint.parent] + masses[number]
-    return at_base
+            composites[parent] = composites[parent].joined(body)
+    return whole.first
