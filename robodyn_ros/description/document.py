@@ -48,6 +48,7 @@ _JOINT_NUMBERS = (
     *(("limit", name, 1, False, ranges.LIMIT) for name in ("lower", "upper", "velocity", "effort")),
     ("dynamics", "damping", 1, False, ranges.FRICTION),
     ("dynamics", "friction", 1, False, ranges.FRICTION),
+    ("dynamics", "armature", 1, False, ranges.MOMENT_OF_INERTIA),
     ("mimic", "multiplier", 1, False, ranges.MULTIPLIER),
     ("mimic", "offset", 1, False, ranges.LENGTH),
 )

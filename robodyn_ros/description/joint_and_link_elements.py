@@ -167,6 +167,18 @@ def read_friction(element: etree._Element, report: Report) -> tuple[float, float
     return values[0], values[1]
 
 
+def read_armature(element: etree._Element, report: Report) -> float:
+    """Return the reflected inertia of a joint's rotor, ``<dynamics armature="...">`` [kg m^2 or kg].
+
+    The attribute is no part of the URDF specification: identification programs and simulators write it.
+    """
+    armature = read_number(element.find("dynamics"), "armature") or 0.0
+    if armature < 0.0:
+        report.warn(element, f"the armature {armature:g} is negative, as no rotor's inertia is",
+                    "taken as 0; make it positive")
+    return max(armature, 0.0)
+
+
 def read_reductions(root: etree._Element, joints: dict[str, etree._Element], report: Report) -> dict[str, float]:
     """Return the gear reductions of the transmissions by joint.
 

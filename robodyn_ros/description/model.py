@@ -16,7 +16,7 @@ origin lies on the joint's axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from typing import Literal
@@ -154,6 +154,8 @@ class Joint:
         limits: Limits of this joint.
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
+        armature: Inertia of the drive's rotor, reflected to the joint: gear ratio squared times rotor inertia
+            [kg m^2 or kg].
         reduction: Gear reduction of the transmission, motor turns per joint turn.
     """
 
@@ -170,6 +172,7 @@ class Joint:
     limits: Limits = field(default_factory=Limits)
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
     reduction: float = 1.0
 
 
@@ -204,9 +207,9 @@ class RobotModel:
 
     The arrays per degree of freedom (``position_lower`` and so on) have shape (n,) and are read-only. They include the
     mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
-    their limits, and lowers the speed limit to ``velocity / |m|``. ``m^2`` times its damping and ``|m|`` times its
-    Coulomb friction are added. Effort limit and reduction are those of the independent joint, whose actuator moves them
-    all.
+    their limits, and lowers the speed limit to ``velocity / |m|``. ``m^2`` times its damping and armature and ``|m|``
+    times its Coulomb friction are added. Effort limit and reduction are those of the independent joint, whose actuator
+    moves them all.
     """
 
     name: str
@@ -264,9 +267,23 @@ class RobotModel:
         return self._sum_per_dof(lambda joint: abs(joint.multiplier) * joint.friction)
 
     @cached_property
+    def armature(self) -> Array:
+        """Reflected rotor inertia per degree of freedom, a part of the mass matrix [kg m^2 or kg]."""
+        return self._sum_per_dof(lambda joint: joint.multiplier**2 * joint.armature)
+
+    @cached_property
     def reduction(self) -> Array:
         """Gear reduction per degree of freedom, motor turns per joint turn."""
         return read_only(np.array([joint.reduction for joint in self.leaders]))
+
+    def with_scaled_armature(self, factors: Array) -> RobotModel:
+        """Return the robot with the armature of each joint times a factor.
+
+        Args:
+            factors: Per degree of freedom, shape (n,).
+        """
+        joints = tuple(replace(joint, armature=joint.armature * float(factors[joint.dof])) for joint in self.joints)
+        return replace(self, joints=joints)
 
     def frame(self, name: str) -> Frame:
         """Return the frame of a link.

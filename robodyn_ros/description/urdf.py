@@ -24,6 +24,7 @@ from robodyn_ros.checks import as_floats
 from robodyn_ros.description.document import MOVING_KINDS, Document, read_document
 from robodyn_ros.description.joint_and_link_elements import (
     is_massless,
+    read_armature,
     read_axis,
     read_friction,
     read_limits,
@@ -122,6 +123,7 @@ def _build_model(document: Document, report: Report, gravity: Array) -> RobotMod
                 limits=read_limits(element, report),
                 damping=damping,
                 friction=friction,
+                armature=read_armature(element, report),
                 reduction=reductions.get(name, 1.0),
             )
         )

@@ -73,20 +73,21 @@ class ArticulatedInertia(NamedTuple):
             [self.rotational @ angular + self.coupling @ linear, self.coupling.T @ angular + self.mass @ linear]
         )
 
-    def freed(self, axis: Array, wrench: Array, inverse: Array) -> ArticulatedInertia:
+    def freed(self, axis: Array, wrench: Array, inverse: Array, armature: float = 0.0) -> ArticulatedInertia:
         """The inertia that a free joint passes on to its parent: this less ``wrench wrench^T * inverse``.
 
         Args:
             axis: The joint's twist S, shape (6,).
             wrench: I S, shape (6,).
-            inverse: 1 / (S^T I S).
+            inverse: 1 / (S^T I S + armature).
+            armature: Of the joint.
         """
         moment, force = wrench[:3], wrench[3:]
         rotational = self.rotational - mirrored(np.outer(moment, moment * inverse))
         coupling = self.coupling - np.outer(moment, force * inverse)
         mass = self.mass - mirrored(np.outer(force, force * inverse))
-        # Along its axis a joint passes on nothing; where that is a coordinate axis, zeros need not be computed.
-        if axis.dtype != object and np.count_nonzero(axis) == 1:
+        # Without a rotor a joint passes on nothing along its axis; where that is a coordinate axis, these are zeros.
+        if armature == 0.0 and axis.dtype != object and np.count_nonzero(axis) == 1:
             angular, linear = np.flatnonzero(axis[:3]), np.flatnonzero(axis[3:])
             rotational[angular, :] = rotational[:, angular] = 0.0
             coupling[angular, :] = coupling[:, linear] = 0.0
@@ -164,7 +165,7 @@ def articulated_body_forward_dynamics(
         surplus = tau[joint.dof] - axis @ needed[index]
         handles[index], inverses[index], surpluses[index] = handle, inverse, surplus
         if joint.parent >= 0:
-            left = inertias[index].freed(axis, handle, inverse)
+            left = inertias[index].freed(axis, handle, inverse, joint.armature)
             wrench = needed[index] + left.wrench(drifts[index]) + handle * (inverse * surplus)
             inertias[joint.parent] = inertias[joint.parent].joined(left.in_parent(poses[index]))
             needed[joint.parent] = needed[joint.parent] + wrench_in_parent(poses[index], wrench)
@@ -210,7 +211,7 @@ def mass_matrix_tree_factors(model: RobotModel, q: Array) -> Array:
         inverse = 1.0 / _moved(joint, axis @ handle)
         result[joint.dof] = np.concatenate([axis, handle * inverse, [inverse]])
         if joint.parent >= 0:
-            left = inertias[index].freed(axis, handle, inverse)
+            left = inertias[index].freed(axis, handle, inverse, joint.armature)
             inertias[joint.parent] = inertias[joint.parent].joined(left)
     return result
 
@@ -224,7 +225,9 @@ def _wrench_of_velocity(inertia: Inertia, twist: Array) -> Array:
 
 
 def _moved(joint: Joint, inertia: Array) -> Array:
-    """The inertia that a joint moves, if it is any."""
+    """The inertia that a joint moves, with its rotor's, if it is any."""
+    if joint.armature:
+        return inertia + joint.armature
     if isinstance(inertia, Real) and inertia == 0.0:  # a number, not a traced value
         raise InputError(
             f"joint '{joint.name}' moves no inertia while the joints after it are free, so that no effort determines "

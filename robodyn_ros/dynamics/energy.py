@@ -29,6 +29,7 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
 
     [Yamamoto] (3.3), (3.34), (3.35); [ManipulatorNotes] 4.3.2; [LynchPark] (9.10), body by body (9.24).
     Twists go from link to link as in [LynchPark] (9.54); a product of M(q) with v, [LagrangeNotes] (36), is more work.
+    The rotors of ``model.armature`` are included.
 
     Args:
         model: The robot.
@@ -42,6 +43,8 @@ def kinetic_energy(model: RobotModel, q: Array, v: Array) -> Array:
         InputError: An array has another shape.
     """
     energy: Any = np.float64(0.0)
+    for dof in np.flatnonzero(model.armature):
+        energy = energy + 0.5 * model.armature[dof] * (v[dof] * v[dof])
     motions = link_motions(model, joint_poses(model, q), v, np.zeros(model.n), np.zeros(6))
     for joint, (twist, _) in zip(model.joints, motions, strict=True):
         omega, inertia = twist[:3], joint.inertia

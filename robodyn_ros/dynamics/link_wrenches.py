@@ -38,13 +38,17 @@ def add_exerted_wrenches(model: RobotModel, totals: list[Array], exerted: Mappin
             totals[frame.joint] = totals[frame.joint] + wrench_in_parent(frame.pose_link_frame, wrench)
 
 
-def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], kind: DTypeLike = float) -> Array:
+def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], a: Array, kind: DTypeLike = float
+                  ) -> Array:
     """Joint efforts that give each link its wrench: sums from the leaves to the base, projected on the joint axes.
+
+    The efforts that accelerate the rotors of ``model.armature`` are added.
 
     Args:
         model: The robot.
         poses: T_{parent,i} of every joint, as ``joint_poses`` gives them.
         wrenches: (moment, force) that each moving link needs for itself, in its frame, shape (6,) each.
+        a: Joint accelerations, shape (n,) [rad/s^2 or m/s^2].
         kind: dtype of the result.
 
     Returns:
@@ -52,6 +56,8 @@ def joint_efforts(model: RobotModel, poses: list[Array], wrenches: list[Array], 
     """
     passed_on = list(wrenches)
     tau = np.zeros(model.n, dtype=kind)
+    for dof in np.flatnonzero(model.armature):
+        tau[dof] = model.armature[dof] * a[dof]
     for index in reversed(range(len(model.joints))):
         joint = model.joints[index]
         tau[joint.dof] += joint.multiplier * (passed_on[index] @ joint_twist(joint))

@@ -43,6 +43,8 @@ def inverse_dynamics(
 ) -> Array:
     """Joint efforts for an acceleration, tau = M(q) a + c(q, v) + g(q) + J^T F_tip, (4.29) to (4.39).
 
+    The rotors of ``model.armature`` need efforts too.
+
     Args:
         model: The robot.
         q: Joint positions, shape (n,) [rad or m].
@@ -66,7 +68,7 @@ def inverse_dynamics(
         links.append(_link_accelerations(joint, pose, before, v[joint.dof], a[joint.dof]))
         wrenches_passed_on.append(links[-1].wrench(body))
     add_exerted_wrenches(model, wrenches_passed_on, exerted)
-    return joint_efforts(model, poses, wrenches_passed_on, np.result_type(q, v, a, float))
+    return joint_efforts(model, poses, wrenches_passed_on, a, np.result_type(q, v, a, float))
 
 
 @checks_joint_arrays

@@ -59,6 +59,8 @@ def urdf_with_inertias(model: RobotModel, identified: RobotModel, viscous: Array
             dynamics = etree.SubElement(joints[joint.name], "dynamics")
         dynamics.set("damping", _number(viscous[joint.dof] if leads else 0.0))
         dynamics.set("friction", _number(coulomb[joint.dof] if leads else 0.0))
+        if joint.armature:
+            dynamics.set("armature", _number(joint.armature))
     etree.indent(root)
     return str(etree.tostring(root, encoding="unicode", pretty_print=True))
 

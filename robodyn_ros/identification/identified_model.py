@@ -66,8 +66,10 @@ class IdentifiedModel:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with these inertias; its friction and motors are in `friction` and `rotor_inertia`."""
+        """The robot with these inertias and armatures; friction and motors are in `friction` and `rotor_inertia`."""
         model = self.effort_model.robot.model
+        described = np.where(model.armature > 0.0, model.armature, 1.0)
+        model = model.with_scaled_armature(self.rotor_inertia / described)
         return Robot(with_inertial_parameters(model, self.parameters[:self.effort_model.inertial_count]))
 
     @property
@@ -82,7 +84,8 @@ class IdentifiedModel:
 
     def predict(self, q: Array, v: Array, a: Array) -> Array:
         """Efforts of the drives for a motion, each array of shape (K, n) [N m or N]."""
-        return drive_efforts(self.robot, self.friction, q, v, a) + self.rotor_inertia * a
+        motors = self.rotor_inertia - self.robot.model.armature  # the dynamics have that of the description
+        return drive_efforts(self.robot, self.friction, q, v, a) + motors * a
 
 
 def drive_efforts(robot: Robot, friction: Friction, q: Array, v: Array, a: Array) -> Array:
@@ -112,7 +115,7 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
         InputError: No joint moves, or the search does not converge.
     """
     n = robot.n
-    rotors = np.zeros(n, dtype=bool) if has_rotor is None else has_rotor
+    rotors = (False if has_rotor is None else has_rotor) | (robot.model.armature > 0.0)
     if not motion.usable.any():
         raise InputError("identification: no joint moves in this recording: record a motion such as robodyn excite "
                          "writes")
@@ -135,9 +138,10 @@ def identify(robot: Robot, motion: MeasuredMotion, has_rotor: NDArray[np.bool_] 
 
 
 def described_parameters(model: EffortModel) -> Array:
-    """The description's parameters in the order of `EffortModel.names`, without Stribeck's effect and rotors."""
+    """The description's parameters in the order of `EffortModel.names`, without Stribeck's effect."""
     n, described = model.robot.n, model.robot.model
-    return np.concatenate([inertial_parameters(described), described.damping, described.friction, np.zeros(2 * n)])
+    return np.concatenate([inertial_parameters(described), described.damping, described.friction, np.zeros(n),
+                           described.armature])
 
 
 def prior_of(model: EffortModel, motion: MeasuredMotion) -> Prior:

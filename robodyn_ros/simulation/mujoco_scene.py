@@ -236,7 +236,8 @@ def _add_robot(mujoco: Any, spec: Any, base: Any, robot: RobotModel) -> None:
 
 def _drive(mujoco: Any, spec: Any, plant: PlantModel) -> None:
     """Give the joints the plant's rotors, and equalities for their brakes; damping and friction follow in each step."""
-    for name, rotor in zip(plant.model.joint_names, plant.actuators.reflected_inertia, strict=True):
+    rotors = plant.model.armature + plant.actuators.reflected_inertia
+    for name, rotor in zip(plant.model.joint_names, rotors, strict=True):
         joint = spec.joint(name)
         joint.armature, joint.solref_friction, joint.solimp_friction = rotor, _FAST, _HARD
         _couple(mujoco, spec, _brake(name), [0.0, 0.0], name).active = False

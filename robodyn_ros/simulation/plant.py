@@ -80,7 +80,7 @@ class Plant(SimulatedRobot):
         self.step = step
         self.joint_names = robot.joint_names
         self.steps = 0
-        self._dynamics = robot.dynamics()
+        self._dynamics = (robot if model.model is robot.model else Robot(model.model)).dynamics()
         self._wrenches: dict[str, Array] = {}
         self._wrench_kernels: dict[str, Callable[..., Array]] = {}
         self.q: Array

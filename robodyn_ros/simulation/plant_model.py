@@ -98,7 +98,7 @@ class PlantModel:
     """A robot with its actuators and friction, and the method of simulation.
 
     Attributes:
-        model: The rigid bodies and limits; its friction is ignored.
+        model: The rigid bodies, limits, and the rotors of the joints without motors; its friction is ignored.
         actuators: One for each joint.
         friction: Of the joints.
         step: h [s].
@@ -125,6 +125,9 @@ class PlantModel:
                 raise InputError(f"plant: expected {kind.__name__}, received {type(given).__name__} {given!r}; "
                                  "HardwareSettings of robodyn_ros.actuation.configuration reads both from YAML")
         self.actuators.check(self.model)
+        if (self.model.armature[self.actuators.is_motor] != 0.0).any():  # the motors have rotors of their own
+            kept = np.where(self.actuators.is_motor, 0.0, 1.0)
+            object.__setattr__(self, "model", self.model.with_scaled_armature(kept))
         if self.friction.n != self.model.n:
             raise InputError(f"robot '{self.model.name}': expected friction of {self.model.n} joints, received "
                              f"{self.friction.n}")

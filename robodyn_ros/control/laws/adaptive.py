@@ -66,6 +66,7 @@ class AdaptiveParameters(Parameters):
         bound: Greatest distance of the estimates from the description's values, over `scale`.
         nominal: The description's parameters, shape (10 links + n,).
         scale: See `parameter_scales`, shape (10 links + n,).
+        armature: Of the joints, known, shape (n,) [kg m^2 or kg].
     """
 
     rate: Array = per_joint(
@@ -83,6 +84,7 @@ class AdaptiveParameters(Parameters):
     )
     nominal: Array = derived(lambda robot, _: nominal_parameters(robot), of_inertias=True)
     scale: Array = derived(lambda robot, _: parameter_scales(robot))
+    armature: Array = derived(lambda robot, _: robot.model.armature)
 
 
 class Adaptive(Law):
@@ -109,7 +111,8 @@ class Adaptive(Law):
         s = v_r - state.v
         inertial = slotine_li_regressor(dynamics, state.q, state.v, v_r, a_r)
         split = inertial.shape[1]
-        effort = inertial @ memory[:split] + v_r * memory[split:] + parameters.d * s
+        known = parameters.armature * a_r + parameters.d * s
+        effort = inertial @ memory[:split] + v_r * memory[split:] + known
         slope = np.concatenate([inertial.T @ s, v_r * s])
         estimate = memory + state.period * parameters.adaptation * parameters.scale**2 * slope
         reach = parameters.bound * parameters.scale

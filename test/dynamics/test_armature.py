@@ -1,0 +1,123 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Rotors of a description (``<dynamics armature>``) in every function of the dynamics, compiled and of the textbook."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+from pin_reference import SEEDS, pin, random_state
+from random_robots import random_chain, urdf_robots
+
+from robodyn_ros import DescriptionWarning, Robot
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.description.model import RobotModel
+from robodyn_ros.dynamics.articulated_body import articulated_body_forward_dynamics, mass_matrix_tree_factors
+from robodyn_ros.dynamics.factorization import TreeFactors
+from robodyn_ros.dynamics.forward_dynamics import mass_matrix_forward_dynamics
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant
+
+
+def armed(urdf: str, *values: float) -> str:
+    """A URDF whose joints have armatures, repeated in turn."""
+    for index in range(urdf.count("<axis")):
+        urdf = urdf.replace("<axis", f'<dynamics damping="0" armature="{values[index % len(values)]}"/><AXIS', 1)
+    return urdf.replace("<AXIS", "<axis")
+
+
+def rigid(model: RobotModel) -> RobotModel:
+    return model.with_scaled_armature(np.zeros(model.n))
+
+
+@settings(deadline=None, max_examples=15)
+@given(urdf_robots(max_joints=5), SEEDS)
+def test_every_function_counts_them(urdf, seed):
+    robot = Robot.from_urdf(urdf.replace('<dynamics ', '<dynamics armature="0.7" '))
+    q, v, a = random_state(robot.model, seed)
+    bare, rotors = Robot(rigid(robot.model)).dynamics(compiled=False), robot.model.armature
+    multipliers = np.zeros(robot.n)
+    for joint in robot.model.joints:
+        multipliers[joint.dof] += joint.multiplier**2
+    assert_allclose(rotors, 0.7 * multipliers)
+    mass = bare.mass_matrix(q) + np.diag(rotors)
+    for dynamics in (robot.dynamics(compiled=False), robot.dynamics()):
+        assert_allclose(dynamics.mass_matrix(q), mass, rtol=1e-9, atol=1e-9)
+        tau = bare.inverse_dynamics(q, v, a) + rotors * a
+        assert_allclose(dynamics.inverse_dynamics(q, v, a), tau, rtol=1e-9, atol=1e-8)
+        assert_allclose(dynamics.bias(q, v), bare.bias(q, v), rtol=1e-9, atol=1e-8)
+        assert_allclose(dynamics.forward_dynamics(q, v, tau), a, rtol=1e-6, atol=1e-6)
+        assert_allclose(dynamics.kinetic_energy(q, v), 0.5 * v @ mass @ v, rtol=1e-9)
+        assert_allclose(dynamics.inverse_dynamics_derivatives(q, v, a)[2], mass, rtol=1e-9, atol=1e-9)
+        by_effort = dynamics.forward_dynamics_derivatives(q, v, tau)[2]
+        assert_allclose(by_effort @ mass, np.eye(robot.n), atol=1e-6)
+        assert_allclose(dynamics.regressor(q, v, a), bare.regressor(q, v, a), rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("count", [4, 20])
+def test_against_pinocchio(count):
+    urdf = armed(random_chain(count), 0.1, 0.0, 2.5)
+    model = Robot.from_urdf(urdf).model
+    reference = pin.buildModelFromXML(urdf)
+    reference.armature = np.array(model.armature)
+    data = reference.createData()
+    q, v, tau = random_state(model, 3)
+    expected = pin.aba(reference, data, q, v, tau)
+    for forward in (articulated_body_forward_dynamics, mass_matrix_forward_dynamics):
+        assert_allclose(forward(model, q, v, tau), expected, rtol=1e-7, atol=1e-7)
+    factors = TreeFactors(model, mass_matrix_tree_factors(model, q))
+    assert_allclose(factors.solution(mass_matrix(model, q)), np.eye(count), atol=1e-8)
+    robot = Robot(model)
+    for found, wanted in zip(robot.dynamics().forward_dynamics_derivatives(q, v, tau),
+                             (*pin.computeABADerivatives(reference, data, q, v, tau)[:2],
+                              np.linalg.inv(mass_matrix(model, q))), strict=True):
+        assert_allclose(found, wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_the_rotor_of_a_motor_counts_instead():
+    robot = Robot.from_urdf(armed(robot_file("planar_2r").read_text(), 0.5))
+    motor = {"resistance": 1.0, "torque_constant": 0.1, "rotor_inertia": 1e-4, "nominal_voltage": 24.0}
+    settings_ = HardwareSettings.from_mapping({"joints": {robot.joint_names[0]: {
+        "actuator": {"motor": motor, "gear_ratio": 30.0}}}})
+    plant = Plant(robot, actuators=settings_.joint_actuators(robot.model))
+    links = Robot(rigid(robot.model)).dynamics().mass_matrix(plant.q).diagonal()
+    assert_allclose(plant.joint_inertia(), links + [0.09, 0.5])
+
+
+def test_they_slow_the_simulated_robot():
+    urdf = robot_file("planar_2r").read_text()
+    speeds = []
+    for text in (urdf, armed(urdf, 5.0)):
+        plant = Plant(Robot.from_urdf(text, gravity=(0, 0, 0)))
+        plant.advance(Drive(np.array([1.0, 0.0]), *np.zeros((2, 2))), 10)
+        speeds.append(plant.v[0])
+        assert plant.energy.kinetic == pytest.approx(plant.energy.drive_work, rel=1e-2)
+    mass = Robot.from_urdf(armed(urdf, 5.0)).dynamics().mass_matrix(np.zeros(2))
+    assert speeds[1] == pytest.approx(np.linalg.solve(mass, [0.01, 0.0])[0], rel=1e-3)
+    assert speeds[1] < 0.5 * speeds[0]
+
+
+def test_a_negative_one_is_none():
+    with pytest.warns(DescriptionWarning, match="line .*armature -0.5 is negative.*taken as 0"):
+        robot = Robot.from_urdf(armed(robot_file("planar_2r").read_text(), -0.5))
+    assert not robot.model.armature.any()
+
+
+def test_none_changes_nothing():
+    text = robot_file("arm6").read_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with_zeros = Robot.from_urdf(armed(text, 0.0))
+    q, v, a = random_state(with_zeros.model, 1)
+    np.testing.assert_array_equal(with_zeros.dynamics().inverse_dynamics(q, v, a),
+                                  Robot.from_urdf(text).dynamics().inverse_dynamics(q, v, a))
