@@ -24,6 +24,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import places
+import workspace
 
 DIST = places.ROOT / "dist"
 INTERFACES = "robodyn_interfaces"
@@ -60,7 +61,7 @@ def pack_ros_packages(target: Path) -> None:
     with tarfile.open(target, "w:gz") as archive:
         for name in sorted(filter(None, listed.stdout.split("\0"))):
             package = "" if name.startswith(f"{INTERFACES}/") else "robodyn_ros/"
-            if not name.startswith(("tools/tf2_msgs/", "tools/control_msgs/")):  # ROS 2's own, never released
+            if not name.startswith(tuple(f"tools/{own}/" for own in workspace.STAND_INS)):  # never released
                 archive.add(places.ROOT / name, f"{top}/{package}{name}", recursive=False)
 
 

@@ -68,7 +68,7 @@ def add_commands(commands: Subparsers) -> None:
     state.add_argument("--velocity", nargs="+", default=[], metavar="JOINT=VALUE", help="likewise [rad/s or m/s]")
     push = _add(commands, "push", run_push, "push a link of the simulated robot, then let go")
     push.add_argument("link", help="link to push")
-    push.add_argument("force", nargs=3, metavar=("FX", "FY", "FZ"), help="force in the axes of the link [N]")
+    push.add_argument("force", nargs=3, metavar="F", help="force along x, y and z of the link [N]")
     push.add_argument("--torque", nargs=3, metavar=("TX", "TY", "TZ"), default=["0"] * 3, help="torque likewise [N m]")
     push.add_argument("--duration", metavar="T", default="1", help="simulated time after which it ends [s]; "
                       "0: the next push ends it (default: %(default)s)")

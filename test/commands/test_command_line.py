@@ -182,6 +182,18 @@ def test_version_is_that_of_the_package_of_results_and_of_workers(capsys, tmp_pa
     assert site().version.startswith(f"{printed.strip()} (sources ")
 
 
+@pytest.mark.parametrize("command", [name for names in GROUPS.values() for name in names])
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith(f"usage: robodyn {command}") and not printed.err
+    for nested in getattr(make_parser(command)[1][command]._subparsers, "_group_actions", []):
+        for name, parser in nested.choices.items():
+            assert name in printed.out and "-h, --help" in parser.format_help()
+
+
 def test_help_names_every_subcommand(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--help"])

@@ -5,100 +5,130 @@
 # applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
+"""The guard over the commands of a law, beside a law that is a process, and a node that has a manager's services.
 
-"""The guard over the commands of a law, with a controller manager that is a record of requests.
-
-controller_manager_msgs is not among the wheels, so the type of the service stands for itself here.
+controller_manager is not among the wheels; bench/guard.py stands for it, with the types of controller_manager_msgs.
 """
 
+import signal
 import sys
-import threading
 import time
-from types import ModuleType, SimpleNamespace
 
 import pytest
-from ros_process import RosTest
-from std_msgs.msg import Float64MultiArray
 
-from robodyn_ros.commands import guard
+from bench.guard import Guard, Law, Manager
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.nodes.client.graph_client import GraphClient
 
-TIMEOUT = 1.0
-"""Longer than a busy machine holds the publishing thread up [s]."""
-
-
-class SwitchController:
-    """Fields of controller_manager_msgs/srv/SwitchController that the guard fills in."""
-
-    class Request(SimpleNamespace):
-        pass
+NAMESPACE = "guarded"
 
 
 @pytest.fixture
-def manager(monkeypatch):
-    """Answers to the requests, in turn, and the requests."""
-    module = ModuleType("controller_manager_msgs.srv")
-    module.SwitchController = SwitchController
-    monkeypatch.setitem(sys.modules, "controller_manager_msgs", ModuleType("controller_manager_msgs"))
-    monkeypatch.setitem(sys.modules, "controller_manager_msgs.srv", module)
-    record = SimpleNamespace(answers=[SimpleNamespace(ok=True)], requests=[])
-
-    def call(client, kind, node, service, request, seconds):
-        record.requests.append((kind, node, service, request, time.monotonic()))
-        return record.answers.pop(0)
-
-    monkeypatch.setattr(GraphClient, "call", call)
-    return record
+def manager():
+    with Manager(NAMESPACE, {"effort_controller": "active", "spare_controller": "inactive"}) as manager:
+        yield manager
 
 
-def run(*words):
-    return main(["guard", "effort_controller", "--timeout", str(TIMEOUT), "--namespace", "guarded", *words])
+@pytest.fixture
+def guard(tmp_path):
+    """Starts a guard; all are killed in the end."""
+    started = []
+
+    def start(*words):
+        started.append(Guard(NAMESPACE, tmp_path / f"guard{len(started)}", *words))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.__exit__()
 
 
-def test_a_controller_is_switched_off_once_its_commands_stop(manager, capsys):
-    manager.answers.insert(0, SimpleNamespace(ok=False, message="busy"))
-    with RosTest(namespace="guarded") as ros:
-        publisher = ros.node.create_publisher(Float64MultiArray, "effort_controller/commands", 1)
-        ended = []
+@pytest.mark.parametrize(("words", "timeout", "number"), [
+    ((), 0.1, signal.SIGKILL), (("--timeout", "50ms"), 0.05, signal.SIGSTOP)])
+def test_a_controller_is_switched_off_once_its_commands_stop(manager, guard, words, timeout, number):
+    manager.refusals.append("busy")
+    guarded = guard("effort_controller", *words)
+    with Law(NAMESPACE) as law:
+        guarded.wait_until(f"armed: guarding effort_controller/commands for {timeout:g} s")
+        begin = time.monotonic()
+        while time.monotonic() < begin + 5.0 * timeout and not manager.requests:
+            time.sleep(0.01)
+        law.end(number)
+        assert guarded.process.wait(60.0) == 1
+    output = guarded.output()
+    at, request, last = manager.requests[0]
+    assert at >= last + timeout, "not while commands came, but for a machine that held the law up"
+    assert (request.deactivate_controllers, request.strictness) == (["effort_controller"], request.BEST_EFFORT)
+    assert len(manager.requests) == 2 and "busy; trying again" in output
+    assert f"no command on /{NAMESPACE}/effort_controller/commands for {timeout:g} s: switching" in output
+    assert "effort_controller: switched off" in output and "Traceback" not in output
+    assert "the driver holds the arm" in output, "the joints stand, since the law published their states"
 
-        def command():
-            while not publisher.get_subscription_count():
-                time.sleep(0.02)
-            for _ in range(60):
-                publisher.publish(Float64MultiArray(data=[1.0]))
-                time.sleep(0.02)
-            ended.append(time.monotonic())
 
-        thread = threading.Thread(target=command)
-        thread.start()
-        code = run("--manager", "/arm/controller_manager")
-        thread.join()
-    assert code == 1
+def test_commands_that_freeze_while_the_arm_moves_have_stopped_too(manager, guard):
+    guarded, patient = guard("effort_controller"), guard("spare_controller", "--unchanged", "0")
+    with Law(NAMESPACE) as law:
+        guarded.wait_until("armed")
+        patient.wait_until("armed")
+        assert "'spare_controller' is not active yet" in patient.output()
+        law.end(signal.SIGUSR1)
+        assert guarded.process.wait(60.0) == 1
+        output = guarded.output()
+        assert "are the same to the bit for 0.1" in output and "while the arm moves" in output
+        assert "the driver does not hold the arm" in output
+        assert patient.process.poll() is None and len(manager.requests) == 1
+        law.end(signal.SIGKILL)
+        assert patient.process.wait(60.0) == 1
+
+
+def test_a_guard_that_was_held_up_itself_takes_the_commands_that_wait(manager, guard):
+    guarded = guard("effort_controller", "--timeout", "500ms")
+    with Law(NAMESPACE):
+        guarded.wait_until("armed")
+        for _ in range(2):
+            guarded.process.send_signal(signal.SIGSTOP)
+            time.sleep(1.0)
+            begin = manager.last_command
+            guarded.process.send_signal(signal.SIGCONT)
+            while manager.last_command < begin + 1.0:
+                time.sleep(0.01)
+        assert guarded.process.poll() is None and not manager.requests, guarded.output()
+
+
+def test_a_manager_that_refuses_is_asked_five_times(manager, guard):
+    manager.refusals += ["no such interface"] * 5
+    guarded = guard("effort_controller")
+    with Law(NAMESPACE) as law:
+        guarded.wait_until("armed")
+        law.end(signal.SIGKILL)
+        assert guarded.process.wait(60.0) == 1
+    assert "did not switch effort_controller off: no such interface" in guarded.output().splitlines()[-1]
+    assert len(manager.requests) == 5
+
+
+def test_a_controller_that_the_manager_does_not_have_is_refused_at_the_start(manager, guard):
+    guarded = guard("efort_controller")
+    assert guarded.process.wait(60.0) == 1
+    assert "has no controller 'efort_controller': did you mean 'effort_controller'" in guarded.output()
+
+
+def test_a_manager_that_is_not_there_is_told_before_the_guard_is_armed(monkeypatch, capsys):
+    monkeypatch.setattr("robodyn_ros.nodes.client.command_guard.MANAGER_SECONDS", 0.5)
+    assert main(["guard", "effort_controller", "--namespace", "nowhere"]) == 1
     printed = capsys.readouterr()
-    assert "guarding effort_controller/commands" in printed.out and "busy; trying again" in printed.out
-    assert "effort_controller: switched off" in printed.out and not printed.err
-    kind, node, service, request, at = manager.requests[0]
-    assert (kind, node, service) == (SwitchController, "/arm/controller_manager", "switch_controller")
-    assert (request.deactivate_controllers, request.strictness) == (["effort_controller"], 1)
-    assert len(manager.requests) == 2
-    assert at > ended[0] + 0.9 * TIMEOUT, "not while commands came"
-
-
-def test_a_manager_that_refuses_is_asked_again_and_then_reported(manager, monkeypatch, capsys):
-    manager.answers = [SimpleNamespace(ok=False, message="no such controller")] * guard.ATTEMPTS
-    monkeypatch.setattr("robodyn_ros.nodes.client.command_guard.wait_for_silence", lambda *_: None)
-    assert run() == 1
-    assert "did not switch effort_controller off: no such controller" in capsys.readouterr().err
-    assert len(manager.requests) == guard.ATTEMPTS
+    assert "no node 'controller_manager' within 0.5 s" in printed.err and "armed" not in printed.out
 
 
 def test_without_ros2_control_the_guard_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "controller_manager_msgs", None)
-    assert run() == 1
+    monkeypatch.setitem(sys.modules, "controller_manager_msgs.srv", None)
+    assert main(["guard", "effort_controller"]) == 1
     assert "apt install ros-$ROS_DISTRO-controller-manager-msgs" in capsys.readouterr().err
 
 
-def test_a_timeout_that_cannot_be_meant_is_refused(capsys):
-    assert main(["guard", "effort_controller", "--timeout", "1ms"]) == 1
-    assert "--timeout: expected 0.02 to 60 s" in capsys.readouterr().err
+@pytest.mark.parametrize(("words", "message"), [
+    (("--timeout", "1ms"), "--timeout: expected 0.02 to 60 s"),
+    (("--timeout", "nan"), "--timeout"),
+    (("--unchanged", "1ms"), "--unchanged: expected 0.02 to 60 s"),
+])
+def test_a_time_that_cannot_be_meant_is_refused(words, message, capsys):
+    assert main(["guard", "effort_controller", *words]) == 1
+    assert message in capsys.readouterr().err

@@ -155,8 +155,10 @@ def test_a_viewer_reads_the_commands_of_every_output(seen):
 def test_a_guard_is_a_viewer_that_may_switch_controllers_off():
     found = enclaves()
     guard, viewer = found["guard"], found["viewer"]
-    assert set(guard["publish"]) - set(viewer["publish"]) == {"rq/controller_manager/switch_controllerRequest"}
-    assert set(guard["subscribe"]) - set(viewer["subscribe"]) == {"rr/controller_manager/switch_controllerReply"}
+    assert set(guard["publish"]) - set(viewer["publish"]) == {
+        "rq/controller_manager/list_controllersRequest", "rq/controller_manager/switch_controllerRequest"}
+    assert set(guard["subscribe"]) - set(viewer["subscribe"]) == {
+        "rr/controller_manager/list_controllersReply", "rr/controller_manager/switch_controllerReply"}
     assert "rt/effort_controller/commands" in guard["subscribe"]
 
 

@@ -58,7 +58,7 @@ def test_a_stand_in_that_is_no_longer_needed_is_removed(tmp_path, monkeypatch):
     (install / "control_msgs" / "share").mkdir(parents=True)
     for name, value in (("INSTALL", install), ("NOTES", tmp_path), ("has_ros_package", lambda name: True)):
         monkeypatch.setattr(places, name, value)
-    assert set(workspace.STAND_INS) == {"control_msgs", "tf2_msgs"}
+    assert set(workspace.STAND_INS) == {"control_msgs", "controller_manager_msgs", "tf2_msgs"}
     (step,) = stand_ins.steps()
     assert not step.done()
     step.run()
@@ -73,7 +73,7 @@ def test_a_new_build_of_a_stand_in_steps_back_again(tmp_path, monkeypatch):
         for name in workspace.STAND_INS:
             shutil.rmtree(tmp_path / "install" / name, ignore_errors=True)
             (tmp_path / "install" / name / "share" / name).mkdir(parents=True)
-        assert [step.done() for step in stand_ins.steps()] == [False, False]
+        assert [step.done() for step in stand_ins.steps()] == [False] * len(workspace.STAND_INS)
         for step in stand_ins.steps():
             step.run()
         assert all(step.done() for step in stand_ins.steps())

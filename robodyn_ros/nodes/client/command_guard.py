@@ -6,95 +6,216 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Watches the commands of any law, and switches an effort controller of ros2_control off when they stop.
+"""Watches the commands of any law, and switches an effort controller of ros2_control off when they stop or freeze.
 
 A forward_command_controller passes its last command on for ever: an arm whose law has ended goes on with its last
-efforts. Inactive, the controller gives the joints back to the driver, which holds them or stops.
+efforts. Inactive, the controller gives the joints back to the driver, which holds them, brakes, or lets them fall.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from math import remainder, tau
+from threading import Event
+from typing import Any, NamedTuple
 
-from robodyn_ros.errors import RobodynError
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.errors import InputError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
-from robodyn_ros.nodes.client.topic_echo import subscribe
+from robodyn_ros.nodes.client.topic_echo import find_topic
+from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
-SERVICE, ANSWER_SECONDS = "switch_controller", 2.0
+ANSWER_SECONDS = 2.0
+"""Longest wait for an answer of the controller manager [s]."""
+MANAGER_SECONDS = 10.0
+"""Longest wait for the controller manager at the start [s]."""
 BEST_EFFORT = 1
 """Strictness of the service: a controller that is inactive already is no error."""
+LATE, GRACE = 0.005, 0.01
+"""The guard was held up itself if it wakes this much late; it then gives messages that wait this time to arrive [s]."""
+MOVED = 0.01
+"""An arm moves if a joint has moved by more than this since the commands froze [rad or m]."""
+LOOK_PERIOD = 0.05
+"""Time between two looks whether the silence is over or the manager has left [s]."""
 
 
-def wait_for_silence(client: GraphClient, topic: str, timeout: float, on_first: Callable[[], None]) -> None:
-    """Return when the messages of a topic, once they have begun, stop for some time.
+class Services(NamedTuple):
+    """Types of the services of controller_manager_msgs that the guard calls."""
 
-    Args:
-        client: The connection to the graph.
-        topic: Name of the topic; a relative name belongs to the client's namespace.
-        timeout: Time without a message [s].
-        on_first: Called at the first message.
-
-    Raises:
-        InputError: Python has no messages of the topic's type.
-    """
-    node = client.node
-    name = node.resolve_topic_name(topic)
-    client.wait_for(lambda: node.get_publishers_info_by_topic(name), f"commands on {name}", math.inf)
-    last = looked = 0.0
-
-    def note(_: bytes) -> None:
-        nonlocal last
-        if not last:
-            on_first()
-        last = time.monotonic()
-
-    def silent() -> bool:
-        nonlocal last, looked
-        now, before = time.monotonic(), looked
-        looked = now
-        if last and now - before > 0.5 * timeout:  # this process was held up, and messages may wait to be taken
-            last = max(last, now - 0.5 * timeout)
-        return last > 0.0 and now - last > timeout
-
-    subscription = subscribe(client, topic, note, raw=True)
-    try:
-        client.wait_for(silent, f"end of the commands on {name}", math.inf)
-    finally:
-        node.destroy_subscription(subscription)
+    switch: Any
+    list: Any
 
 
-def switch_off(client: GraphClient, service_type: Any, manager: str, controllers: Sequence[str]) -> None:
-    """Deactivate controllers of ros2_control.
-
-    Args:
-        client: The connection to the graph.
-        service_type: controller_manager_msgs/srv/SwitchController.
-        manager: Name of the controller manager's node.
-        controllers: Names of the controllers.
-
-    Raises:
-        RobodynError: The controller manager does not answer, or refuses.
-    """
-    request = service_type.Request(deactivate_controllers=list(controllers), strictness=BEST_EFFORT)
-    answer = client.call(service_type, manager, SERVICE, request, ANSWER_SECONDS)
-    if not answer.ok:
-        raise RobodynError(f"'{manager}' did not switch {', '.join(controllers)} off: "
-                           f"{getattr(answer, 'message', '') or 'it gives no reason'}")
-
-
-def switch_controller_type() -> Any:
-    """Return the type of the service, which only an installation of ros2_control has.
+def service_types() -> Services:
+    """Return the types of the services, which only an installation of ros2_control has.
 
     Raises:
         RobodynError: It is not installed.
     """
     try:
-        from controller_manager_msgs.srv import SwitchController
+        from controller_manager_msgs.srv import ListControllers, SwitchController
     except ImportError:
         raise RobodynError("controller_manager_msgs is not installed, which speaks with ros2_control: "
                            "sudo apt install ros-$ROS_DISTRO-controller-manager-msgs, and source that "
                            "installation") from None
-    return SwitchController
+    return Services(SwitchController, ListControllers)
+
+
+class ControllerSwitch:
+    """The request that switches controllers off, made ready: a client that is connected, and names that are known.
+
+    Args:
+        client: The connection to the graph.
+        services: Types of the services.
+        manager: Name of the controller manager's node.
+        controllers: Names of the controllers.
+
+    Attributes:
+        inactive: Controllers that are not active now.
+
+    Raises:
+        InputError: The manager has no controller of this name.
+        RobodynError: The manager does not answer.
+    """
+
+    def __init__(self, client: GraphClient, services: Services, manager: str, controllers: Sequence[str]) -> None:
+        self._client, self._manager, self._names = client, manager, ", ".join(controllers)
+        listed = client.call(services.list, manager, "list_controllers", services.list.Request(), MANAGER_SECONDS)
+        states = {each.name: each.state for each in listed.controller}
+        for name in controllers:
+            if name not in states:
+                raise InputError(f"node '{manager}' has no controller '{name}': {suggest(name, states)}")
+        self.inactive = [name for name in controllers if states[name] != "active"]
+        self._service = client.node.create_client(services.switch, f"{manager}/switch_controller")
+        self._request = services.switch.Request(deactivate_controllers=list(controllers), strictness=BEST_EFFORT)
+        client.wait_for(self.is_ready, f"service switch_controller of node '{manager}'", MANAGER_SECONDS)
+
+    def is_ready(self) -> bool:
+        """Whether the controller manager can be asked."""
+        return bool(self._service.service_is_ready())
+
+    def ask(self) -> Any:
+        """Send the request at once, from any thread; returns its future."""
+        return self._service.call_async(self._request)
+
+    def check(self, future: Any) -> None:
+        """Wait for the answer to a request.
+
+        Raises:
+            RobodynError: The controller manager does not answer, or refuses.
+        """
+        self._client.wait_for(future.done, f"answer of node '{self._manager}'", ANSWER_SECONDS)
+        answer = future.result()
+        if not answer.ok:
+            raise RobodynError(f"'{self._manager}' did not switch {self._names} off: "
+                               f"{getattr(answer, 'message', '') or 'it gives no reason'}")
+
+
+class CommandGuard:
+    """A thread that waits for commands, and acts at once when they stop, or freeze while the arm moves.
+
+    Args:
+        client: The connection to the graph.
+        topic: Name of the commands' topic; a relative name belongs to the client's namespace.
+        timeout: Time without a command after which they have stopped [s].
+        unchanged: Time of commands that are the same to the bit, while a joint moves, after which they are frozen [s];
+            0: never.
+        act: Called on the thread at the alarm.
+
+    Attributes:
+        alarm: Why it acted; empty before.
+        armed: Set at the first command.
+
+    Raises:
+        InputError: Python has no messages of the topic's type.
+    """
+
+    def __init__(self, client: GraphClient, topic: str, timeout: float, unchanged: float, act: Callable[[], None]
+                 ) -> None:
+        self.alarm = ""
+        self.armed = Event()
+        self._timeout, self._unchanged, self._act = timeout, unchanged, act
+        self._topic, message_type, qos = find_topic(client, topic)
+        self._has_header = "header" in message_type.get_fields_and_field_types()
+        self._message_type = message_type
+        diagnostics = Diagnostics(client.node, ThrottledLog(client.node.get_logger().name))
+        self._diagnostics = diagnostics
+        self._path = ControlPath(client.node, diagnostics, message_type, topic, self._cycle, qos, serialized=True)
+        self._path.listen(JointState, "joint_states", self._on_joint_state,
+                          QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+        self._last = self._changed = 0.0  # steady times of the last command, and of the first one that equals it
+        self._command: Any = None
+        self._positions: dict[str, float] = {}
+        self._begin: dict[str, float] = {}  # of the positions, when the commands froze or the alarm came
+
+    def __enter__(self) -> CommandGuard:
+        """Begin to watch; the guard is armed from the first command on."""
+        self._path.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the watch."""
+        self._path.stop()
+
+    @property
+    def fired(self) -> bool:
+        """Whether it acted."""
+        return bool(self.alarm)
+
+    @property
+    def hears_states(self) -> bool:
+        """Whether joint states came."""
+        return bool(self._positions)
+
+    def moved(self) -> float:
+        """Return how far a joint has moved at most since the commands froze, or since the alarm [rad or m]."""
+        begin = self._begin  # a turn back by 2 pi is how drivers wrap angles
+        return max((abs(remainder(position - begin[name], tau)) for name, position in self._positions.copy().items()
+                    if name in begin), default=0.0)
+
+    # On the thread of the path.
+
+    def _cycle(self, path: ControlPath) -> None:
+        if self.fired or not self.armed.is_set():
+            wait = LOOK_PERIOD
+        else:
+            wait = max(0.0, self._last + self._timeout - time.monotonic())
+        begin = time.monotonic()
+        data = path.wait(wait)
+        now = time.monotonic()
+        if data is None and self.armed.is_set() and not self.fired and now > begin + wait + LATE:
+            data, now = path.wait(GRACE), time.monotonic()  # held up: commands may wait to be received
+        if data is not None:
+            self._on_command(data, now)
+        if self.fired or not self.armed.is_set():
+            return
+        if now - self._last >= self._timeout:
+            self._fire(f"no command on {self._topic} for {self._timeout:g} s")
+        elif self._unchanged and now - self._changed >= self._unchanged and self.moved() > MOVED:
+            self._fire(f"the commands on {self._topic} are the same to the bit for {now - self._changed:.3g} s while "
+                       "the arm moves")
+
+    def _on_command(self, data: bytes, now: float) -> None:
+        command: Any = data
+        if self._has_header:  # its stamp differs from message to message
+            message = self._diagnostics.deserialize(data, self._message_type, self._topic)
+            if message is None:
+                return
+            message.header = type(message.header)()
+            command = repr(message)
+        if command != self._command:
+            self._command, self._changed, self._begin = command, now, self._positions.copy()
+        self._last = now
+        self.armed.set()
+
+    def _on_joint_state(self, message: JointState) -> None:
+        self._positions.update(zip(message.name, message.position, strict=False))
+
+    def _fire(self, alarm: str) -> None:
+        self._act()
+        self.alarm, self._begin = alarm, self._positions.copy()

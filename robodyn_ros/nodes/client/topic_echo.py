@@ -40,20 +40,16 @@ def listen(client: GraphClient, topic: str, on_text: Callable[[str], None]) -> A
     Raises:
         InputError: There is no such topic, or Python has no messages of its type.
     """
-    return subscribe(client, topic, lambda message: on_text(to_yaml(message)))
+    name, message_type, qos = find_topic(client, topic)
+    return client.node.create_subscription(message_type, name, lambda message: on_text(to_yaml(message)), qos)
 
 
-def subscribe(client: GraphClient, topic: str, on_message: Callable[[Any], None], raw: bool = False) -> Any:
-    """Call a function with each message of a topic of any type, while a method of the client waits.
+def find_topic(client: GraphClient, topic: str) -> tuple[str, Any, QoSProfile]:
+    """Return the full name of a topic, the type of its messages, and a quality of service that hears its publishers.
 
     Args:
         client: The connection to the graph.
         topic: Name of the topic; a relative name belongs to the client's namespace.
-        on_message: Called with a message.
-        raw: Whether messages are passed as bytes.
-
-    Returns:
-        The subscription.
 
     Raises:
         InputError: There is no such topic, or Python has no messages of its type.
@@ -77,7 +73,7 @@ def subscribe(client: GraphClient, topic: str, on_message: Callable[[Any], None]
         qos.reliability = ReliabilityPolicy.RELIABLE
     if all(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for publisher in publishers):
         qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
-    return node.create_subscription(message_type, name, on_message, qos, raw=raw)
+    return name, message_type, qos
 
 
 def to_yaml(message: Any) -> str:

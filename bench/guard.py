@@ -1,0 +1,206 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+"""Time from the last command of a law to the request that switches its controller off, with ``robodyn guard``.
+
+    python -m bench.guard --rounds 100
+
+In each round, guards with several time-outs watch one law, which is a process of its own. Killed (SIGKILL) and stopped
+(SIGSTOP) laws take turns. controller_manager is not among the wheels of PyPI: a node with its services stands for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+RATE = 200.0
+LAW = """
+import signal, sys, time
+import rclpy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+rclpy.init()
+node = rclpy.create_node("law", namespace=sys.argv[1])
+commands = node.create_publisher(Float64MultiArray, "effort_controller/commands", 1)
+states = node.create_publisher(JointState, "joint_states", 1)
+frozen = []
+signal.signal(signal.SIGUSR1, lambda *_: frozen.append(time.monotonic()))
+while True:
+    now = time.monotonic()
+    commands.publish(Float64MultiArray(data=frozen[:1] or [now]))
+    states.publish(JointState(name=["turn"], position=[now % 6.0]))
+    time.sleep(1.0 / float(sys.argv[2]))
+"""
+"""Publishes commands that hold their time, and a joint that moves; after SIGUSR1 the same command again and again."""
+PATIENCE = 60.0
+
+
+class Manager:
+    """A controller manager's services, and the commands, heard on a thread; times are those of the steady clock.
+
+    Args:
+        namespace: Its namespace.
+        controllers: State of each controller by name.
+
+    Attributes:
+        last_command: Time at which the last command was published [s].
+        requests: Time, request and last command of each request to switch.
+        refusals: Messages of the next answers that refuse.
+    """
+
+    def __init__(self, namespace: str, controllers: dict[str, str]) -> None:
+        import rclpy
+        from controller_manager_msgs.msg import ControllerState
+        from controller_manager_msgs.srv import ListControllers, SwitchController
+        from rclpy.executors import SingleThreadedExecutor
+        from std_msgs.msg import Float64MultiArray
+
+        self.last_command, self.requests, self.refusals = 0.0, list[tuple[float, Any, float]](), list[str]()
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node("controller_manager", namespace=namespace, context=self._context)
+
+        def switch(request: Any, response: Any) -> Any:
+            self.requests.append((time.monotonic(), request, self.last_command))
+            response.ok = not self.refusals
+            response.message = self.refusals.pop(0) if self.refusals else ""
+            return response
+
+        def list_controllers(_: Any, response: Any) -> Any:
+            response.controller = [ControllerState(name=name, state=state) for name, state in controllers.items()]
+            return response
+
+        def hear(message: Float64MultiArray) -> None:
+            self.last_command = message.data[0]
+
+        self._node.create_service(SwitchController, "~/switch_controller", switch)
+        self._node.create_service(ListControllers, "~/list_controllers", list_controllers)
+        self._node.create_subscription(Float64MultiArray, "effort_controller/commands", hear, 1)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin)
+
+    def __enter__(self) -> Self:
+        """Begin to serve."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the graph."""
+        self._executor.shutdown()
+        self._thread.join()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+
+class Law:
+    """A process that publishes commands and joint states."""
+
+    def __init__(self, namespace: str, rate: float = RATE) -> None:
+        self.process = subprocess.Popen([sys.executable, "-c", LAW, namespace, str(rate)])
+
+    def __enter__(self) -> Self:
+        """Return it; it runs."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait()
+
+    def end(self, number: int) -> None:
+        """Send it a signal."""
+        os.kill(self.process.pid, number)
+
+
+class Guard:
+    """``robodyn guard`` in a process of its own, which prints to a file."""
+
+    def __init__(self, namespace: str, file: Path, *words: str) -> None:
+        self.file = file
+        with file.open("w") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "robodyn_ros", "guard", *words, "--topic", "effort_controller/commands",
+                 "--namespace", namespace], stdout=output, stderr=subprocess.STDOUT)
+
+    def __enter__(self) -> Self:
+        """Return it; it runs."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait()
+
+    def output(self) -> str:
+        """Return all that it has printed."""
+        return self.file.read_text()
+
+    def wait_until(self, text: str) -> None:
+        """Wait until it has printed a text.
+
+        Raises:
+            TimeoutError: It did not, or ended.
+        """
+        end = time.monotonic() + PATIENCE
+        while text not in self.output():
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise TimeoutError(f"the guard did not print '{text}':\n{self.output()}")
+            time.sleep(0.02)
+
+
+def measure(rounds: int, timeouts: list[float], folder: Path, namespace: str = "guarded") -> dict[float, list[float]]:
+    """Return the times beyond the time-out from the last command to the request [s], by time-out [s]."""
+    found: dict[float, list[float]] = {timeout: [] for timeout in timeouts}
+    names = {f"controller_{timeout:g}": timeout for timeout in timeouts}
+    with Manager(namespace, dict.fromkeys(names, "active")) as manager:
+        for turn in range(rounds):
+            guards = [Guard(namespace, folder / name, name, "--timeout", f"{timeout:g}")
+                      for name, timeout in names.items()]
+            with Law(namespace) as law:
+                for guard in guards:
+                    guard.wait_until("armed")
+                time.sleep(0.3 + 0.1 * np.random.default_rng(turn).random())
+                manager.requests.clear()
+                law.end(signal.SIGSTOP if turn % 2 else signal.SIGKILL)
+                for guard in guards:
+                    guard.process.wait(PATIENCE)
+            for at, request, last in manager.requests:
+                timeout = names[request.deactivate_controllers[0]]
+                found[timeout].append(at - last - timeout)
+    return found
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    import tempfile
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=100, help="kills and stops (default: %(default)s)")
+    parser.add_argument("--timeouts", nargs="+", type=float, default=[0.05, 0.1, 1.0], help="[s]")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(options.rounds, options.timeouts, Path(folder))
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    print("| time-out [s] | alarms | beyond it: least, mean, greatest [ms] |\n| --- | --- | --- |")
+    for timeout, values in found.items():
+        late = 1e3 * np.array(values)
+        print(f"| {timeout:g} | {len(late)} | {late.min():.1f}, {late.mean():.1f}, {late.max():.1f} |")
+
+
+if __name__ == "__main__":
+    main()
