@@ -102,9 +102,14 @@ def suggest(name: str, names: Iterable[str]) -> str:
     matches = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     if matches:
         return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
-    first = ", ".join(f"'{other}'" for other in known[:_SHOWN])
+    return f"known are {list_names(known)}"
+
+
+def list_names(names: Iterable[str]) -> str:
+    """Return names for a message, in quotes; of many the first ones and how many more there are."""
+    known = list(names)
     more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return f"known are {first or 'none'}{more}"
+    return (", ".join(f"'{name}'" for name in known[:_SHOWN]) or "none") + more
 
 
 class _Shown(reprlib.Repr):

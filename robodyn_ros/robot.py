@@ -48,6 +48,7 @@ class Robot:
         strict: bool = False,
         gravity: Sequence[float] | Array = STANDARD_GRAVITY,
         tip_link: str | None = None,
+        hold_massless: bool = True,
     ) -> Robot:
         """The robot of a URDF.
 
@@ -56,13 +57,14 @@ class Robot:
             strict: Whether physically implausible values that can be computed are errors instead of warnings.
             gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
             tip_link: Name of the default link of all functions; None for the link at the end of the longest chain.
+            hold_massless: Whether joints that move no inertia, of a robot that has some, become fixed; False to keep
+                all joints, for kinematics.
 
         Returns:
             The robot.
 
         Raises:
-            DescriptionError: The description cannot be used, for instance because its mass matrix is not positive
-                definite; or it is odd, and ``strict`` is set.
+            DescriptionError: The description cannot be used; or it is odd, and ``strict`` is set.
             InputError: ``gravity`` is not three finite numbers, or no link is called ``tip_link``.
 
         Warns:
@@ -70,9 +72,8 @@ class Robot:
         """
         from robodyn_ros.description.urdf import load_urdf  # the XML libraries take a third of a second to import
 
-        model = load_urdf(path_or_xml, strict=strict, gravity=gravity, tip_link=tip_link)
-        check_mass_matrix(model)
-        return cls(model)
+        return cls(load_urdf(path_or_xml, strict=strict, gravity=gravity, tip_link=tip_link,
+                             hold_massless=hold_massless))
 
     @classmethod
     def from_dh(
@@ -95,16 +96,14 @@ class Robot:
             The robot.
 
         Raises:
-            DescriptionError: The table cannot be used, for instance because its mass matrix is not positive definite;
-                or it is odd, and ``strict`` is set.
+            DescriptionError: The table cannot be used; or it is odd, and ``strict`` is set.
             InputError: ``gravity`` is not three finite numbers.
 
         Warns:
-            DescriptionWarning: No row has an inertia: kinematics will do, dynamics will not.
+            DescriptionWarning: No row has an inertia, so that kinematics works and dynamics does not; or the last rows
+                have none, and their joints are held as if fixed.
         """
-        model = load_dh(table, name=name, strict=strict, gravity=gravity)
-        check_mass_matrix(model)
-        return cls(model)
+        return cls(load_dh(table, name=name, strict=strict, gravity=gravity))
 
     @property
     def name(self) -> str:
@@ -134,7 +133,8 @@ class Robot:
                 ``robodyn_ros.textbook`` on floats, to read and to debug.
 
         Returns:
-            The dynamics.
+            The dynamics. Of a robot without inertia only kinematics works; its other functions raise a
+            `DescriptionError` that names the links.
         """
         with self._lock:
             if compiled not in self._dynamics:
@@ -143,6 +143,14 @@ class Robot:
                     from robodyn_ros.textbook import formulas  # 13 modules, which nodes start without
                 self._dynamics[compiled] = Dynamics(self.model, formulas=formulas, compiled=compiled)
             return self._dynamics[compiled]
+
+    def check_accelerations(self) -> None:
+        """Check that efforts determine the robot's accelerations: simulation and laws with a model need that.
+
+        Raises:
+            DescriptionError: The robot has no inertia; or its mass matrix is nowhere positive definite.
+        """
+        check_mass_matrix(self.model)
 
     def inverse_kinematics(
         self, target: ArrayLike, q_start: ArrayLike | None = None, **options: Any

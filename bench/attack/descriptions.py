@@ -94,7 +94,8 @@ def fault_of(urdf: bytes) -> str | None:
     """Load a URDF and evaluate its dynamics.
 
     Returns:
-        Why the dynamics of an accepted robot are not sound; empty if they are; None if the URDF is refused.
+        Why the dynamics of an accepted robot are not sound; empty if they are; None if the URDF, or its
+        dynamics, is refused.
 
     Raises:
         Exception: Loading raised an error outside the family.
@@ -103,6 +104,7 @@ def fault_of(urdf: bytes) -> str | None:
         warnings.simplefilter("ignore", DescriptionWarning)
         try:
             robot = Robot.from_urdf(urdf.decode("utf-8", "replace"))
+            robot.check_accelerations()
         except RobodynError:
             return None
         with np.errstate(all="ignore"):

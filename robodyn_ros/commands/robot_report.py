@@ -89,7 +89,11 @@ def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
                    gravity[joint.dof] if leads else math.nan, joint.inertia.mass)
         shown = ("none" if math.isinf(x) else "" if math.isnan(x) else f"{x:.4g}" for x in numbers)
         yield row(joint.name, joint.kind if leads else "mimic", *shown)
-    yield f"gravity: the greatest effort that holds the robot in {POSTURES} random postures"
+    if model.has_inertia:
+        yield f"gravity: the greatest effort that holds the robot in {POSTURES} random postures"
+    if model.held:
+        held = ", ".join(f"{name} at {position:.4g}" for name, position in model.held.items())
+        yield f"held as if fixed, since no inertia moves with them: {held}"
 
 
 def dh_table(model: RobotModel) -> Iterator[str]:
@@ -109,8 +113,13 @@ def dh_table(model: RobotModel) -> Iterator[str]:
 
 
 def gravity_efforts(robot: Robot) -> Array:
-    """Return the greatest effort that holds the robot against gravity in random postures, shape (n,) [N m or N]."""
+    """Return the greatest effort that holds the robot against gravity in random postures, shape (n,) [N m or N].
+
+    NaN for a robot without inertia.
+    """
     model = robot.model
+    if not model.has_inertia:
+        return np.full(model.n, np.nan)
     span = np.array([0.5 if joint.kind == "prismatic" else math.pi for joint in model.leaders])
     lower = np.where(np.isfinite(model.position_lower), model.position_lower, -span)
     upper = np.where(np.isfinite(model.position_upper), model.position_upper, span)

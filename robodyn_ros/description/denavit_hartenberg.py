@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.description import ranges
+from robodyn_ros.description.held_joints import hold_massless_joints
 from robodyn_ros.description.joint_and_link_elements import snap_pose
 from robodyn_ros.description.model import (
     STANDARD_GRAVITY,
@@ -142,13 +143,13 @@ def load_dh(
         The robot.
 
     Raises:
-        DescriptionError: A row has an unknown attribute or kind, a parameter that is not a finite number, the name of
-            another row, or no inertia to move although other rows have one; or the table causes a warning, and
-            ``strict`` is set.
+        DescriptionError: A row has an unknown attribute or kind, a parameter that is not a finite number, or the
+            name of another row; or the table causes a warning, and ``strict`` is set.
         InputError: ``gravity`` is not three finite numbers.
 
     Warns:
-        DescriptionWarning: No row has an inertia; kinematics works without, dynamics does not.
+        DescriptionWarning: No row has an inertia, so that kinematics works and dynamics does not; or the last rows have
+            none, and their joints are held as if fixed.
     """
     gravity = check_gravity(gravity)
     report = Report(f"Denavit-Hartenberg table of '{name}'")
@@ -162,7 +163,6 @@ def load_dh(
     if len(table.rows) > MOST_JOINTS:
         raise report.error(None, f"it has more than {MOST_JOINTS} rows", "describe fewer joints")
     rows = [_complete(row, number, report) for number, row in enumerate(table.rows, start=1)]
-    _check_inertia_carried(rows, report)
     pose_base_0 = _check_pose(table.pose_base_0, "pose_base_0", report)
     joints: list[Joint] = []
     for number, row in enumerate(rows, start=1):
@@ -192,8 +192,7 @@ def load_dh(
     tip_link = table.tip_link or joints[-1].link
     if tip_link not in [frame.name for frame in frames]:
         raise report.error(None, f"no link is called '{tip_link}', the tip link", "name a row's link or a frame")
-    report.close(strict=strict)
-    return RobotModel(
+    model = RobotModel(
         name=name,
         joints=tuple(joints),
         joint_names=tuple(joint.name for joint in joints),
@@ -202,6 +201,9 @@ def load_dh(
         tip_link=tip_link,
         gravity=gravity,
     )
+    model = hold_massless_joints(model, report, {})
+    report.close(strict=strict)
+    return model
 
 
 def _read_row(row: DHRow | Mapping[str, Any] | Sequence[float], number: int, report: Report) -> DHRow:
@@ -256,17 +258,6 @@ def _check_inertia(inertia: Inertia, number: int, report: Report) -> None:
             None,
             f"row {number}: mass {inertia.mass:g} kg, principal moments {shown(moments.tolist())} kg m^2",
             "no body has a negative mass or moment of inertia: correct them",
-        )
-
-
-def _check_inertia_carried(rows: Sequence[DHRow], report: Report) -> None:
-    carries = [bool(row.inertia.mass or np.any(row.inertia.rotational)) for row in rows]
-    if not any(carries):
-        report.warn(None, "no row has an inertia", "kinematics works without; give inertias for dynamics")
-    elif not carries[-1]:
-        number = len(carries) - carries[::-1].index(True) + 1
-        raise report.error(
-            None, f"row {number}: joint '{rows[number - 1].name}' moves no inertia at all", "give its link an inertia"
         )
 
 

@@ -24,7 +24,7 @@ from lxml import etree
 from robodyn_ros.bounded_files import expand, read_file
 from robodyn_ros.checks import Range
 from robodyn_ros.description import ranges
-from robodyn_ros.description.report import Report, label
+from robodyn_ros.description.report import TEXT, Report, label
 from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.resources import robot_file
 
@@ -112,9 +112,9 @@ def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
 def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
     if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
         if len(path_or_xml) > LARGEST_URDF:
-            raise DescriptionError(f"URDF string: expected at most {LARGEST_URDF} characters, received "
+            raise DescriptionError(f"{TEXT}: expected at most {LARGEST_URDF} characters, received "
                                    f"{len(path_or_xml)}: it describes no robot that can be computed")
-        return path_or_xml, "URDF string"
+        return path_or_xml, TEXT
     if not isinstance(path_or_xml, str | Path):
         raise DescriptionError(
             f"a URDF is given as a path or as a string of XML, not as {type(path_or_xml).__name__}: "

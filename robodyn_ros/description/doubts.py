@@ -20,8 +20,8 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.document import Document
-from robodyn_ros.description.joint_and_link_elements import NO_INERTIA, read_mass, read_numbers, read_rotational
-from robodyn_ros.description.model import Array, Joint, RobotModel
+from robodyn_ros.description.joint_and_link_elements import read_mass, read_numbers, read_rotational
+from robodyn_ros.description.model import NO_INERTIA, Array, Joint, RobotModel
 from robodyn_ros.description.report import Report
 
 LONGEST = 10.0

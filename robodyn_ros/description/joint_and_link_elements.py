@@ -15,7 +15,7 @@ import math
 import numpy as np
 from lxml import etree
 
-from robodyn_ros.description.model import Array, Inertia, Limits
+from robodyn_ros.description.model import NO_INERTIA, Array, Inertia, Limits
 from robodyn_ros.description.ranges import NO_LIMIT, REDUCTION
 from robodyn_ros.description.report import Report
 
@@ -24,9 +24,6 @@ _UNIT_TOLERANCE = 1e-3
 
 _INERTIA_TOLERANCE = 1e-6
 """Relative tolerance of principal moments, for the few digits of published values."""
-
-NO_INERTIA = 1e-12
-"""Smaller moments of inertia count as zero [kg m^2]: a milligram at a millimetre. Some files write 1e-20 for zero."""
 
 _DEGREES = (8 * math.pi, 720.0)
 """Limits in this range look like degrees: more than four turns in radians, at most two turns in degrees."""
@@ -272,8 +269,3 @@ def _without_negative_moments(rotational: Array) -> Array:
     """Raise principal moments that are negative by the rounding of published digits to zero."""
     moments, axes = np.linalg.eigh(rotational)
     return rotational if moments[0] >= 0.0 else (axes * np.maximum(moments, 0.0)) @ axes.T
-
-
-def is_massless(inertia: Inertia) -> bool:
-    """Whether a body has neither mass nor rotational inertia."""
-    return inertia.mass == 0.0 and float(np.max(np.abs(inertia.rotational))) <= NO_INERTIA

@@ -19,18 +19,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
+from shlex import quote
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.errors import DescriptionError, InputError, list_names, suggest
 
 Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravitational acceleration in base axes [m/s^2], the default of Pinocchio and MuJoCo."""
+
+NO_INERTIA = 1e-12
+"""Smaller moments of inertia count as zero [kg m^2]: a milligram at a millimetre. Some files write 1e-20 for zero."""
 
 
 def skew(vector: Array) -> Array:
@@ -74,6 +78,13 @@ class Inertia:
     def zero(cls) -> Inertia:
         """Return the inertia of a body without mass."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the body has neither mass nor rotational inertia; traced values count as some."""
+        if not all(isinstance(value, Real) for value in (self.mass, *np.ravel(self.rotational))):
+            return False
+        return self.mass == 0.0 and float(np.max(np.abs(self.rotational))) <= NO_INERTIA
 
     @property
     def rotational_about_origin(self) -> Array:
@@ -204,6 +215,9 @@ class RobotModel:
         tip_link: Name of the default link.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
         description: XML of the URDF; empty for a model that was not read from a URDF.
+        source: What the model was read from, for messages: the path of a file; empty if there is none.
+        held: Positions of the joints that the description has as moving and this model as fixed, by name; see
+            ``held_joints`` [rad or m].
 
     The arrays per degree of freedom (``position_lower`` and so on) have shape (n,) and are read-only. They include the
     mimic joints. A mimic joint at ``m q + o`` narrows the position range to values at which both joints stay within
@@ -220,6 +234,8 @@ class RobotModel:
     tip_link: str
     gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     description: str = field(default="", repr=False)
+    source: str = field(default="", repr=False)
+    held: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @property
     def n(self) -> int:
@@ -285,6 +301,47 @@ class RobotModel:
         joints = tuple(replace(joint, armature=joint.armature * float(factors[joint.dof])) for joint in self.joints)
         return replace(self, joints=joints)
 
+    @cached_property
+    def links_without_inertia(self) -> tuple[str, ...]:
+        """Links that joints move and that have no inertia, nor have the links fixed to them."""
+        return tuple(joint.link for joint in self.joints if joint.inertia.is_zero)
+
+    @cached_property
+    def joints_without_inertia(self) -> tuple[str, ...]:
+        """Independent joints that move no inertia, neither by themselves nor by the joints that mimic them."""
+        carries = [not joint.inertia.is_zero for joint in self.joints]
+        moved = [bool(armature) for armature in self.armature]
+        for index in reversed(range(len(self.joints))):
+            joint = self.joints[index]
+            if carries[index]:
+                moved[joint.dof] |= bool(joint.multiplier != 0.0)
+                if joint.parent >= 0:
+                    carries[joint.parent] = True
+        return tuple(name for name, has_inertia in zip(self.joint_names, moved, strict=True) if not has_inertia)
+
+    @property
+    def has_inertia(self) -> bool:
+        """Whether some joint moves an inertia; kinematics works without."""
+        return len(self.joints_without_inertia) < self.n
+
+    def check_inertia(self) -> None:
+        """Check that some joint moves an inertia.
+
+        Raises:
+            DescriptionError: None does; the message names the links and the command that completes the file.
+        """
+        if not self.has_inertia:
+            raise DescriptionError(
+                f"robot '{self.name}': dynamics, simulation and control need inertias, which no moving link has "
+                f"({list_names(self.links_without_inertia)}); {self.completion}")
+
+    @property
+    def completion(self) -> str:
+        """The end of a message on missing inertias: how to get them."""
+        if not self.description:
+            return "give inertias"
+        return f"give <inertial>, or estimate it: robodyn complete {quote(self.source) if self.source else 'FILE'}"
+
     def frame(self, name: str) -> Frame:
         """Return the frame of a link.
 
@@ -315,6 +372,9 @@ class RobotModel:
         """
         if name in self._dof_by_name:
             return self._dof_by_name[name]
+        if name in self.held:
+            raise InputError(f"joint '{name}' of robot '{self.name}' moves no inertia and is held at "
+                             f"{self.held[name]:g} as if fixed; {self.completion}")
         for joint in self.joints:
             if joint.name == name:
                 raise InputError(

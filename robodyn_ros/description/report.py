@@ -20,6 +20,8 @@ from lxml import etree
 from robodyn_ros.errors import DescriptionError, DescriptionWarning, shown
 
 MOST_WARNINGS = 100
+TEXT = "URDF string"
+"""Source of a description that came as text."""
 _PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -27,7 +29,7 @@ class Report:
     """Writes and collects the messages about one description.
 
     Args:
-        source: Name of the description in messages: the path of its file, or "URDF string".
+        source: Name of the description in messages: the path of its file, or `TEXT`.
 
     Attributes:
         source: As given.
@@ -38,6 +40,11 @@ class Report:
         self.source = source
         self.warnings: list[str] = []
         self._left_out = 0
+
+    @property
+    def file(self) -> str:
+        """The path of the description's file; empty if there is none."""
+        return "" if self.source == TEXT else self.source
 
     def error(self, where: etree._Element | None, problem: str, remedy: str) -> DescriptionError:
         """Return an exception whose message names the file, the line and the element.

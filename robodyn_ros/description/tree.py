@@ -17,7 +17,7 @@ import numpy as np
 from lxml import etree
 
 from robodyn_ros.description.document import Document
-from robodyn_ros.description.joint_and_link_elements import is_massless, read_inertia, read_origin, snap, snap_pose
+from robodyn_ros.description.joint_and_link_elements import read_inertia, read_origin, snap, snap_pose
 from robodyn_ros.description.model import Array, Frame, Inertia
 from robodyn_ros.description.report import Report
 
@@ -66,7 +66,7 @@ def lay_out(document: Document, report: Report) -> Tree:
         """Add a link whose pose in the frame of the moving joint ``carrier`` is ``pose``."""
         tree.frames[link] = Frame(link, carrier, pose)
         inertia = read_inertia(document.links[link], report, moves=carrier >= 0)
-        if carrier >= 0 and not is_massless(inertia):
+        if carrier >= 0 and not inertia.is_zero:
             tree.inertias[carrier] = _snap_inertia(tree.inertias[carrier] + inertia.transformed(pose))
 
     add_link(document.base, -1, np.eye(4))

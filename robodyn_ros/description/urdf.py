@@ -22,8 +22,8 @@ import numpy as np
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.description.document import MOVING_KINDS, Document, read_document
+from robodyn_ros.description.held_joints import hold_massless_joints
 from robodyn_ros.description.joint_and_link_elements import (
-    is_massless,
     read_armature,
     read_axis,
     read_friction,
@@ -43,6 +43,7 @@ def load_urdf(
     strict: bool = False,
     gravity: Sequence[float] | Array = STANDARD_GRAVITY,
     tip_link: str | None = None,
+    hold_massless: bool = True,
 ) -> RobotModel:
     """Loads a robot from a URDF.
 
@@ -56,6 +57,8 @@ def load_urdf(
         strict: Whether physically implausible values that can be computed are errors instead of warnings.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
         tip_link: Name of the link meant where none is named.
+        hold_massless: Whether joints that move no inertia, of a robot that has some, become fixed; False to keep all
+            joints, for kinematics.
 
     Returns:
         The robot.
@@ -69,7 +72,7 @@ def load_urdf(
     """
     gravity = check_gravity(gravity)
     document, report = read_document(path_or_xml)
-    model = _build_model(document, report, gravity)
+    model = _build_model(document, report, gravity, hold_massless)
     if tip_link is not None:
         model = dataclasses.replace(model, tip_link=model.frame(tip_link).name)
     report.close(strict=strict)
@@ -91,7 +94,7 @@ def check_gravity(gravity: Sequence[float] | Array) -> Array:
     return as_floats(gravity, (3,), "gravity, in base axes").copy()
 
 
-def _build_model(document: Document, report: Report, gravity: Array) -> RobotModel:
+def _build_model(document: Document, report: Report, gravity: Array, hold_massless: bool) -> RobotModel:
     moving = sum(joint.get("type") in MOVING_KINDS for joint in document.joints.values())
     if moving > MOST_JOINTS:
         raise report.error(document.root, f"it has {moving} moving joints",
@@ -127,8 +130,7 @@ def _build_model(document: Document, report: Report, gravity: Array) -> RobotMod
                 reduction=reductions.get(name, 1.0),
             )
         )
-    _check_inertia_carried(joints, joint_names, document, report)
-    return RobotModel(
+    model = RobotModel(
         name=document.root.get("name"),
         joints=tuple(_without_impossible_limits(joints, joint_names, document, report)),
         joint_names=joint_names,
@@ -137,29 +139,9 @@ def _build_model(document: Document, report: Report, gravity: Array) -> RobotMod
         tip_link=tree.tip_link,
         gravity=gravity,
         description=document.text,
+        source=report.file,
     )
-
-
-def _check_inertia_carried(
-    joints: Sequence[Joint], joint_names: Sequence[str], document: Document, report: Report
-) -> None:
-    """Check that every independent joint moves some inertia, its own or the inertia of joints that mimic it."""
-    carries = [not is_massless(joint.inertia) for joint in joints]
-    moved = [False] * len(joint_names)
-    for index in reversed(range(len(joints))):
-        joint = joints[index]
-        if carries[index]:
-            moved[joint.dof] |= joint.multiplier != 0.0
-            if joint.parent >= 0:
-                carries[joint.parent] = True
-    idle = [name for name, has_inertia in zip(joint_names, moved, strict=True) if not has_inertia]
-    if idle:
-        also = f" (nor do {', '.join(idle[1:])})" if idle[1:] else ""
-        raise report.error(
-            document.joints[idle[0]],
-            f"this joint moves no inertia at all{also}, so that no effort gives a finite acceleration",
-            "give a link behind each such joint an <inertial>, or make the joint fixed",
-        )
+    return hold_massless_joints(model, report, document.joints) if hold_massless else model
 
 
 def _without_impossible_limits(

@@ -6,9 +6,11 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Refuses robots whose mass matrix is not positive definite anywhere, so that efforts give no finite accelerations."""
+"""Finds robots whose mass matrix is not positive definite anywhere, so that efforts give no finite accelerations."""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,21 +34,27 @@ def check_mass_matrix(model: RobotModel) -> None:
     shows that its mass matrix is positive definite.
 
     Args:
-        model: The robot; one without any inertia, which has kinematics only, passes.
+        model: The robot.
 
     Raises:
-        DescriptionError: The message names the joint and its inertia.
+        DescriptionError: It has no inertia at all; or the message names the joint and its inertia.
     """
-    if not any(joint.inertia.mass or np.any(joint.inertia.rotational) for joint in model.joints):
-        return
+    model.check_inertia()
+    if problem := _problem_of(model):
+        raise DescriptionError(f"robot '{model.name}': {problem}; correct the masses, inertias and lengths of the "
+                               "links that this joint moves, or make the joint fixed")
+
+
+@lru_cache(maxsize=64)
+def _problem_of(model: RobotModel) -> str:
+    """Why the mass matrix is positive definite at none of a few configurations; empty if it is at one."""
     problem = ""
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, model.n)):
         with np.errstate(all="ignore"):
             problem = _problem(mass_matrix(model, q), model)
         if not problem:
-            return
-    raise DescriptionError(f"robot '{model.name}': {problem}; correct the masses, inertias and lengths of the links "
-                           "that this joint moves, or make the joint fixed")
+            break
+    return problem
 
 
 def _problem(matrix: Array, model: RobotModel) -> str:

@@ -26,6 +26,7 @@ from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
 from robodyn_ros.dynamics.linearization import Linearization
 from robodyn_ros.dynamics.public_conventions import applied_wrenches, chosen_rows, exerted_wrenches, other_part_first
 from robodyn_ros.dynamics.robot_function import (
+    KINEMATIC,
     AnyKernel,
     Kernels,
     RobotFunction,
@@ -57,7 +58,8 @@ class Dynamics:
 
     Each function is traced and compiled when it is first used, in any thread. From then on the attribute of its name is
     the compiled function: an ordinary call runs no Python code. Calls with options, arguments by name or lists go
-    through Python first.
+    through Python first. Of a robot without inertia only kinematics works; the other functions raise a
+    `DescriptionError` that names the links.
 
     Below, "of shape (n,)" is for single calls; in batches each array has the number of samples N before that, and so
     has the result. Friction and motors are in ``actuation`` and ``simulation``; here is the dynamics of rigid bodies.
@@ -534,6 +536,8 @@ class InlineDynamics(Dynamics):
         return f"<InlineDynamics of '{self.model.name}'>"
 
     def _bind(self, function: RobotFunction) -> Callable[..., Any]:
+        if function.name not in KINEMATIC:
+            self.model.check_inertia()
         return MethodType(function.method, self)
 
     def knowing(self, results: Mapping[str, Any]) -> InlineDynamics:

@@ -22,6 +22,7 @@ from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics import matrix_factors
 from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
 from robodyn_ros.dynamics.composed_kernel import ComposedKernel
+from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.derivatives import SCALES
 from robodyn_ros.dynamics.factorization import TreeFactors
 from robodyn_ros.dynamics.interpreted_kernel import InterpretedKernel
@@ -32,6 +33,13 @@ from robodyn_ros.kinematics.arguments import JOINT_ARRAYS, as_rows
 F = TypeVar("F", bound=Callable[..., Any])
 
 AnyKernel = Kernel | ComposedKernel | InterpretedKernel
+
+KINEMATIC = frozenset({"forward_kinematics", "jacobian", "jacobian_derivative"})
+"""Functions that need no inertia."""
+
+SOLVING = frozenset({"forward_dynamics", "forward_dynamics_derivatives", "task_space_inertia", "task_space_bias",
+                     "dynamically_consistent_inverse"})
+"""Functions that need a mass matrix that is positive definite."""
 
 SHARED = {
     "task_space_inertia": ("mass_matrix",),
@@ -197,6 +205,7 @@ class Kernels:
 
         Raises:
             InputError: No link has a name given; or the function is not defined for this robot.
+            DescriptionError: The robot has no inertia, or no accelerations, and the function needs them.
         """
         if variant.link == self.model.tip_link:
             variant = variant._replace(link=None)
@@ -243,6 +252,10 @@ class Kernels:
 
     def _new(self, variant: Variant) -> AnyKernel:
         function: RobotFunction = variant.function
+        if function.name in SOLVING:
+            check_mass_matrix(self.model)
+        elif function.name not in KINEMATIC:
+            self.model.check_inertia()
         count = len(function.arrays)
         inputs: dict[str, tuple[int, ...]] = dict.fromkeys(function.arrays, (self.model.n,))
         options: dict[str, Any] = {}

@@ -67,6 +67,7 @@ class DynamicsNode(RobodynNode):
         super().__init__("dynamics")
         self.parameters.declare(PARAMETERS)
         self._robot = Robot.from_urdf(robot_source(self.parameters), tip_link=self.parameters["tip_link"] or None)
+        self._robot.check_accelerations()
         self._dynamics = self._robot.dynamics()
         self._joints = JointOrder(self._robot.joint_names)
 

@@ -23,6 +23,7 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robodyn_ros.compile import compile_function
+from robodyn_ros.description.held_joints import held_positions
 from robodyn_ros.description.model import Array
 from robodyn_ros.description.urdf import load_urdf
 from robodyn_ros.kinematics.link_tree import LinkTree
@@ -51,7 +52,7 @@ class StatePublisher(RobodynNode):
     def __init__(self) -> None:
         super().__init__("state_publisher")
         self.parameters.declare(PARAMETERS)
-        model = load_urdf(robot_source(self.parameters))
+        model = load_urdf(robot_source(self.parameters), hold_massless=False)
         self._tree = LinkTree.from_model(model)
         moving, fixed = [joint.link for joint in model.joints], self._tree.fixed_poses()
         self._moving, self._wire = self._frames(moving), TransformWire(self._frames(moving))
@@ -65,8 +66,11 @@ class StatePublisher(RobodynNode):
                                           np.array(list(map(to_numbers, fixed.values())))))
         self._tf = self.create_publisher(TFMessage, "/tf", TF_QOS)
 
+        start = np.full(model.n, np.nan)
+        for name, position in held_positions(model).items():  # simulated robots do not publish these
+            start[model.joint_index(name)] = position
         PolledJointStates(self, JointOrder(model.joint_names), self.parameters["publish_frequency"], self._tf,
-                          self._publish, start=np.full(model.n, np.nan))
+                          self._publish, start=start)
         self.introduction = f"robot '{model.name}': {len(model.frames)} links, base link '{model.base_link}'"
 
     def _frames(self, links: Iterable[str]) -> dict[str, str]:

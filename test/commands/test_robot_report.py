@@ -9,12 +9,14 @@
 """The report of `robodyn check`; its doubts: description/test_doubts.py."""
 
 import numpy as np
-from urdf_parts import joint, link, robot
+import pytest
+from urdf_parts import INERTIAL, joint, link, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.robot_report import dh_table, joint_table, link_boxes, report, tree
 from robodyn_ros.description.document import read_document
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
+from robodyn_ros.errors import DescriptionWarning
 from robodyn_ros.resources import robot_file
 
 HAND = robot(link("base", ""), joint("turn", "base", "palm", axis="1 0 0"), link("palm"),
@@ -39,6 +41,18 @@ def test_the_table_has_limits_masses_and_gravity():
     rows = {line.split()[0]: line.split() for line in joint_table(model, np.array([7.5, 1e3]))}
     assert rows["turn"] == ["turn", "revolute", "-1", "2", "3", "4", "7.5", "2"]
     assert rows["right"] == ["right", "mimic", "-1", "2", "3", "4", "2"]
+
+
+def test_a_robot_without_inertia_and_one_with_held_joints(tmp_path):
+    file = tmp_path / "hand.urdf"
+    bare = HAND.replace(INERTIAL, "")
+    with_palm = bare.replace('<link name="palm">', f'<link name="palm">{INERTIAL}')
+    for urdf, shown in ((bare, "turn revolute -1 2 3 4 0"),
+                        (with_palm, "held as if fixed, since no inertia moves with them: left at 0, right at 0")):
+        file.write_text(urdf)
+        with pytest.warns(DescriptionWarning):
+            lines, doubts = report(Robot.from_urdf(file), file)
+        assert shown in [" ".join(line.split()) for line in lines] and not doubts, "\n".join(lines)
 
 
 def test_the_denavit_hartenberg_table_is_that_of_the_chain(tmp_path):

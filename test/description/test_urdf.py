@@ -59,21 +59,6 @@ def test_a_robot_on_which_nothing_moves():
         load_urdf(robot(link("a"), link("b"), joint("f", "a", "b", "fixed", limit="")))
 
 
-@pytest.mark.parametrize("content", ["", "<inertial/>", '<inertial><mass value="0"/></inertial>'])
-def test_a_joint_that_moves_no_inertia(content):
-    xml = one_joint(content)
-    with pytest.raises(DescriptionError, match="line 3, <joint name='j'>: this joint moves no inertia at all, so"):
-        load_urdf(xml)
-    with pytest.raises(DescriptionError, match="make the joint fixed"):
-        load_urdf(xml.replace("</robot>", link("c", "") + joint("f", "b", "c", "fixed", limit="") + "</robot>"))
-
-
-def test_all_joints_that_move_no_inertia_are_named_at_once():
-    hand = [link("finger1", ""), link("finger2", ""), joint("f1", "b", "finger1"), joint("f2", "b", "finger2")]
-    with pytest.raises(DescriptionError, match=r"<joint name='f1'>: .* no inertia at all \(nor do f2\)"):
-        load_urdf(one_joint().replace("</robot>", "".join([*hand, "</robot>"])))
-
-
 def test_inertia_behind_a_massless_link_or_on_a_fixed_one_will_do():
     behind = [link("c", INERTIAL), joint("k", "b", "c", axis="1 0 0")]
     load_urdf(one_joint("").replace("</robot>", "".join([*behind, "</robot>"])), strict=True)

@@ -61,9 +61,13 @@ def test_multipliers_that_are_immense_in_all_are_refused():
     (one_joint(ROD, axis="1 0 0"), "joint 'j': it moves link 'b' and all behind it with an inertia of 0"),
     (two_joints(first=POINT), "joint 'j1': its inertia is"),
 ])
-def test_a_singular_mass_matrix_is_refused_with_the_joint_and_its_inertia(urdf, named):
-    with pytest.raises(DescriptionError, match=re.escape(named)):
-        Robot.from_urdf(urdf)
+def test_a_singular_mass_matrix_gives_no_accelerations_and_names_the_joint_and_its_inertia(urdf, named):
+    robot = Robot.from_urdf(urdf)
+    zero = np.zeros(robot.n)
+    for accelerations in (robot.check_accelerations, lambda: robot.dynamics().forward_dynamics(zero, zero, zero)):
+        with pytest.raises(DescriptionError, match=re.escape(named)):
+            accelerations()
+    assert np.isfinite(robot.dynamics().gravity(zero)).all()
 
 
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
@@ -100,7 +104,7 @@ def test_immense_limits_are_none():
 ])
 def test_denavit_hartenberg_tables_are_held_to_the_same(row, value):
     with pytest.raises(DescriptionError) as refusal:
-        Robot.from_dh([row])
+        Robot.from_dh([row]).check_accelerations()
     assert value in str(refusal.value)
 
 

@@ -122,6 +122,7 @@ class ControllerNode(RobodynNode):
         super().__init__("controller")
         self.parameters.declare(PARAMETERS)
         self._robot = Robot.from_urdf(robot_source(self.parameters))
+        self._robot.check_accelerations()
         self._joints = JointOrder(self._robot.joint_names)
         self._plugins = ControllerPlugins(self.parameters, self._robot)
         for name in controller_names():

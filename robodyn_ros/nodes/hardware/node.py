@@ -77,6 +77,7 @@ class HardwareNode(RobodynNode):
         parameters = self.parameters
         parameters.declare(PARAMETERS)
         self._robot = robot = Robot.from_urdf(robot_source(parameters))
+        robot.check_accelerations()
         self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))
         time_mode = TimeMode(parameters["time_mode"])
