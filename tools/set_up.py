@@ -6,7 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""``make setup`` installs everything that demo, test and bench need, and resumes after an interruption.
+"""``make setup`` installs what the demo and every node need, and resumes after an interruption.
+
+Arguments name what else will be done: test, bench, docs, mujoco, cluster (``make setup FOR="test docs"``).
 
 1. prerequisites.py checks the machine before anything is downloaded;
 2. environment.py makes .venv and installs the pinned packages, with ROS 2 unless an installation is sourced;
@@ -31,13 +33,20 @@ import workspace
 from steps import SetUpError, Step, say
 
 
-def main() -> int:
+def main(purposes: list[str]) -> int:
     """Run the steps that are not done yet.
 
+    Args:
+        purposes: Keys of `environment.PURPOSES`.
+
     Returns:
-        Exit code: 0 when all steps are done, 1 after an error message, 130 when interrupted.
+        Exit code: 0 when all steps are done, 1 after an error message, 2 for an unknown purpose, 130 when interrupted.
     """
-    if not all(step.done() for step in all_steps()):
+    if unknown := sorted(set(purposes) - environment.PURPOSES.keys()):
+        print(f"set-up: FOR: expected some of {', '.join(environment.PURPOSES)}, received {', '.join(unknown)}",
+              file=sys.stderr)
+        return 2
+    if not all(step.done() for step in all_steps(purposes)):
         found = prerequisites.problems()
         if found:
             print(prerequisites.report(found), file=sys.stderr)
@@ -46,7 +55,7 @@ def main() -> int:
         with (places.NOTES / "lock").open("w") as lock:
             try:
                 take(lock)
-                do_the_rest()
+                do_the_rest(purposes)
             except SetUpError as error:
                 print(f"set-up: {error}", file=sys.stderr)
                 return 1
@@ -56,9 +65,9 @@ def main() -> int:
     return 0
 
 
-def all_steps() -> Iterator[Step]:
+def all_steps(purposes: list[str]) -> Iterator[Step]:
     """Return every step in order; the packages to build depend on the packages that earlier steps installed."""
-    yield from environment.steps()
+    yield from environment.steps(purposes)
     yield from workspace.steps(below=environment.foundation())
     yield from stand_ins.steps()
 
@@ -72,13 +81,13 @@ def take(lock: IO[str]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
-def do_the_rest() -> None:
+def do_the_rest(purposes: list[str]) -> None:
     """Run the steps that are not done."""
-    for step in all_steps():
+    for step in all_steps(purposes):
         if not step.done():
             say(f"{step.title} …")
             step.run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

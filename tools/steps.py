@@ -10,14 +10,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import places
+
+QUIET = 15.0
+"""Seconds between two lines about a command that runs, where the output is no terminal."""
 
 
 class SetUpError(Exception):
@@ -77,21 +82,39 @@ def say(text: str) -> None:
 
 
 def call(command: list[str], log: str, environment: dict[str, str], cwd: Path = places.ROOT, hint: str = "") -> None:
-    """Run a command with its output in a log; a terminal shows the current line, an error the last lines."""
+    """Run a command with its output in a log; show its last line while it runs, and its last lines after an error."""
     path = places.NOTES / f"{log}.log"
-    show = sys.stdout.isatty()
+    last = [""]
     with path.open("w", errors="replace") as sink, subprocess.Popen(
             command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+            stderr=subprocess.STDOUT, text=True, errors="replace") as process, showing(last):
         assert process.stdout is not None
         for line in process.stdout:
             sink.write(line)
             sink.flush()
-            if show:
-                print(f"\r\x1b[K  {line.strip()[:100]}", end="", flush=True)
-        if show:
-            print("\r\x1b[K", end="", flush=True)
+            last[0] = line.strip()
     if process.returncode:
-        last = "\n  ".join(path.read_text().splitlines()[-20:])
+        tail = "\n  ".join(path.read_text().splitlines()[-20:])
         raise SetUpError(f"'{' '.join(command[:6])} …' ended with {process.returncode}; the last lines of "
-                         f"{path.relative_to(places.ROOT)}:\n  {last}\n{hint}")
+                         f"{path.relative_to(places.ROOT)}:\n  {tail}\n{hint}")
+
+
+@contextlib.contextmanager
+def showing(last: list[str]) -> Iterator[None]:
+    """Show how long the context lasts, with the only text of a list: in a terminal in place, elsewhere as lines."""
+    terminal, ended, began = sys.stdout.isatty(), threading.Event(), time.monotonic()
+
+    def show() -> None:
+        while not ended.wait(0.5 if terminal else QUIET):
+            text = f"  {time.monotonic() - began:.0f} s  {last[0][:80]}"
+            print(f"\r\x1b[K{text}" if terminal else text, end="" if terminal else "\n", flush=True)
+        if terminal:
+            print("\r\x1b[K", end="", flush=True)
+
+    thread = threading.Thread(target=show)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

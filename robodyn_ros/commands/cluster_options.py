@@ -29,7 +29,7 @@ def add_machine_options(parser: ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, help="number of threads of this machine (default: "
                         f"{usable_processors()}, its processors)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="compute on the workers of a Dask scheduler, "
-                        "tcp://HOST:PORT or tls://HOST:PORT; needs 'robodyn_ros[cluster]' (default: on this machine)")
+                        "tcp://HOST:PORT or tls://HOST:PORT; needs pip install distributed (default: on this machine)")
 
 
 def threads_of(command: str, options: Namespace) -> int:

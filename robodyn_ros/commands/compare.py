@@ -26,6 +26,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, PluginError, RobodynError
+from robodyn_ros.optional_packages import is_installed, missing
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.engine import Engine, SimulatedRobot
@@ -292,6 +293,9 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
              + (f", engine {options.engine}" if engine is not None else "")
              + (f", world {Path(options.world).name}" if options.world else ""))
     print(f"{title}\n{table(results)}")
+    if not is_installed("matplotlib"):
+        print(f"no picture: {missing('matplotlib')}")
+        return 1 if failures else 0
     picture = options.output if options.output.suffix else options.output.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -14,7 +14,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import DEMO_CONTROLLERS, Subparsers, add_options, add_task_options
-from robodyn_ros.commands.required import require
+from robodyn_ros.optional_packages import require
 
 FAILED = 1
 

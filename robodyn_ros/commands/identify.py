@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.commands.required import require
 from robodyn_ros.errors import InputError, RecordingError
+from robodyn_ros.optional_packages import require
 
 DEFAULT_CUTOFF = 20.0
 

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
 from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, new_folder
-from robodyn_ros.commands.required import require, ros_required
+from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import ENGINES, NODES, TIME_MODES, set_up
 from robodyn_ros.commands.supervision import RESTARTS, supervise
 from robodyn_ros.commands.view import check_port
@@ -27,6 +27,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.given_parameters import namespace_rule
 from robodyn_ros.nodes.common.signals import hold_stop_signals
+from robodyn_ros.optional_packages import require
 
 HELP = {
     "hardware": "node: the simulated robot; takes efforts or voltages, publishes joint states",
@@ -59,7 +60,7 @@ def add_commands(commands: Subparsers) -> None:
     simulate.add_argument("--actuators", default="", help="YAML file of actuators and friction, or its name in config/")
     simulate.add_argument("--world", default="", help="YAML file of surfaces that the robot can touch")
     simulate.add_argument("--engine", choices=ENGINES, default="",
-                          help="simulator of the bodies; mujoco needs 'robodyn_ros[mujoco]'")
+                          help="simulator of the bodies; mujoco needs pip install mujoco")
     simulate.add_argument("--mujoco-scene", default="", help="MJCF file, for --engine mujoco")
     simulate.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     simulate.add_argument("--params-file", default="", help="YAML file of further ROS parameters")

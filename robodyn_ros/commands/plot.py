@@ -14,7 +14,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.commands.required import require
+from robodyn_ros.optional_packages import require
 
 
 def add_commands(commands: Subparsers) -> None:

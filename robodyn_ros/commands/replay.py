@@ -21,9 +21,10 @@ from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.record import END_SECONDS, new_folder
-from robodyn_ros.commands.required import require, ros_required
+from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import set_up
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.optional_packages import require
 
 START_SECONDS = 120.0
 """Longest wait for the recorder to subscribe [s]."""

@@ -6,35 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Packages that only some commands need: a missing one is reported before a command begins its work."""
+"""A missing ROS 2 is reported before a command begins its work."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 from collections.abc import Iterator
 
 from robodyn_ros.errors import RobodynError
-
-PURPOSES = {
-    "matplotlib": ("the plots need Matplotlib", "'robodyn_ros[plot]'"),
-    "mcap_ros2": ("recordings need mcap-ros2-support", "mcap-ros2-support"),
-    "cmaes": ("searches over a study need the package cmaes", "'robodyn_ros[study]'"),
-    "pyarrow": ("results of studies need Apache Arrow", "'robodyn_ros[study]'"),
-    "viser": ("the browser view needs viser", "viser"),
-}
-"""What needs a module, and what pip installs, by the name of the module."""
-
-
-def require(module: str) -> None:
-    """Raise unless a module of `PURPOSES` is installed.
-
-    Raises:
-        RobodynError: It is not; the message says how to install it.
-    """
-    if importlib.util.find_spec(module) is None:
-        need, package = PURPOSES[module]
-        raise RobodynError(f"{need}, which is not installed: pip install {package}, or make setup")
 
 
 @contextlib.contextmanager

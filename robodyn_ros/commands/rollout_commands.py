@@ -16,9 +16,9 @@ from typing import Any
 
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
-from robodyn_ros.commands.required import require
 from robodyn_ros.commands.simulation_setup import ENGINES
 from robodyn_ros.errors import InputError
+from robodyn_ros.optional_packages import require
 from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 PERIOD_AND_STEP = ("period", DEFAULT_PERIOD, "control period [s]"), ("step", DEFAULT_STEP, "time step [s]")
@@ -104,12 +104,11 @@ class _StoreGiven(_StoreAction):
 def _add_simulator_options(parser: ArgumentParser) -> None:
     parser.add_argument("--world", metavar="FILE", help="YAML file of surfaces that the robot can touch")
     parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0],
-                        help="simulator of the bodies; mujoco needs 'robodyn_ros[mujoco]' (default: %(default)s)")
+                        help="simulator of the bodies; mujoco needs pip install mujoco (default: %(default)s)")
 
 
 def run_tune(options: Namespace) -> int:
     """Search gains, print and draw them, and write them into a file."""
-    require("matplotlib")
     if options.study is not None:
         for name in NOT_WITH_STUDY:
             if name in options.given:
@@ -140,7 +139,6 @@ def run_compare(options: Namespace) -> int:
     if options.seed is not None and not options.position_noise and not options.velocity_noise:
         raise InputError("compare: --seed has no effect without --position-noise or --velocity-noise")
     options.seed = options.seed or 0
-    require("matplotlib")
     from robodyn_ros.commands.compare import compare_robot
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot

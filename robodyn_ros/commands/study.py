@@ -16,8 +16,8 @@ from typing import Any
 
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
 from robodyn_ros.commands.options import Subparsers
-from robodyn_ros.commands.required import require
 from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.optional_packages import require
 
 
 def add_commands(commands: Subparsers) -> None:

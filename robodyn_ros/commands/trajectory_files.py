@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.bounded_files import expand, read_file, read_yaml
-from robodyn_ros.commands.required import require
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
 from robodyn_ros.control.trajectories.trajectory_limits import check_positions, excessive_speeds
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, shown, suggest
+from robodyn_ros.optional_packages import require
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant import default_position
 

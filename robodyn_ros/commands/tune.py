@@ -30,8 +30,8 @@ from robodyn_ros.control.registry import load_controller, make_controller, prefi
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.errors import InputError
+from robodyn_ros.optional_packages import is_installed, missing
 from robodyn_ros.plots.motion import Curves, MotionCurves, energies
-from robodyn_ros.plots.motion_figure import save_motions
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.score import Rollout
@@ -108,12 +108,18 @@ def tune_controller(name: str, loop: ClosedLoop, motion: JointTrajectory, folder
            f"{found.rollouts} rollouts of {len(scenario.clocks)} control periods of {options.period:g} s")
     print(f"\n{how}\n\n{gains_table(found, robot)}\n\nTracking error (desired minus true position):\n\n"
           f"{tracking.table()}")
-    files = [folder / file for file in ("parameters.yaml", "search.png", "tracking.png")]
-    files[0].write_text(parameter_file(found, robot, name, f"Found by robodyn tune, seed {options.seed}: {how}."))
-    plot_search(found, before, after, files[1], f"{name} on {robot.name}")
-    save_motions([curves_of(before, robot, "before"), curves_of(after, robot, "after")], files[2],
+    gains = folder / "parameters.yaml"
+    gains.write_text(parameter_file(found, robot, name, f"Found by robodyn tune, seed {options.seed}: {how}."))
+    if not is_installed("matplotlib"):
+        print(f"\nwritten: {gains}; no pictures: {missing('matplotlib')}")
+        return
+    from robodyn_ros.plots.motion_figure import save_motions
+
+    search, tracked = folder / "search.png", folder / "tracking.png"
+    plot_search(found, before, after, search, f"{name} on {robot.name}")
+    save_motions([curves_of(before, robot, "before"), curves_of(after, robot, "after")], tracked,
                  f"{name} on {robot.name}: before and after the search")
-    print("\nwritten: " + ", ".join(map(str, files)))
+    print(f"\nwritten: {gains}, {search}, {tracked}")
 
 
 def searched(tuning: Tuning, robot: Robot) -> list[tuple[FlatParameter, FlatParameter]]:

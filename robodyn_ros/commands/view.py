@@ -14,10 +14,11 @@ from argparse import Namespace
 
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import ros_arguments
-from robodyn_ros.commands.required import require, ros_required
+from robodyn_ros.commands.required import ros_required
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.signals import hold_stop_signals
+from robodyn_ros.optional_packages import require
 from robodyn_ros.resources import robot_file
 
 OPTIONS = {

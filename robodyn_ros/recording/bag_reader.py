@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.errors import RecordingError
+from robodyn_ros.optional_packages import missing
 
 
 @dataclass
@@ -114,9 +115,8 @@ def _read_file(file: Path, bag: Bag) -> None:
         from mcap.records import Channel, Message, Metadata, Schema
         from mcap.stream_reader import StreamReader
         from mcap_ros2.decoder import DecoderFactory
-    except ModuleNotFoundError as error:
-        raise RecordingError(f"{error}: recordings need mcap and mcap-ros2-support; install them with "
-                             "pip install 'robodyn_ros[record]'") from None
+    except ImportError as error:
+        raise RecordingError(missing("mcap_ros2", error)) from None
     schemas: dict[int, Schema] = {}
     channels: dict[int, Topic] = {}
     try:

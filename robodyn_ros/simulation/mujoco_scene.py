@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel
 from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.optional_packages import missing
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
 _HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows
@@ -44,8 +45,7 @@ def import_mujoco() -> Any:
     try:
         import mujoco
     except ImportError as error:
-        raise InputError(f"engine mujoco: MuJoCo cannot be imported ({error}): pip install 'robodyn_ros[mujoco]', or "
-                         "choose the engine robodyn") from None
+        raise InputError(f"{missing('mujoco', error)}, or choose the engine robodyn") from None
     if mujoco.get_mju_user_warning() is None:  # else MuJoCo writes MUJOCO_LOG.TXT into the current folder
         mujoco.set_mju_user_warning(_logger.debug)
     return mujoco

@@ -22,6 +22,7 @@ from importlib.metadata import version
 from typing import Any, Self
 
 from robodyn_ros.errors import ClusterError, printable
+from robodyn_ros.optional_packages import missing
 from robodyn_ros.study.worker_site import Site, site
 
 ANSWER_TIME = 10.0
@@ -188,8 +189,7 @@ class ClusterConnection:
         try:
             from distributed import Client
         except ImportError as error:
-            raise ClusterError("cluster: Dask distributed is not installed here: pip install "
-                               "'robodyn_ros[cluster]'") from error
+            raise ClusterError(missing("distributed", error)) from error
         try:
             # Dask's client waits for ever for some servers that are not Dask's, and takes a worker for a scheduler.
             with ThreadPoolExecutor(1) as thread:  # this one may have an event loop

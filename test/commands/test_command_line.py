@@ -108,9 +108,7 @@ def test_without_ros_it_says_what_is_missing(command):
 
 
 @pytest.mark.parametrize("hidden, command, words", [
-    ("matplotlib", ["demo"], "Matplotlib, which is not installed: pip install 'robodyn_ros[plot]'"),
-    ("matplotlib", ["compare"], "Matplotlib, which is not installed"),
-    ("matplotlib", ["tune"], "Matplotlib, which is not installed"),
+    ("matplotlib", ["demo"], "Matplotlib, which is not installed: pip install matplotlib"),
     ("matplotlib", ["plot", "run_1"], "Matplotlib, which is not installed"),
     ("mcap_ros2", ["plot", "run_1"], "mcap-ros2-support, which is not installed"),
     ("mcap_ros2", ["replay", "run_1"], "mcap-ros2-support, which is not installed"),

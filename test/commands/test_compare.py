@@ -8,6 +8,7 @@
 
 """Comparison of laws: figures against a separate rollout of each law, the table, the picture, refusals."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -215,3 +216,12 @@ def test_the_command_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     assert "compare: output: Format 'doc' is not supported" in capsys.readouterr().err
     assert main(["compare", "no_such_law", "--robot", "planar_2r"]) == 2
     assert "unknown controller 'no_such_law'" in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_table_says_what_the_picture_needs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["compare", "pd", "--robot", "planar_2r", "--output", str(tmp_path / "compare.png")]) == 0
+    printed = capsys.readouterr().out
+    assert "pd " in printed and printed.endswith(
+        "no picture: the plots need Matplotlib, which is not installed: pip install matplotlib\n")
+    assert not list(tmp_path.iterdir())

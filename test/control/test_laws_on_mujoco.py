@@ -22,7 +22,7 @@ from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.rollout import ClosedLoop
 from robodyn_ros.simulation.test_motion import excursion, tip_references
 
-pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant  # noqa: E402  # after the skip
 
 OURS = [name for name in controller_names() if load_controller(name).__module__.startswith("robodyn_ros.")]

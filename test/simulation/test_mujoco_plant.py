@@ -21,7 +21,7 @@ from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant  # noqa: E402  # after the skip
 
 ARM = """<robot name="arm"><link name="base"/><link name="upper"><inertial><origin xyz="0.25 0 0"/><mass value="2"/>

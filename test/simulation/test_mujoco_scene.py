@@ -17,7 +17,7 @@ from robodyn_ros import InputError, Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.mujoco_scene import import_mujoco
 
-pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
 from robodyn_ros.simulation.mujoco_plant import MujocoPlant  # noqa: E402  # after the skip
 
 ROBOT = """<robot name="arm"><link name="base"/><link name="upper"><inertial><origin xyz="0.25 0 0"/><mass value="2"/>

@@ -323,7 +323,7 @@ def test_the_model_of_a_controller_that_is_not_compiled_cannot_be_replaced():
     (("model.payload.mass",), r"expected a law that can be compiled, .* received PD: .* is stepped by MujocoPlant"),
 ])
 def test_quantities_that_an_engine_has_built_in_are_told(varied, message):
-    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
     with pytest.raises(InputError, match=message):
         ClosedLoop(make_controller("pd", ROBOT), engine=MujocoPlant(ROBOT), varied=varied)
 

@@ -66,3 +66,13 @@ def test_sourcing_twice_adds_nothing_twice(venv, monkeypatch, shell):
     path, prefixes = once.split()
     assert once == twice
     assert path.endswith(f":{venv}/bin:/usr/bin:/bin") and prefixes == f"{venv}:/other"
+
+
+def test_what_is_asked_for_is_installed_beside_what_the_demo_needs():
+    def files(*purposes):
+        return {step.stamp.stem.removeprefix("packages_") for step in environment.steps(purposes)} - {"made"}
+
+    assert files() == {"run"}
+    assert files("test", "docs") == {"run", "mujoco", "cluster", "test", "docs"}
+    stamps = {step.stamp.name: step.key for step in environment.steps(["test"])}
+    assert stamps.items() >= {step.stamp.name: step.key for step in environment.steps()}.items()

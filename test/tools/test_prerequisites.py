@@ -149,3 +149,10 @@ def test_each_release_has_a_home_of_its_own(checkout):
 
 def test_make_knows_the_default_release():
     assert f"filter-out {places.WHEELS[0]}," in (ROOT / "Makefile").read_text()
+
+
+def test_an_unknown_purpose_is_refused_before_anything_is_made(checkout):
+    done = subprocess.run([sys.executable, str(checkout / "tools" / "set_up.py"), "tests"], text=True,
+                          capture_output=True)
+    assert done.returncode == 2 and "received tests" in done.stderr
+    assert {path.name for path in checkout.iterdir()} == CHECKOUT

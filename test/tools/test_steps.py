@@ -12,6 +12,7 @@ import sys
 
 import places
 import pytest
+import steps
 from steps import SetUpError, Step, call, fingerprint
 
 
@@ -63,3 +64,10 @@ def test_failed_command_shows_its_last_lines_and_the_hint(root):
     with pytest.raises(SetUpError, match=r"(?s)ended with 3.*log\.log.*the reason.*try again"):
         call(command, "log", {}, cwd=root, hint="try again")
     assert (root / "log.log").read_text() == "first\nthe reason\n"
+
+
+def test_a_command_that_says_nothing_is_seen_to_run(root, monkeypatch, capsys):
+    monkeypatch.setattr(steps, "QUIET", 0.01)
+    code = "import sys, time; print('Installing', flush=True); time.sleep(0.5)"
+    call([sys.executable, "-c", code], "log", {}, cwd=root)
+    assert capsys.readouterr().out.count("Installing") > 1

@@ -82,7 +82,7 @@ PARAMETERS = (
     *ROBOT_PARAMETERS,
     FRAME_PREFIX,
     Parameter("engine", str(Engine.ROBODYN), "Simulator of the bodies. robodyn: the compiled dynamics of this package; "
-              "mujoco: MuJoCo (pip install 'robodyn_ros[mujoco]'); see docs/mujoco.md.", read_only=True,
+              "mujoco: MuJoCo (pip install mujoco); see docs/mujoco.md.", read_only=True,
               choices=tuple(map(str, Engine))),
     Parameter("mujoco_scene", "", "MJCF file for engine mujoco, with a joint for each joint of the robot, by name; "
               "empty: the robot alone, without contacts.", read_only=True),

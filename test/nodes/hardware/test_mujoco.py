@@ -22,7 +22,7 @@ from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
 
-pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
 
 SCENE = """<mujoco><worldbody><geom type='plane' size='5 5 .1'/><site name='base_link'/>
 <body name='box' pos='3 0 .5'><freejoint/><geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>"""

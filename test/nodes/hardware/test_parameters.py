@@ -140,7 +140,7 @@ def test_the_force_and_torque_sensor_is_read_from_its_parameters():
 
 
 def test_mujoco_is_chosen_by_a_parameter(tmp_path):
-    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
     robot, made = plant(engine="mujoco", **{"payload.mass": 1.0})
     with_payload = plant(**{"payload.mass": 1.0})[1]
     np.testing.assert_allclose(made.joint_inertia(), with_payload.joint_inertia(), rtol=1e-9)
