@@ -28,7 +28,7 @@ from robodyn_ros.compile.llvm_text import FunctionText, function, literal
 from robodyn_ros.compile.lowering import Lowered, Memory, Place, lower
 from robodyn_ros.compile.machine import Code, compile_module, host
 from robodyn_ros.compile.products import ProductsTape, products_text
-from robodyn_ros.compile.program import Arrays, Compute, Repeat, Statement, TracedProgram, changed_by
+from robodyn_ros.compile.program import Arrays, Compute, Repeat, Statement, TracedProgram, walk
 from robodyn_ros.compile.runtime import Runtime
 from robodyn_ros.compile.tape import Tape
 
@@ -166,7 +166,8 @@ class ProgramText:
         before = text.block
         text.label(head)
         place = len(text.lines)
-        changed = changed_by(statement.statements) if self._width > 1 else ()
+        changed = {name for inner in walk(statement.statements) if isinstance(inner, Compute)
+                   for name, _ in self._traced.results[inner]} if self._width > 1 else ()
         kept = [(self.places[name], self._reserve(size), size) for name, size in self._sizes.items() if name in changed]
 
         def keep() -> None:

@@ -8,6 +8,7 @@
 
 """`Kernel`: a traced function as machine code, called from Python."""
 
+import math
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,19 +22,29 @@ from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.products import trace_products
 from robodyn_ros.compile.program import Compute, Program, TracedProgram
 from robodyn_ros.compile.python_entry import Fallback, documentation, python_function
-from robodyn_ros.compile.tape import Shape, Tape
+from robodyn_ros.compile.records import (
+    Form,
+    Structure,
+    array_shapes,
+    flatten,
+    flatten_all,
+    form_of,
+    unflatten,
+)
+from robodyn_ros.compile.tape import Tape, check_shape
 from robodyn_ros.errors import InputError
 
 RESULT = "(result)"  # the output variable; no argument of a function can have this name
 
 
-def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None, *,
+def compile_function(function: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None, *,
                      reproducible: bool = False) -> "Kernel":
     """Trace a function and compile it for this processor.
 
     Args:
-        function: Takes one array per input, in this order, and returns an array, see `trace`, or `Products`.
-        inputs: Shape of each input, by name.
+        function: Takes one array or record per input, in this order, and returns an array, see `trace`, a record of
+            arrays, or `Products`.
+        inputs: Shape of each input, by name; of a record, a record of shapes or of arrays.
         name: Name in error messages; the function's name if not given.
         reproducible: Round as the same formula is rounded in a program of `compile_procedure`, bit for bit; long
             formulas then take some per cent longer.
@@ -41,9 +52,26 @@ def compile_function(function: Callable[..., Any], inputs: Mapping[str, Shape], 
     Raises:
         CompileError: The function cannot be traced or compiled.
     """
-    tape = trace_products(function, dict(inputs))
-    return Kernel(tape.contracted(shared=True) if reproducible else tape,
-                  name or str(getattr(function, "__name__", "function")))
+    forms = {each: check_shape(f"input {each}", given) if (form := form_of(given)) is None else form
+             for each, given in inputs.items()}
+    answer: list[Form] = []
+
+    def on_arrays(*arrays: Any) -> Any:
+        remaining = iter(arrays)
+        result = function(*(unflatten(form, remaining) for form in forms.values()))
+        form = form_of(result, shapes=False)
+        if not isinstance(form, Structure):
+            return result
+        answer.append(form)
+        arrays_of_result = flatten(form, result, "result")
+        return np.concatenate([np.zeros(0), *(np.ravel(np.asarray(array, dtype=object)) for array in arrays_of_result)])
+
+    on_arrays.__name__ = label = name or str(getattr(function, "__name__", "function"))
+    tape = trace_products(on_arrays, {path: shape for each, form in forms.items()
+                                      for path, shape in array_shapes(each, form).items()})
+    tape = tape.contracted(shared=True) if reproducible else tape
+    plain = not answer and not any(isinstance(form, Structure) for form in forms.values())
+    return Kernel(tape, label) if plain else RecordKernel(tape, label, forms, answer[0] if answer else None)
 
 
 class Kernel:
@@ -142,6 +170,60 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}: {self.tape!r}>"
+
+
+class RecordKernel(Kernel):
+    """A compiled function with records among its arguments, or a record as its result.
+
+    Args:
+        tape: The traced function on arrays.
+        name: Name in error messages.
+        forms: Shape or structure of each argument, by name.
+        answer: Structure of the result; None if it is one array.
+    """
+
+    __slots__ = ("_answer", "_arrays", "_forms")
+
+    def __init__(self, tape: Tape, name: str, forms: Mapping[str, Form], answer: Form | None) -> None:
+        super().__init__(tape, name)
+        self._forms, self._answer, self._arrays = dict(forms), answer, self.call
+
+        def call(*given: Any, **named: Any) -> Any:
+            return self._record(self._arrays(*self._flat(given, named)))
+
+        self.call = call
+        self.__call__ = call  # type: ignore[method-assign]
+
+    def batch(self, *given: Any, threads: int = 1, out: NDArray[np.float64] | None = None, **named: Any) -> Any:
+        """As :meth:`Kernel.batch`; each array of an argument has an axis of N samples first, and so has the result's.
+
+        A record has no ``out``.
+        """
+        if out is not None and self._answer is not None:
+            raise InputError(f"{self.name}: out: expected none, since the result is a record")
+        return self._record(super().batch(*self._flat(given, named), threads=threads, out=out))
+
+    def __reduce__(self) -> Any:
+        return RecordKernel, (self.tape, self.name, self._forms, self._answer)
+
+    def _flat(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        """The arrays of the arguments."""
+        late = list(self._forms)[len(given):]
+        if len(given) > len(self._forms) or sorted(named) != sorted(late):
+            received = ", ".join([f"{len(given)} by position", *(f"{name} by name" for name in named)])
+            raise InputError(f"{self.name}: expected {len(self._forms)} arguments ({', '.join(self._forms)}), "
+                             f"received {received}")
+        values = (*given, *(named[name] for name in late))
+        return list(flatten_all(self._forms, dict(zip(self._forms, values, strict=True)), self.name).values())
+
+    def _record(self, numbers: NDArray[np.float64]) -> Any:
+        """The result as a record, from its numbers, which may have an axis of samples first."""
+        if self._answer is None:
+            return numbers
+        shapes = array_shapes("result", self._answer).values()
+        parts = np.split(numbers, np.cumsum([math.prod(shape) for shape in shapes])[:-1], axis=-1)
+        return unflatten(self._answer, iter([part.reshape((*numbers.shape[:-1], *shape))
+                                             for part, shape in zip(parts, shapes, strict=True)]))
 
 
 def traced_tape(tape: Tape) -> TracedProgram:

@@ -13,26 +13,27 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robodyn_ros.compile.batch_abi import checked_arrays, checked_integer, empty_result, real_array, shape_error
 from robodyn_ros.compile.compiled_program import CompiledProgram
 from robodyn_ros.compile.machine import host
 from robodyn_ros.compile.program import Arrays, Program, Statement, TracedProgram, interpret
 from robodyn_ros.compile.python_entry import documentation, python_function
-from robodyn_ros.compile.tape import Shape
+from robodyn_ros.compile.records import array_shapes, flatten_all, unflatten_all
 from robodyn_ros.errors import InputError
 
 
-def compile_procedure(variables: Mapping[str, Shape], program: Iterable[Statement], inputs: Iterable[str] = (),
+def compile_procedure(variables: Mapping[str, Any], program: Iterable[Statement], inputs: Iterable[str] = (),
                       outputs: Iterable[str] = (), name: str = "procedure") -> "Procedure":
     """Trace the computations of a program; it is compiled for this processor when it is first called.
 
     Args:
-        variables: Shape of each variable, by name.
+        variables: Shape of each variable, by name; of a variable that is a record, a record of shapes or of arrays.
         program: The statements, one after the other.
-        inputs: Variables whose first values are arguments of each call; the others begin as zeros.
-        outputs: Variables whose last values are results.
+        inputs: Variables, or parts of them such as ``state.q``, whose first values are arguments of each call; the
+            others begin as zeros.
+        outputs: Variables, or parts of them, whose last values are results.
         name: Name in error messages.
 
     Raises:
@@ -45,8 +46,9 @@ class Procedure:
     """A program, compiled.
 
     Its arguments, all by name, are the first values of the inputs, the sequences that loops read, and the counts of
-    loops that have a name. Its results, by name, are the last values of the outputs, and the records of loops. Calls
-    from several threads are safe. The code for one sample and the code for batches are compiled at their first call.
+    loops that have a name. Its results, by name, are the last values of the outputs, and the records of loops. What is
+    a record in the program is one in arguments and results, with arrays of the rows or the samples. Calls from several
+    threads are safe. The code for one sample and the code for batches are compiled at their first call.
 
     Attributes:
         program: The program.
@@ -60,14 +62,14 @@ class Procedure:
         self._lock = threading.Lock()
         self._compiled_for: dict[int, CompiledProgram] = {}  # by samples in a block
 
-    def __call__(self, **given: Any) -> Arrays:
+    def __call__(self, **given: Any) -> dict[str, Any]:
         """Run the program once, with inputs, sequences (see `Repeat`) and counts; the GIL is released.
 
         Returns:
             Outputs and records.
 
         Raises:
-            InputError: An argument is missing, superfluous, not of real numbers, or of another shape.
+            InputError: An argument is missing, superfluous, not of real numbers, or of another shape or class.
         """
         compiled, program = self._compiled(1), self.program
         counts, arrays = self._arguments(given)
@@ -77,9 +79,9 @@ class Procedure:
         records = program.new_records(counts, 1)
         compiled.run(frame, counts.values(), {name: arrays[name][None] for name in program.sequences}, records)
         results = {name: compiled.view(frame, name).copy() for name in program.outputs}
-        return results | {name: rows[0] for name, rows in records.items()}
+        return unflatten_all(program.answers, results | {name: rows[0] for name, rows in records.items()})
 
-    def batch(self, *, threads: int = 1, **given: Any) -> Arrays:
+    def batch(self, *, threads: int = 1, **given: Any) -> dict[str, Any]:
         """Run the program for many samples at once; the GIL is released.
 
         Args:
@@ -99,11 +101,11 @@ class Procedure:
         results = {name: empty_result((samples, *program.variables[name])) for name in program.outputs}
         results |= program.new_records(counts, samples)
         compiled.run_batch(samples, threads, counts.values(), arrays, results)
-        return results
+        return unflatten_all(program.answers, results)
 
-    def interpret(self, **given: Any) -> Arrays:
+    def interpret(self, **given: Any) -> dict[str, Any]:
         """As a call, but in plain NumPy, the program's functions on floats: the reference for compiled programs."""
-        return interpret(self.program, *self._arguments(given))
+        return unflatten_all(self.program.answers, interpret(self.program, *self._arguments(given)))
 
     def bind(self, **inputs: Any) -> "Bound":
         """The procedure with its own memory, for loops that Python runs often: see `Bound`.
@@ -116,30 +118,32 @@ class Procedure:
         """
         if self.program.sequences or self.program.records:
             raise InputError(f"{self.name}: has sequences or records, which need a call instead of bind()")
+        expected = self.program.arguments
         for name in inputs:
-            if name not in self.program.inputs:
-                raise InputError(f"{self.name}: expected inputs ({', '.join(self.program.inputs)}), received {name}")
-        bound, shapes = Bound(self._compiled(1), self.name), {name: self.program.variables[name] for name in inputs}
-        for name, array in zip(shapes, checked_arrays(self.name, shapes, (), inputs), strict=True):
+            if name not in expected:
+                raise InputError(f"{self.name}: expected inputs ({', '.join(expected)}), received {name}")
+        given = flatten_all({name: expected[name] for name in inputs}, inputs, self.name)
+        bound, shapes = Bound(self._compiled(1), self.name), {name: self.program.variables[name] for name in given}
+        for name, array in zip(shapes, checked_arrays(self.name, shapes, (), given), strict=True):
             bound[name] = array
         return bound
 
     def __repr__(self) -> str:
-        arguments = (*self.program.inputs, *self.program.sequences, *self.program.counts)
-        results = (*self.program.outputs, *self.program.records)
-        return f"<Procedure {self.name}({', '.join(arguments)}) -> {', '.join(results)}>"
+        arguments = (*self.program.arguments, *self.program.counts)
+        return f"<Procedure {self.name}({', '.join(arguments)}) -> {', '.join(self.program.answers)}>"
 
     def _arguments(self, given: Mapping[str, Any], is_batch: bool = False) -> tuple[dict[str, int], Arrays]:
         """Counts and arrays, checked; in a batch, all arrays with an axis of samples."""
         program = self.program
-        expected = (*program.inputs, *program.sequences, *program.counts)
+        expected = (*program.arguments, *program.counts)
         if sorted(given) != sorted(expected):
             raise InputError(f"{self.name}: expected the arguments {', '.join(expected) or 'none'}, "
                              f"received {', '.join(given) or 'none'}")
         counts = {name: checked_integer(self.name, name, given[name], 0) for name in program.counts}
         shapes = {name: program.variables[name] for name in program.inputs}
         shapes |= {name: program.rows_shape(rows, counts) for name, rows in program.sequences.items()}
-        arrays = {name: real_array(self.name, name, given[name]) for name in shapes}
+        leaves = flatten_all(program.arguments, given, self.name)
+        arrays = {name: real_array(self.name, name, leaves[name]) for name in shapes}
         lengths = [len(array) for name, array in arrays.items() if array.ndim == len(shapes[name]) + 1]
         if is_batch and not lengths:
             names = ", ".join(shapes) or "no inputs"
@@ -176,7 +180,8 @@ class _Memory(np.ndarray):
 class Bound:
     """A procedure whose variables keep their memory from one run to the next.
 
-    ``bound["q"]`` is always the same array, to read and to write in place; ``bound["q"] = values`` writes it.
+    ``bound["q"]`` is always the same array, or record of arrays, to read and to write in place; ``bound["q"] = values``
+    writes it. The arrays of a record are neighbours in ``bound.numbers("state")``, in the order of its fields.
     ``bound.run(*counts)`` runs the program once. It makes no arrays, sets no variable to zero, and holds the GIL: for
     runs of more than milliseconds, call the procedure instead. Variables that are neither read nor outputs are not
     written. Only one thread at a time may use it.
@@ -185,19 +190,30 @@ class Bound:
         run: Runs the program; its arguments are the counts in the order of `Program.counts`.
     """
 
-    __slots__ = ("_views", "run")
+    __slots__ = ("_forms", "_memory", "_values", "_views", "run")
 
     run: Callable[..., None]
 
     def __init__(self, compiled: CompiledProgram, name: str) -> None:
-        counts = compiled.program.counts
+        program, counts = compiled.program, compiled.program.counts
         memory = np.zeros(compiled.frame_size + max(1, len(counts))).view(_Memory)
         memory.name, memory.counts, plain = name, counts, memory.view(np.ndarray)
-        self._views = {variable: compiled.view(plain, variable) for variable in compiled.program.variables}
+        self._views = {variable: compiled.view(plain, variable) for variable in program.variables}
+        self._forms, self._values, self._memory = program.form, unflatten_all(program.forms, self._views), plain
         self.run = python_function("run", documentation("run", "", "Run the program once."), memory, compiled.code)
 
-    def __getitem__(self, variable: str) -> NDArray[np.float64]:
-        return self._views[variable]
+    def __getitem__(self, variable: str) -> Any:
+        if variable not in self._values:
+            form = self._forms("bound", variable)
+            self._values |= unflatten_all({variable: form}, self._views)
+        return self._values[variable]
 
-    def __setitem__(self, variable: str, values: ArrayLike) -> None:
-        self._views[variable][...] = values
+    def __setitem__(self, variable: str, values: Any) -> None:
+        for path, array in flatten_all({variable: self._forms("bound", variable)}, {variable: values}, "bound").items():
+            self._views[path][...] = array
+
+    def numbers(self, variable: str) -> NDArray[np.float64]:
+        """The memory of a variable, one array of a record after the other, shape (size,)."""
+        views = [self._views[path] for path in array_shapes(variable, self._forms("bound", variable))]
+        start = (views[0].ctypes.data - self._memory.ctypes.data) // self._memory.itemsize
+        return self._memory[start : start + sum(view.size for view in views)]

@@ -8,9 +8,10 @@
 
 """The statements of a procedure; the checks, the tapes and the interpreter of a program made of them.
 
-A program works on named variables: float64 arrays of fixed shapes. Its statements run one after the other. Neighbouring
-computations are traced together and share common terms: a control law and the robot that it controls need the sines of
-the same angles and the same rotations.
+A program works on named variables: float64 arrays of fixed shapes, and records of such arrays. Its statements run one
+after the other. Neighbouring computations are traced together and share common terms: a control law and the robot that
+it controls need the sines of the same angles and the same rotations. Elements that a computation sets to constants are
+constants for those after it.
 """
 
 import math
@@ -21,9 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.records import Form, Structure, array_shapes, flatten, form_of, part_of, unflatten
 from robodyn_ros.compile.scalar import Scalar
 from robodyn_ros.compile.tape import Shape, Tape, check_shape, trace
-from robodyn_ros.errors import CompileError
+from robodyn_ros.errors import CompileError, InputError
 
 Arrays = dict[str, NDArray[np.float64]]
 
@@ -33,9 +36,9 @@ class Compute:
     """``outputs = function(*inputs)``: all inputs are read before an output changes.
 
     Attributes:
-        function: Takes one array per input and returns one array per output, in a tuple; or that array itself if
+        function: Takes one array or record per input and returns one per output, in a tuple; or that value itself if
             ``outputs`` is a name. See `trace` for what it may contain.
-        inputs: Names of variables, or the name of one.
+        inputs: Names of variables or of parts of records, such as ``state.q``; or one name.
         outputs: The same.
     """
 
@@ -62,6 +65,7 @@ class Repeat:
 
     In a batch each sample follows its own flag: a finished sample keeps its variables while others go on. A NaN flag
     ends the loop. Only a loop without a flag, in no other loop, may have invariants, sequences to read, and records.
+    Variables can be records or parts of them, such as ``state.q``; so are their typical values, sequences and records.
 
     Attributes:
         count: Number of rounds, or the name of an argument that gives it. With a flag, the greatest number, 1 or more.
@@ -98,6 +102,10 @@ class Rows(NamedTuple):
     rounds: int | str
 
 
+Known = dict[tuple[str, int], float]
+"""Constants: values of some elements, by variable and position."""
+
+
 class Program:
     """A checked program; `compile_procedure` says what its variables, statements, inputs and outputs are.
 
@@ -105,28 +113,52 @@ class Program:
         CompileError: A name is unknown or stands for two things, or a statement is in the wrong place.
 
     Attributes:
+        forms: The forms of the variables.
+        arguments: Forms of inputs and sequences, whose rows they describe, by name.
+        answers: Forms of outputs and records likewise.
+        variables: Shape of each array of the variables, by its path; all that follows knows these arrays alone.
+        statements: The statements on them.
+        inputs: The arrays of the inputs.
+        outputs: The arrays of the outputs.
         counts: Names of the arguments that give numbers of rounds.
-        sequences: Arguments that loops read, by name.
-        records: Results that loops record, by name.
+        sequences: Arrays that loops read, by path.
+        records: Arrays that loops record, by path.
     """
 
-    def __init__(self, variables: Mapping[str, Shape], statements: Iterable[Statement], inputs: Iterable[str],
+    def __init__(self, variables: Mapping[str, Any], statements: Iterable[Statement], inputs: Iterable[str],
                  outputs: Iterable[str]) -> None:
-        self.variables, self.statements = dict(variables), tuple(statements)
-        self.inputs, self.outputs = _names(inputs), _names(outputs)
+        self.forms: dict[str, Form] = {}
+        for name, given in variables.items():
+            form = form_of(given)
+            self.forms[name] = check_shape(f"variable {name}", given) if form is None else form
+        self.variables = {path: shape for name, form in self.forms.items()
+                          for path, shape in array_shapes(name, form).items()}
+        self.arguments = {name: self.form("inputs", name) for name in _names(inputs)}
+        self.answers = {name: self.form("outputs", name) for name in _names(outputs)}
+        self.inputs, self.outputs = self._arrays("inputs", *_names(inputs)), self._arrays("outputs", *_names(outputs))
         self.counts: tuple[str, ...] = ()
         self.sequences: dict[str, Rows] = {}
         self.records: dict[str, Rows] = {}
-        self._known("inputs", *self.inputs)
-        self._known("outputs", *self.outputs)
-        for name, shape in self.variables.items():
-            check_shape(f"variable {name}", shape)
-        for statement in self.statements:
-            self._check(statement, is_outermost=True)
+        self.statements = tuple(self._checked(statement, is_outermost=True) for statement in statements)
         # No name may stand for two arguments, of which `Procedure.batch` has one of its own, or for two results.
         for names in ((*self.inputs, *self.sequences, *self.counts, "threads"), (*self.outputs, *self.records)):
             for name in names:
                 _require(names.count(name) == 1, name, "names that stand for one thing each", "it twice")
+
+    def form(self, where: object, name: str) -> Form:
+        """The form of a variable or of a part of one, such as ``state.q``."""
+        first, *path = name.split(".")
+        form = part_of(self.forms[first], path) if first in self.forms else None
+        if name in self.forms:
+            form = self.forms[name]
+        if form is None:
+            raise CompileError(f"{where}: expected variables of the program ({', '.join(self.forms)}), "
+                               f"received {name!r}")
+        return form
+
+    def _arrays(self, where: object, *names: str) -> tuple[str, ...]:
+        """The arrays of variables or parts of them, by path."""
+        return tuple(path for name in names for path in array_shapes(name, self.form(where, name)))
 
     def rows_shape(self, rows: Rows, counts: Mapping[str, int]) -> Shape:
         """Shape of a sequence or a record."""
@@ -139,25 +171,22 @@ class Program:
 
     def results(self, statement: Compute, returned: Any) -> list[np.ndarray]:
         """The checked return value of a computation's function, as one array of objects per output."""
-        names = statement.output_names
-        returned = (returned,) if isinstance(statement.outputs, str) else returned
-        is_tuple = isinstance(returned, tuple)
-        _require(is_tuple and len(returned) == len(names), statement,
-                 f"the function to return a tuple of {len(names)} arrays ({', '.join(names)})",
-                 f"{len(returned)} of them" if is_tuple else type(returned).__name__)
-        arrays = [np.asarray(result, dtype=object) for result in returned]
-        for name, array in zip(names, arrays, strict=True):
+        arrays = [np.asarray(result, dtype=object) for result in self._values(statement, returned)]
+        for name, array in zip(statement.output_names, arrays, strict=True):
             shape = self.variables[name]
             _require(array.shape == shape, statement, f"{name} of shape {shape}", array.shape)
         return arrays
 
-    def _check(self, statement: Statement, is_outermost: bool = False) -> None:
-        """Check a statement; add its counts, sequences and records."""
+    def _checked(self, statement: Statement, is_outermost: bool = False) -> Statement:
+        """A statement on arrays, checked; its counts, sequences and records are added."""
         if isinstance(statement, Compute):
-            outputs = statement.output_names
-            self._known(str(statement), *statement.inputs, *outputs)
+            inputs = self._arrays(statement, *statement.inputs)
+            outputs = self._arrays(statement, *statement.output_names)
             _require(len(set(outputs)) == len(outputs), statement, "each output once", ", ".join(outputs))
-            return
+            forms = [self.form(statement, name) for name in (*statement.inputs, *statement.output_names)]
+            if not any(isinstance(form, Structure) for form in forms):
+                return statement
+            return Compute(self._on_arrays(statement), inputs, outputs)
         _require(isinstance(statement, Repeat), "program", "statements", statement)
         _require(isinstance(statement.statements, Collection), statement, "a list of statements", statement.statements)
         count, flag, least = statement.count, statement.flag, 0 if statement.flag is None else 1
@@ -167,32 +196,72 @@ class Program:
             _require(isinstance(count, int) and count >= least, statement,
                      f"an integer of {least} or more, or the name of one", repr(count))
         if flag is not None:
-            self._known(str(statement), flag)
-            _require(self.variables[flag] == (), statement, "a flag of shape ()", self.variables[flag])
+            _require(self.form(statement, flag) == (), statement, "a flag of shape ()", self.form(statement, flag))
         _require(statement.at_least in (0, 1), f"{statement}: at_least", "0 or 1", repr(statement.at_least))
-        self._check_names(statement, is_outermost and flag is None)
-        for inner in statement.statements:
-            self._check(inner)
+        loop = self._with_rows(statement, is_outermost and flag is None)
+        return replace(loop, statements=tuple(self._checked(inner) for inner in loop.statements))
 
-    def _check_names(self, loop: Repeat, may_have_them: bool) -> None:
-        """Check what a loop reads and records, and its invariants."""
+    def _on_arrays(self, statement: Compute) -> Callable[..., tuple[Any, ...]]:
+        """The function of a computation, from arrays to a tuple of arrays."""
+        taken = [self.form(statement, name) for name in statement.inputs]
+        given = [(name, self.form(statement, name)) for name in statement.output_names]
+
+        def function(*arrays: Any) -> tuple[Any, ...]:
+            remaining = iter(arrays)
+            returned = statement.function(*(unflatten(form, remaining) for form in taken))
+            try:
+                return tuple(array for (name, form), value in zip(given, self._values(statement, returned), strict=True)
+                             for array in flatten(form, value, f"{statement}: {name}"))
+            except InputError as error:
+                raise CompileError(str(error)) from None
+
+        function.__name__ = getattr(statement.function, "__name__", "function")
+        return function
+
+    def _values(self, statement: Compute, returned: Any) -> tuple[Any, ...]:
+        """The return value of a computation's function, one value for each output."""
+        names = statement.output_names
+        values = (returned,) if isinstance(statement.outputs, str) else returned
+        is_tuple = isinstance(values, tuple)
+        _require(is_tuple and len(values) == len(names), statement,
+                 f"the function to return a tuple of {len(names)} arrays ({', '.join(names)})",
+                 f"{len(values)} of them" if is_tuple else type(values).__name__)
+        return tuple(values)
+
+    def _with_rows(self, loop: Repeat, may_have_them: bool) -> Repeat:
+        """A loop with the arrays of what it reads and records, and of its invariants; checked."""
         names = (*loop.invariant, *loop.read, *loop.record.values())
-        self._known(str(loop), *names)
+        for name in names:
+            self.form(loop, name)
         _require(may_have_them or not names, loop,
                  "invariants, sequences and records in a loop without flag that is in no other", ", ".join(names))
-        wrong = {*loop.read, *changed_by(loop.statements)} & set(loop.invariant)
+        invariant = {path: array for name, typical in loop.invariant.items()
+                     for path, array in self._typical(loop, name, typical)}
+        read = {path: sequence for name, rows in loop.read.items()
+                for path, sequence in zip(self._arrays(loop, name), self._rows(loop, name, rows), strict=True)}
+        record = {row: path for rows, name in loop.record.items()
+                  for path, row in zip(self._arrays(loop, name), self._rows(loop, name, rows), strict=True)}
+        changed = {path for inner in walk(loop.statements) if isinstance(inner, Compute)
+                   for path in self._arrays(inner, *inner.output_names)}
+        wrong = {*read, *changed} & set(invariant)
         _require(not wrong, loop, "invariants that nothing changes", ", ".join(sorted(wrong)))
-        reads = {sequence: Rows(variable, loop.count) for variable, sequence in loop.read.items()}
-        records = {record: Rows(variable, loop.count) for record, variable in loop.record.items()}
-        twice = len(reads) < len(loop.read) or reads.keys() & self.sequences or records.keys() & self.records
+        self.arguments |= {rows: self.form(loop, name) for name, rows in loop.read.items()}
+        self.answers |= {rows: self.form(loop, name) for rows, name in loop.record.items()}
+        reads = {sequence: Rows(variable, loop.count) for variable, sequence in read.items()}
+        records = {row: Rows(variable, loop.count) for row, variable in record.items()}
+        twice = len(reads) < len(read) or reads.keys() & self.sequences or records.keys() & self.records
         _require(not twice, loop, "a sequence, or a record, in one place", "it in two")
         self.sequences |= reads
         self.records |= records
+        return replace(loop, invariant=invariant, read=read, record=record)
 
-    def _known(self, where: str, *names: str) -> None:
-        expected = f"variables of the program ({', '.join(self.variables)})"
-        for name in names:
-            _require(name in self.variables, where, expected, repr(name))
+    def _rows(self, loop: Repeat, variable: str, rows: str) -> Iterable[str]:
+        """Paths of the arrays in a sequence, or a record, of values of a variable."""
+        return array_shapes(rows, self.form(loop, variable))
+
+    def _typical(self, loop: Repeat, name: str, value: Any) -> Iterable[tuple[str, Any]]:
+        form = self.form(loop, name)
+        return zip(array_shapes(name, form), flatten(form, value, f"{loop}: {name}"), strict=True)
 
 
 def _require(holds: object, where: object, expected: str, received: object) -> None:
@@ -231,58 +300,95 @@ class TracedProgram:
         self.program, self.variables = program, dict(program.variables)
         self.tapes: dict[Compute, Tape] = {}
         self.invariants: set[Compute] = set()
-        self.statements = self._fused(program.statements, {})
+        self.statements = self._fused(program.statements, {}, {})
+        used = set(walk(self.statements))
+        self.tapes = {statement: tape for statement, tape in self.tapes.items() if statement in used}
         self.results = {statement: self._elements(statement.output_names) for statement in self.tapes}
-        while self._drop_unread_results():
-            pass
+        self._drop_unread_results()
         self.statements = tuple(each for statement in self.statements for each in self._with_invariants(statement))
         used = set(walk(self.statements))
         self.tapes = {statement: tape for statement, tape in self.tapes.items() if statement in used}
 
     def reads(self, variable: str) -> bool:
         """Whether a computation reads an element of a variable."""
-        return any(variable == name for statement in self.tapes for name, _ in self._read_by(statement))
+        return any(name == variable or name.startswith(f"{variable}.")
+                   for statement in self.tapes for name, _ in self._read_by(statement))
 
-    def _fused(self, statements: Iterable[Statement], fixed: Mapping[str, Any]) -> tuple[Statement, ...]:
+    def _fused(self, statements: Iterable[Statement], fixed: Mapping[str, Any], known: Known) -> tuple[Statement, ...]:
+        """Statements with neighbouring computations joined; ``known`` is brought from before them to after them."""
         result: list[Statement] = []
         group: list[Compute] = []
         for statement in _unrolled(statements):
             if isinstance(statement, Compute):
                 group.append(statement)
                 continue
-            result += self._joined(group, fixed)
-            within = self._fused(statement.statements, statement.invariant or fixed)
+            result += self._joined(group, fixed, known)
+            changed = {*changed_by(statement.statements), *statement.read}
+            before = {element: known.pop(element) for element in list(known) if element[0] in changed}
+            inside = dict(known)
+            within = self._fused(statement.statements, statement.invariant or fixed, inside)
             result.append(replace(statement, statements=within))
+            runs = statement.at_least if statement.flag is not None else isinstance(statement.count, int)
+            known |= {element: value for element, value in inside.items()
+                      if element[0] in changed and (runs or before.get(element) == value)}
             group = []
-        return (*result, *self._joined(group, fixed))
+        return (*result, *self._joined(group, fixed, known))
 
-    def _joined(self, group: list[Compute], fixed: Mapping[str, Any]) -> list[Compute]:
+    def _joined(self, group: list[Compute], fixed: Mapping[str, Any], known: Known) -> list[Compute]:
         """One computation in place of several; the same ones if they cannot be traced together."""
         if len(group) > 1:
             one = _sequence(self.program, group)
             try:
-                self.tapes[one] = self._tape(one, fixed)
-                return [one]
+                return [self._with_tape(one, fixed, known)]
             except (AttributeError, CompileError, TypeError, ValueError):
                 pass  # such as np.sin of an array in which another computation left some constants
-        for statement in group:
-            if statement not in self.tapes:
-                self.tapes[statement] = self._tape(statement, fixed)
-        return group
+        return [self._with_tape(statement, fixed, known) for statement in group]
 
-    def _drop_unread_results(self) -> bool:
-        """Drop results that nothing reads; True if there were any, because others may have been read for them alone."""
+    def _with_tape(self, statement: Compute, fixed: Mapping[str, Any], known: Known) -> Compute:
+        """Trace a computation where some elements are known; a copy of it if it reads one of these.
+
+        A computation that cannot be traced with constants among its inputs is traced without them.
+        """
+        constants = {place: known[element] for place, element in enumerate(self._elements(statement.inputs))
+                     if element in known}
+        tape: Tape | None = None
+        if constants and not isinstance(statement.function, Tape):
+            try:
+                tape = self._tape(statement, fixed, constants)
+                statement = replace(statement)
+            except (AttributeError, CompileError, TypeError, ValueError):
+                pass
+        if tape is None:
+            tape = self.tapes.get(statement) or self._tape(statement, fixed, {})
+        self.tapes[statement] = tape
+        elements = self._elements(statement.output_names)
+        for element in elements:
+            known.pop(element, None)
+        if len(tape.outputs) == len(elements):  # else these are factors of products
+            known |= {element: float(tape.constants[tape.operands[entry, 0]])
+                      for entry, element in zip(tape.outputs.tolist(), elements, strict=True)
+                      if tape.codes[entry] == op.CONSTANT}
+        return statement
+
+    def _drop_unread_results(self) -> None:
+        """Drop results that no output, record or flag depends on, be it through other results."""
         names = {*self.program.outputs, *(rows.variable for rows in self.program.records.values())}
         names |= {each.flag for each in walk(self.statements) if isinstance(each, Repeat) and each.flag is not None}
-        read = {*self._elements(names), *(element for statement in self.tapes for element in self._read_by(statement))}
-        found = False
-        for statement, results in self.results.items():
-            kept = [position for position, element in enumerate(results) if element in read]
-            if len(kept) < len(results):
-                found = True
-                self.tapes[statement] = self.tapes[statement].with_outputs(kept)
-                self.results[statement] = [results[position] for position in kept]
-        return found
+        needed, found = set(self._elements(names)), -1
+        reduced: dict[Compute, tuple[list[int], Tape]] = {}
+        while len(needed) > found:
+            found = len(needed)
+            for statement, tape in self.tapes.items():
+                elements = self._elements(statement.inputs)
+                kept = [place for place, element in enumerate(self.results[statement]) if element in needed]
+                if statement not in reduced or len(kept) > len(reduced[statement][0]):
+                    complete = len(kept) == len(self.results[statement])
+                    reduced[statement] = kept, tape if complete else tape.with_outputs(kept)
+                    needed |= {elements[place] for place in reduced[statement][1].inputs_read}
+        for statement, (kept, tape) in reduced.items():
+            if len(kept) < len(self.results[statement]):
+                self.tapes[statement] = tape
+                self.results[statement] = [self.results[statement][place] for place in kept]
 
     def _elements(self, names: Iterable[str]) -> list[tuple[str, int]]:
         """Variable and position of each element of some variables."""
@@ -323,19 +429,23 @@ class TracedProgram:
         self.results |= {once: self._elements([name]), again: self.results[statement]}
         return once, again
 
-    def _tape(self, statement: Compute, fixed: Mapping[str, Any]) -> Tape:
-        """The tape from all inputs to the elements of all outputs."""
+    def _tape(self, statement: Compute, fixed: Mapping[str, Any], constants: Mapping[int, float]) -> Tape:
+        """The tape from all inputs to the elements of all outputs; some input elements are constants."""
         if isinstance(statement.function, Tape):
             return statement.function
+        shapes = {f"{name} ({place})": self.program.variables[name] for place, name in enumerate(statement.inputs)}
+        places = np.cumsum([0, *(math.prod(shape) for shape in shapes.values())])
 
         def function(*arrays: Any) -> list[Any]:
+            for place, constant in constants.items():
+                number = int(np.searchsorted(places, place, side="right")) - 1
+                arrays[number].reshape(-1)[place - places[number]] = constant
             results = self.program.results(statement, statement.function(*arrays))
             return [element for array in results for element in array.reshape(-1).tolist()]
 
         function.__name__ = str(statement)
-        labels = {f"{name} ({place})": name for place, name in enumerate(statement.inputs)}
-        shapes = {label: self.program.variables[name] for label, name in labels.items()}
-        return trace(function, shapes, {label: fixed[name] for label, name in labels.items() if name in fixed})
+        typical = {label: fixed[name] for label, name in zip(shapes, statement.inputs, strict=True) if name in fixed}
+        return trace(function, shapes, typical)
 
 
 def _unrolled(statements: Iterable[Statement]) -> Iterable[Statement]:

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.records import Shape
 from robodyn_ros.compile.scalar import Recorder, Scalar
 from robodyn_ros.errors import CompileError, InputError
-
-Shape = tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -226,10 +225,11 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Shape], fixed: Mapp
         recorder.clear()
 
 
-def check_shape(name: str, shape: Any) -> None:
-    """Raise CompileError unless ``shape`` is a tuple of lengths."""
+def check_shape(name: str, shape: Any) -> Shape:
+    """A tuple of lengths; CompileError if ``shape`` is none."""
     if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
         raise CompileError(f"{name}: expected a shape such as (7,) or (4, 4), received {shape!r}")
+    return shape
 
 
 def _not_traceable(error: Exception) -> str | None:
