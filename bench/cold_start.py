@@ -63,7 +63,7 @@ def answers(names: Sequence[str]) -> dict[str, float]:
     from robodyn_ros import Robot
     from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
 
-    robot = Robot.from_urdf(urdf)
+    robot = Robot.from_urdf_text(urdf)
     dynamics, zero = robot.dynamics(), np.zeros(robot.n)
     for name in FUNCTIONS if EVERY in names else names:
         inputs = len(FUNCTIONS[name].arrays)

@@ -55,7 +55,7 @@ class Measured(NamedTuple):
 
     def prepared(self) -> Callable[[], Any]:
         """A call of the function of a new robot, compiled."""
-        dynamics, arrays = Robot.from_urdf(self.urdf).dynamics(), len(FUNCTIONS[self.function].arrays)
+        dynamics, arrays = Robot.from_urdf_text(self.urdf).dynamics(), len(FUNCTIONS[self.function].arrays)
         shape = (self.samples, dynamics.model.n) if self.samples else (dynamics.model.n,)
         states = np.random.default_rng(6).uniform(-1.0, 1.0, (arrays, *shape))
         owner: Any = dynamics.batch if self.samples else dynamics
@@ -66,7 +66,7 @@ class Measured(NamedTuple):
 
     def __str__(self) -> str:
         what = "compilation" if self.compiles else "batch" if self.samples else "one call"
-        return f"{self.function}, {Robot.from_urdf(self.urdf).n} joints: {what}"
+        return f"{self.function}, {Robot.from_urdf_text(self.urdf).n} joints: {what}"
 
 
 class Part(NamedTuple):

@@ -31,7 +31,7 @@ EFFORT_AIM, TRACKING_AIM = 0.02, 1.2
 
 def written_robot(arm: WrongArm, model: IdentifiedModel) -> Robot:
     """The robot of the URDF that `robodyn identify` writes."""
-    return Robot.from_urdf(urdf_with_inertias(arm.described.model, model.robot.model, model.friction.viscous,
+    return Robot.from_urdf_text(urdf_with_inertias(arm.described.model, model.robot.model, model.friction.viscous,
                                               model.friction.coulomb))
 
 

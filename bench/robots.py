@@ -78,7 +78,7 @@ class Pair:
         import pinocchio as pin
 
         self.urdf = urdf
-        self.robot = Robot.from_urdf(urdf)
+        self.robot = Robot.from_urdf_text(urdf)
         self.model: Any = pin.buildModelFromXML(urdf)
         self.data: Any = self.model.createData()
         names = list(self.robot.joint_names)

@@ -44,16 +44,16 @@ class Robot:
     @classmethod
     def from_urdf(
         cls,
-        path_or_xml: str | Path,
+        path: str | Path,
         strict: bool = False,
         gravity: Sequence[float] | Array = STANDARD_GRAVITY,
         tip_link: str | None = None,
         hold_massless: bool = True,
     ) -> Robot:
-        """The robot of a URDF.
+        """The robot of a URDF file that a person named; `from_urdf_text` is for descriptions that came as data.
 
         Args:
-            path_or_xml: Path of a URDF file, or the XML itself: a string that begins with ``<``.
+            path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.
             strict: Whether physically implausible values that can be computed are errors instead of warnings.
             gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
             tip_link: Name of the default link of all functions; None for the link at the end of the longest chain.
@@ -72,8 +72,33 @@ class Robot:
         """
         from robodyn_ros.description.urdf import load_urdf  # the XML libraries take a third of a second to import
 
-        return cls(load_urdf(path_or_xml, strict=strict, gravity=gravity, tip_link=tip_link,
-                             hold_massless=hold_massless))
+        return cls(load_urdf(path, strict=strict, gravity=gravity, tip_link=tip_link, hold_massless=hold_massless))
+
+    @classmethod
+    def from_urdf_text(
+        cls,
+        text: str,
+        strict: bool = False,
+        gravity: Sequence[float] | Array = STANDARD_GRAVITY,
+        tip_link: str | None = None,
+        hold_massless: bool = True,
+    ) -> Robot:
+        """The robot of a URDF that came as text, such as by a topic: no file is opened, and nothing in it is run.
+
+        Args:
+            text: The XML of the URDF.
+            strict: As for `from_urdf`, which also lists errors and warnings.
+            gravity: As for `from_urdf`.
+            tip_link: As for `from_urdf`.
+            hold_massless: As for `from_urdf`.
+
+        Returns:
+            The robot.
+        """
+        from robodyn_ros.description.urdf import load_urdf_text
+
+        return cls(load_urdf_text(text, strict=strict, gravity=gravity, tip_link=tip_link,
+                                  hold_massless=hold_massless))
 
     @classmethod
     def from_dh(

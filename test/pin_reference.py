@@ -21,7 +21,7 @@ import pytest
 from hypothesis import strategies as st
 
 from robodyn_ros.description.model import Array, RobotModel
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.resources import robot_file, shipped_robots
 
 pin = pytest.importorskip("pinocchio", reason="the reference dynamics; install the test extra (pin)")
@@ -66,7 +66,7 @@ class PinReference:
     def __init__(self, urdf: str) -> None:
         if not urdf.startswith("<"):
             urdf = robot_file(urdf).read_text(encoding="utf-8")
-        model = self.robot = load_urdf(urdf)
+        model = self.robot = load_urdf_text(urdf)
         urdf = re.sub(r"<\?xml[^>]*\?>", "", urdf)
         self.model = pin.buildModelFromXML(re.sub(r"<mimic\b[^>]*?(/>|>\s*</mimic>)", "", urdf))
         self.model.gravity.linear = np.asarray(model.gravity)

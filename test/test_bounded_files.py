@@ -40,9 +40,9 @@ def chain(count):
 
 
 @pytest.mark.parametrize(("read", "given", "expected"), [
-    (Robot.from_urdf, robot('<link name="l"/>' * 1_100_000), "at most 16777216 characters"),
-    (Robot.from_urdf, chain(20_000), "it has 20000 links; a robot has at most 5000"),
-    (Robot.from_urdf, chain(400), "it has 399 moving joints; a robot has at most 300"),
+    (Robot.from_urdf_text, robot('<link name="l"/>' * 1_100_000), "at most 16777216 characters"),
+    (Robot.from_urdf_text, chain(20_000), "it has 20000 links; a robot has at most 5000"),
+    (Robot.from_urdf_text, chain(400), "it has 399 moving joints; a robot has at most 300"),
     (Robot.from_dh, [(1.0, 0.0, 0.0, 0.0)] * 10**6, "it has more than 300 rows"),
 ], ids=["links", "chain", "joints", "table"])
 def test_immense_robots(read, given, expected):
@@ -85,7 +85,7 @@ def test_paths_that_are_no_files(read, name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["a" * 300, "a&#10;b", "a&#155;2Jb"])
 def test_names_that_nobody_can_print(name):
     with pytest.raises(DescriptionError, match=r"line 3.*has a name of \d+ char.*at most 200 printable") as refusal:
-        Robot.from_urdf(one_joint().replace('"j"', f'"{name}"'))
+        Robot.from_urdf_text(one_joint().replace('"j"', f'"{name}"'))
     assert str(refusal.value).isprintable()
 
 

@@ -20,8 +20,8 @@ from robodyn_ros.resources import robot_file
 
 def test_a_robot_from_a_file_or_its_text():
     path = robot_file("arm7")
-    for source in (path, str(path), path.read_text(encoding="utf-8")):
-        robot = Robot.from_urdf(source)
+    for robot in (Robot.from_urdf(path), Robot.from_urdf(str(path)),
+                  Robot.from_urdf_text(path.read_text(encoding="utf-8"))):
         assert (robot.name, robot.n, robot.tip_link) == ("arm7", 7, "tool0")
         assert len(robot.joint_names) == 7
         assert "arm7" in repr(robot)
@@ -36,7 +36,7 @@ def test_gravity_and_tip_are_chosen():
 
 def test_its_errors_are_the_loaders():
     with pytest.raises(DescriptionError):
-        Robot.from_urdf("<robot")
+        Robot.from_urdf_text("<robot")
     with pytest.raises(InputError, match="gravity"):
         Robot.from_urdf(robot_file("arm7"), gravity=(0.0, np.nan, 0.0))
     with pytest.raises(InputError, match="tool1"):

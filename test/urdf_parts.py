@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.04"/>'
 INERTIAL = f'<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>{INERTIA}</inertial>'
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
@@ -44,3 +46,11 @@ def robot(*parts: str) -> str:
 def one_joint(content: str = INERTIAL, **options: str) -> str:
     """A base, a joint ``j`` in line 3, and a link ``b`` in line 4 with the given content."""
     return robot(link("a", ""), joint("j", "a", "b", **options), link("b", content))
+
+
+def xacro_that_runs(written: Path) -> str:
+    """A xacro file that writes an empty file when it is expanded: its lambda leaves the sandbox of xacro."""
+    classes = "().__class__.__base__.__subclasses__()"
+    system = f"[c for c in {classes} if c.__name__ == '_wrap_close'][0].__init__.__globals__['system']"
+    return (f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="p" value="'
+            f"${{(lambda: {system}('touch {written}'))()}}\"/><link name=\"l\"><a b=\"${{p}}\"/></link></robot>")

@@ -103,7 +103,7 @@ def fault_of(urdf: bytes) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DescriptionWarning)
         try:
-            robot = Robot.from_urdf(urdf.decode("utf-8", "replace"))
+            robot = Robot.from_urdf_text(urdf.decode("utf-8", "replace"))
             robot.check_accelerations()
         except RobodynError:
             return None

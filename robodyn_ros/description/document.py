@@ -77,12 +77,11 @@ class Document:
     base: str
 
 
-def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
-    """Read and check a URDF.
+def read_document(path: str | Path) -> tuple[Document, Report]:
+    """Read and check a URDF file that a person named.
 
     Args:
-        path_or_xml: Path of a URDF file, or the XML itself: a string whose first character (after white space) is
-            ``<``.
+        path: Path of a URDF file; of a xacro file, which is expanded, its values may follow.
 
     Returns:
         The document, and the report that later checks extend.
@@ -90,8 +89,40 @@ def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
     Raises:
         DescriptionError: The file is missing, or the document is not such a tree.
     """
-    data, source = _read(path_or_xml)
-    report = Report(source)
+    data, source = _read(path)
+    return _checked(data, Report(source))
+
+
+def read_document_text(text: str) -> tuple[Document, Report]:
+    """Check a URDF that came as text; no file is opened, whatever the text says.
+
+    Args:
+        text: The XML.
+
+    Returns:
+        As `read_document`.
+
+    Raises:
+        DescriptionError: The document is not such a tree.
+    """
+    if not isinstance(text, str):
+        raise DescriptionError(f"{TEXT}: expected XML as str, received {type(text).__name__}")
+    if len(text) > LARGEST_URDF:
+        raise DescriptionError(f"{TEXT}: expected at most {LARGEST_URDF} characters, received {len(text)}: it "
+                               "describes no robot that can be computed")
+    if not text.strip():
+        raise DescriptionError(f"{TEXT}: it is empty: give the XML of a URDF")
+    if not _is_xml(text):
+        raise DescriptionError(f"{TEXT}: expected XML, which begins with '<', received {shown(text)}; the path of a "
+                               "file is no URDF: Robot.from_urdf(path) reads files")
+    return _checked(text, Report(TEXT))
+
+
+def _is_xml(text: str) -> bool:
+    return text[:1000].lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     root, text = _parse(data, report)
     _check_root(root, report)
     links = _by_name(root, "link", report)
@@ -109,29 +140,23 @@ def read_document(path_or_xml: str | Path) -> tuple[Document, Report]:
     return Document(root, text, links, joints, _find_base(root, links, joints, report)), report
 
 
-def _read(path_or_xml: str | Path) -> tuple[bytes | str, str]:
-    if isinstance(path_or_xml, str) and path_or_xml.lstrip("\ufeff \t\r\n").startswith("<"):
-        if len(path_or_xml) > LARGEST_URDF:
-            raise DescriptionError(f"{TEXT}: expected at most {LARGEST_URDF} characters, received "
-                                   f"{len(path_or_xml)}: it describes no robot that can be computed")
-        return path_or_xml, TEXT
-    if not isinstance(path_or_xml, str | Path):
-        raise DescriptionError(
-            f"a URDF is given as a path or as a string of XML, not as {type(path_or_xml).__name__}: "
-            "pass str or pathlib.Path"
-        )
-    if not str(path_or_xml).strip():
-        raise DescriptionError("the URDF is empty: give the path of a URDF file, or its XML")
+def _read(given: str | Path) -> tuple[bytes, str]:
+    if not isinstance(given, str | Path):
+        raise DescriptionError(f"a URDF file is given as a path, not as {type(given).__name__}: pass str or "
+                               "pathlib.Path")
+    if not str(given).strip():
+        raise DescriptionError("the URDF is empty: give the path of a URDF file")
+    if _is_xml(str(given)):
+        raise DescriptionError("expected the path of a URDF file, received XML: Robot.from_urdf_text(xml) reads text")
     try:
-        path = expand(path_or_xml)
+        path = expand(given)
         if re.search(r"\.xacro(\s|$)", str(path)):
             path = robot_file(path)
         return read_file(path, LARGEST_URDF), str(path)
     except FileNotFoundError:
         raise DescriptionError(
             f"no URDF file at '{path}' (looked for {path.absolute()}): check the path (of a shipped robot it is "
-            "robodyn_ros.resources.robot_file(name)); XML passed as a string "
-            "must begin with '<'"
+            "robodyn_ros.resources.robot_file(name)); XML is read by Robot.from_urdf_text"
         ) from None
     except InputError as error:
         raise DescriptionError(f"cannot read the URDF file: {error}") from None

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.checks import as_floats
-from robodyn_ros.description.document import MOVING_KINDS, Document, read_document
+from robodyn_ros.description.document import MOVING_KINDS, Document, read_document, read_document_text
 from robodyn_ros.description.held_joints import hold_massless_joints
 from robodyn_ros.description.joint_and_link_elements import (
     read_armature,
@@ -38,14 +38,14 @@ from robodyn_ros.description.tree import lay_out
 
 
 def load_urdf(
-    path_or_xml: str | Path,
+    path: str | Path,
     *,
     strict: bool = False,
     gravity: Sequence[float] | Array = STANDARD_GRAVITY,
     tip_link: str | None = None,
     hold_massless: bool = True,
 ) -> RobotModel:
-    """Loads a robot from a URDF.
+    """Loads a robot from a URDF file that a person named.
 
     Joints come depth first: each after its parent, siblings in the order of their ``<joint>`` elements. Fixed joints
     are merged into their parents. The tip link, unless given, is the link behind the most independent joints, and
@@ -53,7 +53,7 @@ def load_urdf(
     among equals the first.
 
     Args:
-        path_or_xml: Path of a URDF file, or the XML itself: a string that begins with ``<``.
+        path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.
         strict: Whether physically implausible values that can be computed are errors instead of warnings.
         gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
         tip_link: Name of the link meant where none is named.
@@ -70,9 +70,35 @@ def load_urdf(
     Warns:
         DescriptionWarning: A value is physically implausible but can be computed; docs/urdf.md lists the cases.
     """
-    gravity = check_gravity(gravity)
-    document, report = read_document(path_or_xml)
-    model = _build_model(document, report, gravity, hold_massless)
+    return _load(*read_document(path), strict, gravity, tip_link, hold_massless)
+
+
+def load_urdf_text(
+    text: str,
+    *,
+    strict: bool = False,
+    gravity: Sequence[float] | Array = STANDARD_GRAVITY,
+    tip_link: str | None = None,
+    hold_massless: bool = True,
+) -> RobotModel:
+    """Loads a robot from a URDF that came as text: no file is opened, and nothing in it is run.
+
+    Args:
+        text: The XML.
+        strict: As for `load_urdf`, which also lists errors and warnings.
+        gravity: As for `load_urdf`.
+        tip_link: As for `load_urdf`.
+        hold_massless: As for `load_urdf`.
+
+    Returns:
+        The robot.
+    """
+    return _load(*read_document_text(text), strict, gravity, tip_link, hold_massless)
+
+
+def _load(document: Document, report: Report, strict: bool, gravity: Sequence[float] | Array, tip_link: str | None,
+          hold_massless: bool) -> RobotModel:
+    model = _build_model(document, report, check_gravity(gravity), hold_massless)
     if tip_link is not None:
         model = dataclasses.replace(model, tip_link=model.frame(tip_link).name)
     report.close(strict=strict)

@@ -43,7 +43,7 @@ from robodyn_ros.nodes.common.messages import (
     JointOrder,
     to_field,
 )
-from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, given_robot
 from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, PolledJointStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -66,7 +66,8 @@ class DynamicsNode(RobodynNode):
     def __init__(self) -> None:
         super().__init__("dynamics")
         self.parameters.declare(PARAMETERS)
-        self._robot = Robot.from_urdf(robot_source(self.parameters), tip_link=self.parameters["tip_link"] or None)
+        self._robot = given_robot(self.parameters, Robot.from_urdf, Robot.from_urdf_text,
+                                  tip_link=self.parameters["tip_link"] or None)
         self._robot.check_accelerations()
         self._dynamics = self._robot.dynamics()
         self._joints = JointOrder(self._robot.joint_names)

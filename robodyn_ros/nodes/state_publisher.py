@@ -25,10 +25,10 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.held_joints import held_positions
 from robodyn_ros.description.model import Array
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.kinematics.link_tree import LinkTree
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, given_robot
 from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, PolledJointStates
 from robodyn_ros.nodes.common.poses import to_numbers
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -52,7 +52,7 @@ class StatePublisher(RobodynNode):
     def __init__(self) -> None:
         super().__init__("state_publisher")
         self.parameters.declare(PARAMETERS)
-        model = load_urdf(robot_source(self.parameters), hold_massless=False)
+        model = given_robot(self.parameters, load_urdf, load_urdf_text, hold_massless=False)
         self._tree = LinkTree.from_model(model)
         moving, fixed = [joint.link for joint in model.joints], self._tree.fixed_poses()
         self._moving, self._wire = self._frames(moving), TransformWire(self._frames(moving))

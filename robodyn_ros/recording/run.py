@@ -194,7 +194,7 @@ class Run:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DescriptionWarning)  # the recorded nodes have told them
-                robot = Robot.from_urdf(self.robot_description, gravity=self.gravity)
+                robot = Robot.from_urdf_text(self.robot_description, gravity=self.gravity)
         except DescriptionError as error:
             raise RecordingError(f"{self.path}: robot_description: {error}") from None
         if robot.joint_names != self.joint_names:
@@ -288,7 +288,7 @@ class Run:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DescriptionWarning)
                 try:
-                    described = Robot.from_urdf(self.robot_description).joint_names
+                    described = Robot.from_urdf_text(self.robot_description).joint_names
                 except DescriptionError:
                     return tuple(first)
             if set(described) <= set(first):

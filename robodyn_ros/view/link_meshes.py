@@ -24,7 +24,7 @@ import trimesh
 import yourdfpy
 from lxml import etree
 
-from robodyn_ros.description.document import read_document
+from robodyn_ros.description.document import read_document_text
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.reach import reach
@@ -86,7 +86,7 @@ def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:
 
 
 def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:
-    document, _ = read_document(model.description)
+    document, _ = read_document_text(model.description)
     materials = list(document.root.findall("material"))
     shapes: list[LinkMesh] = []
     for name, element in document.links.items():

@@ -54,7 +54,7 @@ def test_motors_of_ones_own_and_transmissions_of_the_description():
     text = robot_file("planar_2r").read_text().replace("</robot>", """<transmission name="t">
       <type>transmission_interface/SimpleTransmission</type><joint name="joint1"/>
       <actuator name="a"><mechanicalReduction>75</mechanicalReduction></actuator></transmission></robot>""")
-    model = Robot.from_urdf(text).model
+    model = Robot.from_urdf_text(text).model
     found = HardwareSettings.from_mapping({"joints": {"joint1": {"actuator": {
         "motor": OWN_MOTOR, "inductance": False, "thermal": False, "torque_limit": 0.4}}}})
     actuators = found.joint_actuators(model)

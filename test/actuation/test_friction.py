@@ -46,7 +46,7 @@ def test_level_can_be_compiled():
 
 def test_friction_of_a_description():
     text = robot_file("scara").read_text().replace('friction="0"', 'friction="0.3"')
-    friction = Friction.from_model(Robot.from_urdf(text).model)
+    friction = Friction.from_model(Robot.from_urdf_text(text).model)
     np.testing.assert_allclose(friction.viscous, [1e-4, 1e-4, 25.0, 2.0], rtol=1e-12)  # published, at the joints
     np.testing.assert_array_equal(friction.coulomb, [0.3] * 4)
     np.testing.assert_array_equal(friction.static, [0.3] * 4)

@@ -14,7 +14,7 @@ from urdf_parts import INERTIAL, joint, link, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.robot_report import dh_table, joint_table, link_boxes, report, tree
-from robodyn_ros.description.document import read_document
+from robodyn_ros.description.document import read_document_text
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
 from robodyn_ros.errors import DescriptionWarning
 from robodyn_ros.resources import robot_file
@@ -26,7 +26,7 @@ HAND = robot(link("base", ""), joint("turn", "base", "palm", axis="1 0 0"), link
 
 
 def test_the_tree_shows_joints_links_and_masses():
-    document, _ = read_document(HAND)
+    document, _ = read_document_text(HAND)
     assert list(tree(document)) == [
         "base",
         "└─ turn (revolute) → palm  2 kg",
@@ -37,7 +37,7 @@ def test_the_tree_shows_joints_links_and_masses():
 
 
 def test_the_table_has_limits_masses_and_gravity():
-    model = Robot.from_urdf(HAND).model
+    model = Robot.from_urdf_text(HAND).model
     rows = {line.split()[0]: line.split() for line in joint_table(model, np.array([7.5, 1e3]))}
     assert rows["turn"] == ["turn", "revolute", "-1", "2", "3", "4", "7.5", "2"]
     assert rows["right"] == ["right", "mimic", "-1", "2", "3", "4", "2"]
@@ -72,6 +72,6 @@ def test_the_denavit_hartenberg_table_is_that_of_the_chain(tmp_path):
 def test_boxes_hold_the_shapes_of_a_link(tmp_path):
     shapes = ('<visual><origin xyz="1 0 0"/><geometry><box size="0.2 0.4 0.6"/></geometry></visual>'
               '<visual><geometry><sphere radius="0.1"/></geometry></visual>')
-    model = Robot.from_urdf(robot(link("a", ""), joint("j", "a", "b"), link(
+    model = Robot.from_urdf_text(robot(link("a", ""), joint("j", "a", "b"), link(
         "b", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>' + shapes))).model
     np.testing.assert_allclose(link_boxes(model, tmp_path)["b"], [[-0.1, -0.2, -0.3], [1.1, 0.2, 0.3]], atol=1e-3)

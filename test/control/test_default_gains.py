@@ -86,7 +86,7 @@ def test_a_single_heavy_joint_gets_the_natural_frequency():
             <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
         <joint name="joint" type="prismatic"><parent link="base"/><child link="slide"/><axis xyz="1 0 0"/>
             <limit lower="-1" upper="1" velocity="1" effort="1e9"/></joint></robot>"""
-    p, d = joint_gains(Robot.from_urdf(xml))
+    p, d = joint_gains(Robot.from_urdf_text(xml))
     np.testing.assert_allclose(p, 3 * NATURAL_FREQUENCY**2)
     np.testing.assert_allclose(d, 2 * 3 * NATURAL_FREQUENCY)
 
@@ -94,5 +94,5 @@ def test_a_single_heavy_joint_gets_the_natural_frequency():
 @settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=5))
 def test_any_robot_gets_finite_gains(xml):
-    for gains in joint_gains(Robot.from_urdf(xml)):
+    for gains in joint_gains(Robot.from_urdf_text(xml)):
         assert np.isfinite(gains).all() and (gains >= 0).all()

@@ -142,7 +142,7 @@ def test_default_damping_brings_every_robot_to_rest(name):
 @given(urdf_robots(max_joints=4))
 def test_every_law_takes_any_robot(xml):
     """With default parameters, as written; laws in the task space refuse one thing, a tip link that no joint moves."""
-    robot = Robot.from_urdf(xml)
+    robot = Robot.from_urdf_text(xml)
     state = random_state(robot, wrench=False)
     for law in OURS:
         try:

@@ -21,7 +21,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, P
 from robodyn_ros.resources import robot_file
 
 URDF = robot_file("planar_2r").read_text()
-ROBOT = Robot.from_urdf(URDF.replace('"continuous"', '"revolute"')
+ROBOT = Robot.from_urdf_text(URDF.replace('"continuous"', '"revolute"')
                         .replace("<limit ", '<limit lower="-1.5" upper="1.5" '))
 DYNAMICS, LIMITS = ROBOT.dynamics(), ROBOT.model.effort_limit
 PERIOD = 2_000_000  # [ns]

@@ -12,22 +12,22 @@ import re
 from pathlib import Path
 
 import pytest
-from urdf_parts import INERTIAL, LIMIT, joint, link, one_joint, robot
+from urdf_parts import INERTIAL, LIMIT, joint, link, one_joint, robot, xacro_that_runs
 
-from robodyn_ros.description.document import read_document
+from robodyn_ros.description.document import read_document, read_document_text
 from robodyn_ros.errors import DescriptionError
 
 A_TO_B = joint("j", "a", "b")
 
 
-def refusal(path_or_xml) -> str:
+def refusal(given, read=read_document_text) -> str:
     with pytest.raises(DescriptionError) as caught:
-        read_document(path_or_xml)
+        read(given)
     return str(caught.value)
 
 
 def test_reads_links_and_joints_by_name_and_finds_the_root_link():
-    document, report = read_document(robot(link("b"), A_TO_B, link("a")))
+    document, report = read_document_text(robot(link("b"), A_TO_B, link("a")))
     assert list(document.links) == ["b", "a"]
     assert list(document.joints) == ["j"]
     assert document.base == "a"
@@ -38,7 +38,7 @@ def test_reads_links_and_joints_by_name_and_finds_the_root_link():
     "lead", ["", "\n  ", "\ufeff", "\ufeff\n", '<?xml version="1.0" encoding="utf-16"?>', "<!-- -->"]
 )
 def test_a_string_that_begins_with_an_angle_bracket_is_xml(lead):
-    assert read_document(lead + one_joint())[0].base == "a"
+    assert read_document_text(lead + one_joint())[0].base == "a"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
@@ -55,17 +55,32 @@ def test_a_file_is_read_in_the_encoding_it_declares(tmp_path, encoding):
 
 
 def test_missing_file(tmp_path):
-    message = refusal(tmp_path / "missing.urdf")
+    message = refusal(tmp_path / "missing.urdf", read_document)
     assert str(tmp_path / "missing.urdf") in message
-    assert "must begin with '<'" in message
-    assert str(Path.cwd() / "robot name") in refusal("robot name")
+    assert "from_urdf_text" in message
+    assert str(Path.cwd() / "robot name") in refusal("robot name", read_document)
 
 
 def test_what_is_no_file(tmp_path):
-    assert "directory" in refusal(tmp_path)
-    assert "cannot read" in refusal("nul\0byte")
-    assert "empty" in refusal("  ")
-    assert "not as bytes" in refusal(b"<robot/>")
+    assert "directory" in refusal(tmp_path, read_document)
+    assert "cannot read" in refusal("nul\0byte", read_document)
+    assert "empty" in refusal("  ", read_document)
+    assert "not as bytes" in refusal(b"<robot/>", read_document)
+    assert "received XML: Robot.from_urdf_text(xml)" in refusal("\n <robot/>", read_document)
+
+
+@pytest.mark.parametrize("name", ["robot.urdf", "evil.xacro", "evil.xacro a:=b", "~/robot.urdf", "/etc/passwd"])
+def test_text_is_never_the_name_of_a_file(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = tmp_path / "ran"
+    (tmp_path / "robot.urdf").write_text(one_joint())
+    (tmp_path / "evil.xacro").write_text(xacro_that_runs(ran))
+    assert "expected XML, which begins with '<'" in refusal(name)
+    assert not ran.exists()
+    read_document("evil.xacro")
+    assert ran.exists()  # a file that a person names is expanded
+    assert "it is empty" in refusal("") and "it is empty" in refusal(" \n")
+    assert "expected XML as str, received bytes" in refusal(b"<robot/>")
 
 
 @pytest.mark.parametrize("xml", ["<", "<robot", "<robot><link></robot>", '<robot name="r"/> and more', "<robot a=b/>"])
@@ -76,8 +91,8 @@ def test_malformed_xml_is_never_repaired_in_silence(xml):
 def test_malformed_xml_names_file_and_line(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(one_joint().replace("</link>", "", 1))
-    assert str(path) in refusal(path)
-    assert "line 5" in refusal(path)
+    assert str(path) in refusal(path, read_document)
+    assert "line 5" in refusal(path, read_document)
 
 
 def test_what_real_files_have_is_read(tmp_path):
@@ -88,7 +103,7 @@ def test_what_real_files_have_is_read(tmp_path):
     spaced = one_joint().replace(
         "<robot", '<robot xmlns="http://drake.mit.edu" xmlns:xacro="http://wiki.ros.org/xacro"'
     )
-    assert list(read_document(spaced)[0].joints) == ["j"]
+    assert list(read_document_text(spaced)[0].joints) == ["j"]
 
 
 def test_entities_are_refused_and_not_expanded(tmp_path):
@@ -187,7 +202,7 @@ def test_a_number_that_is_none(given, where, text):
     broken = re.sub(r'="[^"]*"', f'="{text}"', given)
     assert given in xml
     if (name, text) == ("upper", "inf"):
-        read_document(xml.replace(given, broken))  # says in numbers that there is no limit
+        read_document_text(xml.replace(given, broken))  # says in numbers that there is no limit
         return
     message = refusal(xml.replace(given, broken))
     assert where in message
@@ -213,5 +228,5 @@ def test_a_long_chain_is_checked_quickly_and_without_recursion():
     count = 2000
     links = [link(f"l{index}", "") for index in range(count)] + [link("end", INERTIAL)]
     joints = [joint(f"j{index}", f"l{index}", f"l{index + 1}") for index in range(count - 1)]
-    document, _ = read_document(robot(*links, *joints, joint("last", f"l{count - 1}", "end", limit=LIMIT)))
+    document, _ = read_document_text(robot(*links, *joints, joint("last", f"l{count - 1}", "end", limit=LIMIT)))
     assert document.base == "l0"

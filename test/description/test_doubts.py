@@ -16,7 +16,7 @@ from urdf_parts import joint, link, one_joint, robot
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.robot_report import gravity_efforts, link_boxes
-from robodyn_ros.description.document import read_document
+from robodyn_ros.description.document import read_document, read_document_text
 from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.resources import robot_file
 from robodyn_ros.view.link_meshes import reach
@@ -39,8 +39,8 @@ def limit(lower=-1.0, upper=2.0, velocity=3.0, effort=40.0):
 def doubts(source, folder=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one = Robot.from_urdf(source)
-    document, report = read_document(source)
+        one = Robot.from_urdf(source) if folder else Robot.from_urdf_text(source)
+    document, report = read_document(source) if folder else read_document_text(source)
     return find_doubts(document, report, one.model, link_boxes(one.model, folder), gravity_efforts(one),
                        reach(one.model))
 
@@ -78,11 +78,11 @@ def test_each_doubt_names_element_and_value(urdf, element, words):
 
 def test_what_the_loader_warns_of_is_no_second_doubt():
     with pytest.warns(UserWarning, match="look like degrees"):
-        Robot.from_urdf(arm(limit=limit(-90.0, 90.0)))
+        Robot.from_urdf_text(arm(limit=limit(-90.0, 90.0)))
     assert doubts(arm(limit=limit(-90.0, 90.0))) == []
     point = arm(body(moment=1e-13))
     with pytest.warns(UserWarning, match="a point mass"):
-        Robot.from_urdf(point)
+        Robot.from_urdf_text(point)
     assert doubts(point) == []
 
 

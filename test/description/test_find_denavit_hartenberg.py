@@ -14,7 +14,7 @@ from random_robots import urdf_robots
 
 from robodyn_ros.description.denavit_hartenberg import load_dh
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.errors import DescriptionError, InputError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.resources import robot_file
@@ -54,7 +54,7 @@ def test_shipped_robots_come_back_from_their_tables(robot):
 @settings(deadline=None, max_examples=50)
 @given(urdf_robots(max_joints=8, mimic=False))
 def test_random_robots_come_back_from_their_tables(xml):
-    model = load_urdf(xml)
+    model = load_urdf_text(xml)
     again = load_dh(find_denavit_hartenberg(model))
     assert_same_poses(model, again, np.random.default_rng(3).uniform(-2, 2, model.n))
 
@@ -91,7 +91,7 @@ def chain(*joints):
             f'<origin xyz="{xyz}"/><axis xyz="{axis}"/><parent link="link{number - 1}"/><child link="link{number}"/>'
             "</joint>"
         )
-    return load_urdf("".join([*parts, "</robot>"]))
+    return load_urdf_text("".join([*parts, "</robot>"]))
 
 
 def test_skew_axes_have_their_common_perpendicular():
@@ -125,7 +125,7 @@ def test_mimic_joints_and_links_that_stand_still_are_refused():
         '</inertial></link><joint name="joint{0}" type="continuous"><axis xyz="0 0 1"/><parent link="link{1}"/>'
         '<child link="link{0}"/>{2}</joint>'
     )
-    model = load_urdf(xml.format(finger.format(1, 0, "") + finger.format(2, 1, '<mimic joint="joint1"/>')))
+    model = load_urdf_text(xml.format(finger.format(1, 0, "") + finger.format(2, 1, '<mimic joint="joint1"/>')))
     with pytest.raises(DescriptionError, match="joint 'joint2' of 'gripper' is a mimic joint"):
         find_denavit_hartenberg(model, "link2")
     with pytest.raises(DescriptionError, match="no joint of 'gripper' moves link 'link0'"):

@@ -14,7 +14,7 @@ from urdf_parts import INERTIAL, joint, link, one_joint
 
 from robodyn_ros import Robot
 from robodyn_ros.description.held_joints import held_positions, with_joints_held
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.dynamics.robot_dynamics import FUNCTIONS
 from robodyn_ros.dynamics.robot_function import KINEMATIC
 from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
@@ -52,13 +52,13 @@ def test_a_robot_without_inertia_has_kinematics_and_says_what_dynamics_needs(con
 def test_links_fixed_to_the_base_do_not_count():
     urdf = one_joint("").replace('<link name="a"></link>', link("a"))
     with pytest.warns(DescriptionWarning, match="no moving link has an inertia"):
-        assert Robot.from_urdf(urdf).model.joints_without_inertia == ("j",)
+        assert Robot.from_urdf_text(urdf).model.joints_without_inertia == ("j",)
 
 
 def test_massless_fingers_are_held_at_the_limit_next_to_zero_with_one_warning():
     with pytest.warns(DescriptionWarning, match="line 5, <joint name='g1'>: no inertia moves with the joints 'g1'; "
                       "they are held") as caught:
-        held = Robot.from_urdf(arm_with(*GRIPPER))
+        held = Robot.from_urdf_text(arm_with(*GRIPPER))
     assert len(caught) == 1
     assert held.joint_names == ("j",)
     assert held.model.held == {"g1": 0.01, "g2": 0.02}
@@ -69,18 +69,18 @@ def test_massless_fingers_are_held_at_the_limit_next_to_zero_with_one_warning():
     with pytest.raises(InputError, match="joint 'g1' .* moves no inertia and is held at 0.01"):
         held.model.joint_index("g1")
     with pytest.raises(DescriptionError, match="no inertia moves with"):
-        Robot.from_urdf(arm_with(*GRIPPER), strict=True)
+        Robot.from_urdf_text(arm_with(*GRIPPER), strict=True)
 
 
 def test_a_finger_with_a_rotor_moves():
     rotor = GRIPPER[3].replace("</joint>", '<dynamics armature="0.2"/></joint>')
-    arm = Robot.from_urdf(arm_with(*GRIPPER[:3], rotor, *GRIPPER[4:]), strict=True)
+    arm = Robot.from_urdf_text(arm_with(*GRIPPER[:3], rotor, *GRIPPER[4:]), strict=True)
     assert arm.joint_names == ("j", "g1")
     np.testing.assert_allclose(arm.dynamics().forward_dynamics([0, 0], [0, 0], [0, 0.1]), [0, 0.5], atol=1e-12)
 
 
 def test_every_joint_moves_where_none_is_to_be_held():
-    arm = Robot.from_urdf(arm_with(*GRIPPER), strict=True, hold_massless=False)
+    arm = Robot.from_urdf_text(arm_with(*GRIPPER), strict=True, hold_massless=False)
     assert arm.joint_names == ("j", "g1")
     assert held_positions(arm.model) == {"g1": 0.01}
     with pytest.raises(DescriptionError, match="joint 'g1': it moves link 'f1' and all behind it with an inertia of 0"):
@@ -90,7 +90,7 @@ def test_every_joint_moves_where_none_is_to_be_held():
 @pytest.mark.parametrize("name", ["planar_2r", "arm7"])
 def test_a_robot_with_held_joints_is_the_robot_with_these_joints_at_rest(name):
     """Also where the held joints carry inertia: in the middle and at the end of the chain."""
-    whole = Robot(load_urdf(robot_file(name)))
+    whole = Robot.from_urdf(robot_file(name))
     chance = np.random.default_rng(2)
     for held_name in (whole.joint_names[0], whole.joint_names[whole.n // 2], whole.joint_names[-1]):
         q, v, a = chance.uniform(-1, 1, (3, whole.n))
@@ -109,4 +109,4 @@ def test_a_robot_with_held_joints_is_the_robot_with_these_joints_at_rest(name):
 
 def test_a_massless_joint_before_an_inertia_moves():
     behind = [link("c", INERTIAL), joint("k", "b", "c", axis="1 0 0")]
-    assert load_urdf(one_joint("").replace("</robot>", "".join([*behind, "</robot>"])), strict=True).held == {}
+    assert load_urdf_text(one_joint("").replace("</robot>", "".join([*behind, "</robot>"])), strict=True).held == {}

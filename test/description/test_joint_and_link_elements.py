@@ -15,7 +15,7 @@ import pytest
 from urdf_parts import INERTIA, LIMIT, joint, link, one_joint, robot
 
 from robodyn_ros.description.joint_and_link_elements import snap, snap_pose
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import DescriptionError
 
 
@@ -23,11 +23,11 @@ def load_with_warnings(xml: str):
     """The model, and the messages of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = load_urdf(xml)
+        model = load_urdf_text(xml)
     messages = [str(warning.message) for warning in caught]
     if messages:
         with pytest.raises(DescriptionError):
-            load_urdf(xml, strict=True)
+            load_urdf_text(xml, strict=True)
     return model, messages
 
 
@@ -38,7 +38,7 @@ def only(messages: list[str]) -> str:
 
 def refusal(xml: str) -> str:
     with pytest.raises(DescriptionError) as caught:
-        load_urdf(xml)
+        load_urdf_text(xml)
     return str(caught.value)
 
 
@@ -72,7 +72,7 @@ def test_a_unit_axis_as_files_write_it(given, unit):
 
 
 def test_an_axis_is_x_where_there_is_none():
-    model = load_urdf(one_joint().replace('<axis xyz="0 0 1"/>', ""), strict=True)
+    model = load_urdf_text(one_joint().replace('<axis xyz="0 0 1"/>', ""), strict=True)
     np.testing.assert_array_equal(model.joints[0].axis, [1, 0, 0])
 
 
@@ -86,19 +86,19 @@ def test_a_zero_axis_is_an_error_where_the_joint_moves():
     assert "line 3, <joint name='j'>: the axis is zero" in refusal(one_joint(axis="0 0 0"))
     assert "give a unit vector" in refusal(one_joint(axis="0 0 0"))
     fixed = joint("f", "b", "c", "fixed", axis="0 0 0", limit="")
-    load_urdf(one_joint().replace("</robot>", link("c") + fixed + "</robot>"), strict=True)
+    load_urdf_text(one_joint().replace("</robot>", link("c") + fixed + "</robot>"), strict=True)
 
 
 def test_limits_as_given():
-    limits = load_urdf(one_joint(), strict=True).joints[0].limits
+    limits = load_urdf_text(one_joint(), strict=True).joints[0].limits
     assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-1, 2, 3, 4)
 
 
 def test_a_continuous_joint_has_no_position_limits_and_needs_no_others():
-    model = load_urdf(one_joint(kind="continuous"), strict=True)
+    model = load_urdf_text(one_joint(kind="continuous"), strict=True)
     limits = model.joints[0].limits
     assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-np.inf, np.inf, 3, 4)
-    bare = load_urdf(one_joint(kind="continuous", limit=""), strict=True).joints[0].limits
+    bare = load_urdf_text(one_joint(kind="continuous", limit=""), strict=True).joints[0].limits
     assert (bare.velocity, bare.effort) == (np.inf, np.inf)
 
 
@@ -151,11 +151,11 @@ def test_crossed_position_limits_are_an_error():
 
 
 def test_friction_is_read_and_zero_where_there_is_none():
-    model = load_urdf(one_joint(extra='<dynamics damping="0.5" friction="0.25"/>'), strict=True)
+    model = load_urdf_text(one_joint(extra='<dynamics damping="0.5" friction="0.25"/>'), strict=True)
     assert (model.joints[0].damping, model.joints[0].friction) == (0.5, 0.25)
-    model = load_urdf(one_joint(extra='<dynamics damping="0.5"/>'), strict=True)
+    model = load_urdf_text(one_joint(extra='<dynamics damping="0.5"/>'), strict=True)
     assert (model.joints[0].damping, model.joints[0].friction) == (0.5, 0.0)
-    assert load_urdf(one_joint(), strict=True).joints[0].damping == 0.0
+    assert load_urdf_text(one_joint(), strict=True).joints[0].damping == 0.0
 
 
 def test_negative_friction_is_a_warning():
@@ -179,7 +179,7 @@ def with_transmission(content: str) -> str:
     ],
 )  # fmt: skip
 def test_the_reduction_of_a_transmission(content, reduction):
-    assert load_urdf(with_transmission(content), strict=True).joints[0].reduction == reduction
+    assert load_urdf_text(with_transmission(content), strict=True).joints[0].reduction == reduction
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_transmission_that_cannot_be_used_is_a_warning(content, problem):
 
 def test_an_inertia_given_in_turned_axes():
     origin = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>'
-    inertia = load_urdf(one_joint(inertial(origin=origin)), strict=True).joints[0].inertia
+    inertia = load_urdf_text(one_joint(inertial(origin=origin)), strict=True).joints[0].inertia
     assert inertia.mass == 2.0
     np.testing.assert_array_equal(inertia.com, [1, 2, 3])
     np.testing.assert_array_equal(inertia.rotational, np.diag([0.03, 0.02, 0.04]))
@@ -208,7 +208,7 @@ def test_an_inertia_given_in_turned_axes():
 
 def test_off_diagonal_elements_keep_their_places():
     figures = '<inertia ixx="4" ixy="0.1" ixz="0.2" iyy="5" iyz="0.3" izz="6"/>'
-    inertia = load_urdf(one_joint(inertial(inertia=figures)), strict=True).joints[0].inertia
+    inertia = load_urdf_text(one_joint(inertial(inertia=figures)), strict=True).joints[0].inertia
     np.testing.assert_array_equal(inertia.rotational, [[4, 0.1, 0.2], [0.1, 5, 0.3], [0.2, 0.3, 6]])
 
 
@@ -233,8 +233,8 @@ def test_an_inertia_with_a_negative_principal_moment(inertia, moments):
 
 
 def test_rounding_noise_is_no_negative_moment():
-    load_urdf(one_joint(inertial(inertia=diagonal(0.02, 0.02, -1e-17))), strict=True)
-    load_urdf(one_joint(inertial(inertia=diagonal(0.5, 0.5, -4e-7))), strict=True)
+    load_urdf_text(one_joint(inertial(inertia=diagonal(0.02, 0.02, -1e-17))), strict=True)
+    load_urdf_text(one_joint(inertial(inertia=diagonal(0.5, 0.5, -4e-7))), strict=True)
 
 
 def test_an_impossible_inertia_fixed_to_the_base_has_no_effect_and_is_a_warning():
@@ -246,7 +246,7 @@ def test_the_triangle_inequality():
     message = only(load_with_warnings(one_joint(inertial(inertia=diagonal(0.1, 0.2, 0.5))))[1])
     assert "line 4, <link name='b'>: the inertia breaks the triangle inequality" in message
     assert "(principal moments 0.1, 0.2, 0.5 kg m^2)" in message and "centre of mass" in message
-    load_urdf(one_joint(inertial(inertia=diagonal(0.1, 0.2, 0.3))), strict=True)
+    load_urdf_text(one_joint(inertial(inertia=diagonal(0.1, 0.2, 0.3))), strict=True)
 
 
 @pytest.mark.parametrize("inertia", ["", diagonal(0, 0, 0)])
@@ -265,4 +265,4 @@ def test_inertia_without_mass(content):
 
 def test_a_massless_link_is_fine_where_something_heavier_follows():
     massless = robot(link("a"), link("b", ""), link("c"), joint("j", "a", "b"), joint("k", "b", "c", axis="1 0 0"))
-    assert load_urdf(massless, strict=True).joints[0].inertia.mass == 0.0
+    assert load_urdf_text(massless, strict=True).joints[0].inertia.mass == 0.0

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from urdf_parts import joint, link, robot
 
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import DescriptionError, DescriptionWarning
 
 
@@ -31,12 +31,12 @@ def mimic(name: str, multiplier: float = 1.0, offset: float = 0.0) -> str:
 
 def refusal(xml: str) -> str:
     with pytest.raises(DescriptionError) as caught:
-        load_urdf(xml)
+        load_urdf_text(xml)
     return str(caught.value)
 
 
 def test_a_joint_that_mimics_shares_its_leaders_degree_of_freedom():
-    model = load_urdf(chain("", mimic("j1", -2, 0.1), ""), strict=True)
+    model = load_urdf_text(chain("", mimic("j1", -2, 0.1), ""), strict=True)
     assert model.joint_names == ("j1", "j3")
     assert [(joint.dof, joint.multiplier, joint.offset) for joint in model.joints] == [
         (0, 1, 0),
@@ -46,12 +46,12 @@ def test_a_joint_that_mimics_shares_its_leaders_degree_of_freedom():
 
 
 def test_multiplier_and_offset_default_to_one_and_zero():
-    model = load_urdf(chain("", '<mimic joint="j1"/>', ""))
+    model = load_urdf_text(chain("", '<mimic joint="j1"/>', ""))
     assert (model.joints[1].multiplier, model.joints[1].offset) == (1.0, 0.0)
 
 
 def test_a_chain_of_mimic_joints_and_a_leader_that_comes_later():
-    model = load_urdf(chain(mimic("j2", 2, 0.1), mimic("j3", -1.5, 0.2), ""))
+    model = load_urdf_text(chain(mimic("j2", 2, 0.1), mimic("j3", -1.5, 0.2), ""))
     assert model.joint_names == ("j3",)
     q3 = 0.7
     q2 = -1.5 * q3 + 0.2
@@ -80,11 +80,11 @@ def test_a_mimic_of_itself_and_a_cycle():
 
 
 def test_a_mimic_element_in_a_fixed_joint_means_nothing():
-    assert load_urdf(chain("", mimic("j1"), "", kinds="rfr"), strict=True).joint_names == ("j1", "j3")
+    assert load_urdf_text(chain("", mimic("j1"), "", kinds="rfr"), strict=True).joint_names == ("j1", "j3")
 
 
 def test_multiplier_zero_is_computable_but_odd():
     with pytest.warns(DescriptionWarning, match="<joint name='j2'>: it mimics with multiplier 0 and never moves; make"):
-        model = load_urdf(chain("", mimic("j1", 0, 0.3), ""))
+        model = load_urdf_text(chain("", mimic("j1", 0, 0.3), ""))
     assert (model.joints[1].multiplier, model.joints[1].offset) == (0.0, 0.3)
     assert model.velocity_limit[0] == 3.0

@@ -16,7 +16,7 @@ import pytest
 from urdf_parts import joint, link, robot
 
 from robodyn_ros.description.model import Inertia, skew
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import InputError, suggest
 
 rng = np.random.default_rng(7)
@@ -77,7 +77,7 @@ def test_the_spatial_inertia_gives_the_kinetic_energy_of_the_points():
 
 def gripper():
     """Joint j1 with the followers j2 at -2 q + 0.5 and j3 at 0.5 q, then an independent j4."""
-    return load_urdf(
+    return load_urdf_text(
         robot(
             *(link(name) for name in "abcde"),
             joint("j1", "a", "b", limit='<limit lower="-1" upper="2" velocity="3" effort="4"/>',

@@ -15,7 +15,7 @@ import pytest
 import trimesh
 
 from robodyn_ros import Robot
-from robodyn_ros.description.document import read_document
+from robodyn_ros.description.document import read_document_text
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.view.link_meshes import frame_poses, link_meshes
 
@@ -36,7 +36,7 @@ def test_the_first_colour_of_a_link_covers_most_of_it(name):
 def test_no_two_cylinders_share_a_surface(name):
     """Two surfaces at one place flicker."""
     model = Robot.from_urdf(robot_file(name)).model
-    poses, document = frame_poses(model, np.zeros(model.n)), read_document(model.description)[0]
+    poses, document = frame_poses(model, np.zeros(model.n)), read_document_text(model.description)[0]
     cylinders = []
     for link, element in document.links.items():
         for visual in element.findall("visual"):

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from random_robots import urdf_robots
 from urdf_parts import joint, link, robot
 
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.resources import robot_file, shipped_robots
 
 QUARTER = "1.5707963267948966"
@@ -34,25 +34,25 @@ def branched() -> str:
 
 
 def test_joints_come_depth_first_and_siblings_in_document_order():
-    model = load_urdf(branched(), strict=True)
+    model = load_urdf_text(branched(), strict=True)
     assert model.joint_names == ("left1", "left2", "right1", "right2")
     assert [joint.parent for joint in model.joints] == [-1, 0, -1, 2]
     assert [joint.link for joint in model.joints] == ["l1", "l2", "r1", "r2"]
 
 
 def test_the_tip_is_behind_the_most_independent_joints_and_then_the_most_fixed_ones():
-    assert load_urdf(branched()).tip_link == "r3"
+    assert load_urdf_text(branched()).tip_link == "r3"
     follower = (
         branched()
         .replace('<joint name="right2"', '<joint name="x"')
         .replace('<parent link="r1"/>', '<mimic joint="left1"/><parent link="r1"/>')
     )
-    assert load_urdf(follower).tip_link == "l2"
-    assert load_urdf(branched(), tip_link="l1").tip_link == "l1"
+    assert load_urdf_text(follower).tip_link == "l2"
+    assert load_urdf_text(branched(), tip_link="l1").tip_link == "l1"
 
 
 def test_every_link_has_a_frame_on_the_joint_that_carries_it():
-    model = load_urdf(branched())
+    model = load_urdf_text(branched())
     assert model.base_link == "base"
     assert {name: frame.joint for name, frame in model.frames.items()} == {
         "base": -1, "l1": 0, "l2": 1, "r1": 2, "r2": 3, "r3": 3,
@@ -63,7 +63,7 @@ def test_every_link_has_a_frame_on_the_joint_that_carries_it():
 def test_poses_through_fixed_joints_are_exact():
     mount = joint("m", "base", "mount", "fixed", limit="", origin=f'<origin xyz="1 0 0" rpy="{QUARTER} 0 0"/>')
     moving = joint("j", "mount", "arm", origin=f'<origin xyz="0 0 2" rpy="0 {QUARTER} 0"/>')
-    model = load_urdf(robot(link("base"), link("mount", ""), link("arm"), mount, moving), strict=True)
+    model = load_urdf_text(robot(link("base"), link("mount", ""), link("arm"), mount, moving), strict=True)
     np.testing.assert_array_equal(
         model.joints[0].pose_parent_link, [[0, 0, 1, 1], [1, 0, 0, -2], [0, 1, 0, 0], [0, 0, 0, 1]]
     )
@@ -73,13 +73,13 @@ def test_a_chain_longer_than_pythons_call_stack():
     count = 1500
     links = [link(f"l{index}") for index in range(count + 1)]
     joints = [joint(f"j{index}", f"l{index}", f"l{index + 1}", "fixed", limit="") for index in range(count - 1)]
-    model = load_urdf(robot(*links, *joints, joint("last", f"l{count - 1}", f"l{count}")), strict=True)
+    model = load_urdf_text(robot(*links, *joints, joint("last", f"l{count - 1}", f"l{count}")), strict=True)
     np.testing.assert_allclose(model.joints[0].pose_parent_link[2, 3], 0.5 * count, rtol=1e-12)
 
 
 def assert_agrees_with_pinocchio(source: str, reference: pin.Model) -> None:
     """Joints, their inertias with all that is fixed to them, their poses, and the frames."""
-    model = load_urdf(source, strict=True)
+    model = load_urdf_text(source, strict=True)
     assert {own.name for own in model.joints} == set(reference.names[1:])
     for own in model.joints:
         index = reference.getJointId(own.name)
@@ -97,7 +97,7 @@ def assert_agrees_with_pinocchio(source: str, reference: pin.Model) -> None:
 
 @pytest.mark.parametrize("name", shipped_robots())
 def test_shipped_robots_agree_with_pinocchio(name):
-    assert_agrees_with_pinocchio(str(robot_file(name)), pin.buildModelFromUrdf(str(robot_file(name))))
+    assert_agrees_with_pinocchio(robot_file(name).read_text(), pin.buildModelFromUrdf(str(robot_file(name))))
 
 
 @given(urdf_robots())

@@ -19,26 +19,26 @@ from random_robots import urdf_robots
 from urdf_parts import INERTIAL, joint, link, one_joint, robot
 
 from robodyn_ros.description.model import STANDARD_GRAVITY
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.robot import Robot
 
 
 def test_a_model_keeps_what_it_was_read_from(tmp_path):
-    model = load_urdf(one_joint(), strict=True)
+    model = load_urdf_text(one_joint(), strict=True)
     assert (model.name, model.base_link, model.tip_link, model.n) == ("test", "a", "b", 1)
     assert model.description == one_joint()
     path = tmp_path / "robot.urdf"
     path.write_text(one_joint())
     assert load_urdf(path).description == one_joint()
-    assert load_urdf(load_urdf(path).description).joint_names == ("j",)
+    assert load_urdf_text(load_urdf(path).description).joint_names == ("j",)
 
 
 def test_gravity_is_given_in_base_axes():
-    np.testing.assert_array_equal(load_urdf(one_joint()).gravity, STANDARD_GRAVITY)
+    np.testing.assert_array_equal(load_urdf_text(one_joint()).gravity, STANDARD_GRAVITY)
     given_gravity = np.array([1.0, 2.0, 3.0])
-    model = load_urdf(one_joint(), gravity=given_gravity)
+    model = load_urdf_text(one_joint(), gravity=given_gravity)
     given_gravity[0] = 5.0
     np.testing.assert_array_equal(model.gravity, [1, 2, 3])
 
@@ -46,31 +46,31 @@ def test_gravity_is_given_in_base_axes():
 @pytest.mark.parametrize("gravity", [9.81, (0, 0), (0, 0, np.nan), (0, 0, np.inf), "down", None, [[0, 0, -9.81]]])
 def test_gravity_that_is_none(gravity):
     with pytest.raises(InputError, match="gravity, in base axes: expected "):
-        load_urdf(one_joint(), gravity=gravity)
+        load_urdf_text(one_joint(), gravity=gravity)
 
 
 def test_a_tip_link_that_does_not_exist():
     with pytest.raises(InputError, match="robot 'test' has no link 'c'"):
-        load_urdf(one_joint(), tip_link="c")
+        load_urdf_text(one_joint(), tip_link="c")
 
 
 def test_a_robot_on_which_nothing_moves():
     with pytest.raises(DescriptionError, match="line 1, <robot name='test'>: nothing moves: no joint is revolute"):
-        load_urdf(robot(link("a"), link("b"), joint("f", "a", "b", "fixed", limit="")))
+        load_urdf_text(robot(link("a"), link("b"), joint("f", "a", "b", "fixed", limit="")))
 
 
 def test_inertia_behind_a_massless_link_or_on_a_fixed_one_will_do():
     behind = [link("c", INERTIAL), joint("k", "b", "c", axis="1 0 0")]
-    load_urdf(one_joint("").replace("</robot>", "".join([*behind, "</robot>"])), strict=True)
+    load_urdf_text(one_joint("").replace("</robot>", "".join([*behind, "</robot>"])), strict=True)
     fixed = [link("c", INERTIAL), joint("k", "b", "c", "fixed", limit="")]
-    load_urdf(one_joint("").replace("</robot>", "".join([*fixed, "</robot>"])), strict=True)
+    load_urdf_text(one_joint("").replace("</robot>", "".join([*fixed, "</robot>"])), strict=True)
 
 
 def test_a_joint_that_mimics_may_carry_the_inertia_or_carry_none():
     for first, second in (("", INERTIAL), (INERTIAL, "")):
         follower = joint("k", "a", "c", extra='<mimic joint="j"/>')
         xml = robot(link("a"), joint("j", "a", "b"), link("b", first), link("c", second), follower)
-        assert load_urdf(xml, strict=True).n == 1
+        assert load_urdf_text(xml, strict=True).n == 1
 
 
 def test_a_follower_whose_limits_exclude_its_leaders_loses_them():
@@ -79,11 +79,11 @@ def test_a_follower_whose_limits_exclude_its_leaders_loses_them():
     with pytest.warns(
         DescriptionWarning, match="line 6, <joint name='k'>: its position limits allow no position .* 'j'"
     ):
-        model = load_urdf(xml)
+        model = load_urdf_text(xml)
     assert (model.position_lower[0], model.position_upper[0]) == (-1, 2)
 
 
-@pytest.mark.parametrize("load", [load_urdf, Robot.from_urdf])
+@pytest.mark.parametrize("load", [load_urdf_text, Robot.from_urdf_text])
 def test_warnings_point_to_the_caller(load):
     with pytest.warns(DescriptionWarning) as caught:
         load(one_joint(axis="0 0 2", limit=""))
@@ -93,13 +93,13 @@ def test_warnings_point_to_the_caller(load):
 
 def test_strict_lists_all_warnings():
     with pytest.raises(DescriptionError, match=r"(?s)length 2.*limits missing.*strict=True"):
-        load_urdf(one_joint(axis="0 0 2", limit=""), strict=True)
+        load_urdf_text(one_joint(axis="0 0 2", limit=""), strict=True)
 
 
 def test_shapes_meshes_and_materials_are_not_read():
     shape = '<visual><geometry><mesh filename="package://nowhere/x.stl" scale="a"/></geometry><material/></visual>'
     broken = "<collision><geometry><box/></geometry></collision><collision/>"
-    assert load_urdf(one_joint(INERTIAL + shape + broken), strict=True).n == 1
+    assert load_urdf_text(one_joint(INERTIAL + shape + broken), strict=True).n == 1
 
 
 def test_a_robot_is_loaded_without_the_libraries_of_meshes():
@@ -118,7 +118,7 @@ def test_shipped_robots_load_without_a_warning(name):
 @given(urdf_robots())
 @settings(deadline=None, max_examples=40)
 def test_random_robots_load_without_a_warning_and_parents_come_first(xml):
-    model = load_urdf(xml, strict=True)
+    model = load_urdf_text(xml, strict=True)
     assert all(joint.parent < index for index, joint in enumerate(model.joints))
     assert {joint.dof for joint in model.joints} == set(range(model.n))
     assert np.all(model.position_lower < model.position_upper)

@@ -43,7 +43,7 @@ def rigid(model: RobotModel) -> RobotModel:
 @settings(deadline=None, max_examples=15)
 @given(urdf_robots(max_joints=5), SEEDS)
 def test_every_function_counts_them(urdf, seed):
-    robot = Robot.from_urdf(urdf.replace('<dynamics ', '<dynamics armature="0.7" '))
+    robot = Robot.from_urdf_text(urdf.replace('<dynamics ', '<dynamics armature="0.7" '))
     q, v, a = random_state(robot.model, seed)
     bare, rotors = Robot(rigid(robot.model)).dynamics(compiled=False), robot.model.armature
     multipliers = np.zeros(robot.n)
@@ -67,7 +67,7 @@ def test_every_function_counts_them(urdf, seed):
 @pytest.mark.parametrize("count", [4, 20])
 def test_against_pinocchio(count):
     urdf = armed(random_chain(count), 0.1, 0.0, 2.5)
-    model = Robot.from_urdf(urdf).model
+    model = Robot.from_urdf_text(urdf).model
     reference = pin.buildModelFromXML(urdf)
     reference.armature = np.array(model.armature)
     data = reference.createData()
@@ -85,7 +85,7 @@ def test_against_pinocchio(count):
 
 
 def test_the_rotor_of_a_motor_counts_instead():
-    robot = Robot.from_urdf(armed(robot_file("planar_2r").read_text(), 0.5))
+    robot = Robot.from_urdf_text(armed(robot_file("planar_2r").read_text(), 0.5))
     motor = {"resistance": 1.0, "torque_constant": 0.1, "rotor_inertia": 1e-4, "nominal_voltage": 24.0}
     settings_ = HardwareSettings.from_mapping({"joints": {robot.joint_names[0]: {
         "actuator": {"motor": motor, "gear_ratio": 30.0}}}})
@@ -98,18 +98,18 @@ def test_they_slow_the_simulated_robot():
     urdf = robot_file("planar_2r").read_text()
     speeds = []
     for text in (urdf, armed(urdf, 5.0)):
-        plant = Plant(Robot.from_urdf(text, gravity=(0, 0, 0)))
+        plant = Plant(Robot.from_urdf_text(text, gravity=(0, 0, 0)))
         plant.advance(Drive(np.array([1.0, 0.0]), *np.zeros((2, 2))), 10)
         speeds.append(plant.v[0])
         assert plant.energy.kinetic == pytest.approx(plant.energy.drive_work, rel=1e-2)
-    mass = Robot.from_urdf(armed(urdf, 5.0)).dynamics().mass_matrix(np.zeros(2))
+    mass = Robot.from_urdf_text(armed(urdf, 5.0)).dynamics().mass_matrix(np.zeros(2))
     assert speeds[1] == pytest.approx(np.linalg.solve(mass, [0.01, 0.0])[0], rel=1e-3)
     assert speeds[1] < 0.5 * speeds[0]
 
 
 def test_a_negative_one_is_none():
     with pytest.warns(DescriptionWarning, match="line .*armature -0.5 is negative.*taken as 0"):
-        robot = Robot.from_urdf(armed(robot_file("planar_2r").read_text(), -0.5))
+        robot = Robot.from_urdf_text(armed(robot_file("planar_2r").read_text(), -0.5))
     assert not robot.model.armature.any()
 
 
@@ -117,7 +117,7 @@ def test_none_changes_nothing():
     text = robot_file("arm6").read_text()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with_zeros = Robot.from_urdf(armed(text, 0.0))
+        with_zeros = Robot.from_urdf_text(armed(text, 0.0))
     q, v, a = random_state(with_zeros.model, 1)
     np.testing.assert_array_equal(with_zeros.dynamics().inverse_dynamics(q, v, a),
-                                  Robot.from_urdf(text).dynamics().inverse_dynamics(q, v, a))
+                                  Robot.from_urdf_text(text).dynamics().inverse_dynamics(q, v, a))

@@ -18,7 +18,7 @@ from random_robots import urdf_robots
 
 from robodyn_ros.compile import compile_function, trace
 from robodyn_ros.description.model import Inertia
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.articulated_body import (
     articulated_body_forward_dynamics,
@@ -48,7 +48,7 @@ def check(reference, seed):
 @settings(deadline=None, max_examples=20)
 @given(urdf_robots(mimic=False), SEEDS)
 def test_tree_factors_make_up_the_mass_matrix(urdf, seed):
-    robot = load_urdf(urdf)
+    robot = load_urdf_text(urdf)
     (q,) = random_state(robot, seed, 1)
     factors = mass_matrix_tree_factors(robot, q)
     lower = np.eye(robot.n)
@@ -91,8 +91,8 @@ def chain(count):
 
 def test_the_faster_form_is_taken():
     """For long chains articulated bodies, for short ones and trees with mimic joints the mass matrix."""
-    assert not is_faster(load_urdf(chain(7)))
-    robot = load_urdf(chain(20))
+    assert not is_faster(load_urdf_text(chain(7)))
+    robot = load_urdf_text(chain(20))
     assert is_faster(robot)
     shapes = {"q": (20,), "v": (20,), "tau": (20,)}
     counts = [
@@ -115,7 +115,7 @@ def test_a_long_chain_compiled_against_pinocchio():
 @settings(deadline=None, max_examples=20)
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_mimic_joints_are_refused(urdf, seed):
-    robot = load_urdf(urdf)
+    robot = load_urdf_text(urdf)
     q, v, tau = random_state(robot, seed)
     if len(robot.joints) == robot.n:
         articulated_body_forward_dynamics(robot, q, v, tau)

@@ -43,7 +43,7 @@ def two_joints(extra="", first=INERTIAL, second=INERTIAL, origin='<origin xyz="0
 ])
 def test_immense_numbers_are_refused_with_element_and_value(urdf, named):
     with pytest.raises(DescriptionError) as refusal:
-        Robot.from_urdf(urdf)
+        Robot.from_urdf_text(urdf)
     assert all(text in str(refusal.value) for text in named), refusal.value
 
 
@@ -52,7 +52,7 @@ def test_multipliers_that_are_immense_in_all_are_refused():
                  joint("j2", "b", "c", extra=mimic("1e3")),
                  joint("j3", "c", "d", extra=mimic("1e3").replace("j1", "j2")))
     with pytest.raises(DescriptionError, match=r"j3 -> j2 -> j1: the multiplier is 1e\+06 in all"):
-        Robot.from_urdf(urdf)
+        Robot.from_urdf_text(urdf)
 
 
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
@@ -62,7 +62,7 @@ def test_multipliers_that_are_immense_in_all_are_refused():
     (two_joints(first=POINT), "joint 'j1': its inertia is"),
 ])
 def test_a_singular_mass_matrix_gives_no_accelerations_and_names_the_joint_and_its_inertia(urdf, named):
-    robot = Robot.from_urdf(urdf)
+    robot = Robot.from_urdf_text(urdf)
     zero = np.zeros(robot.n)
     for accelerations in (robot.check_accelerations, lambda: robot.dynamics().forward_dynamics(zero, zero, zero)):
         with pytest.raises(DescriptionError, match=re.escape(named)):
@@ -75,25 +75,26 @@ def test_a_robot_that_is_singular_at_single_configurations_is_accepted():
     """A point mass on two crossed axes: pointing along the first, it resists no turn about it."""
     urdf = robot(link("a", ""), link("b", ""), link("c", POINT.replace("<mass", '<origin xyz="1 0 0"/><mass')),
                  joint("j1", "a", "b"), joint("j2", "b", "c", axis="0 1 0"))
-    dynamics = Robot.from_urdf(urdf).dynamics(compiled=False)
+    dynamics = Robot.from_urdf_text(urdf).dynamics(compiled=False)
     assert dynamics.mass_matrix([0.0, 0.0]) == pytest.approx(np.diag([2.0, 2.0]))
 
 
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
 def test_negative_moments_by_rounding_become_zero():
-    moments = Robot.from_urdf(one_joint(ROD, axis="0 1 0")).model.joints[0].inertia.rotational
+    moments = Robot.from_urdf_text(one_joint(ROD, axis="0 1 0")).model.joints[0].inertia.rotational
     assert np.linalg.eigvalsh(moments)[0] >= 0.0
 
 
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
 def test_a_tiny_axis_is_an_axis():
-    assert Robot.from_urdf(one_joint(axis="3e-200 0 4e-200")).model.joints[0].axis == pytest.approx([0.6, 0.0, 0.8])
+    model = Robot.from_urdf_text(one_joint(axis="3e-200 0 4e-200")).model
+    assert model.joints[0].axis == pytest.approx([0.6, 0.0, 0.8])
 
 
 def test_immense_limits_are_none():
     limit = '<limit lower="-1e300" upper="1.7e308" velocity="3" effort="4"/>'
     with pytest.warns(match="taken as unlimited"):
-        model = Robot.from_urdf(one_joint(limit=limit)).model
+        model = Robot.from_urdf_text(one_joint(limit=limit)).model
     assert (model.position_lower[0], model.position_upper[0], model.effort_limit[0]) == (-np.inf, np.inf, 4.0)
 
 

@@ -113,7 +113,7 @@ def test_several_trees_on_the_base_in_loops(monkeypatch):
 def test_large_robots_with_joints_that_share_a_degree_of_freedom(monkeypatch):
     parts = [joint(f"j{i}", f"l{i}", f"l{i + 1}", axis=axis, extra=extra)
              for i, (axis, extra) in enumerate([("0 0 1", ""), ("0 1 0", ""), ("1 0 0", '<mimic joint="j0"/>')])]
-    robot = Robot.from_urdf(urdf_robot(link("l0"), *parts, *(link(f"l{i + 1}") for i in range(3)))).model
+    robot = Robot.from_urdf_text(urdf_robot(link("l0"), *parts, *(link(f"l{i + 1}") for i in range(3)))).model
     assert (len(robot.joints), robot.n) == (3, 2)
     arrays = np.random.default_rng(6).normal(size=(3, 2, robot.n))
     expected = Dynamics(robot, compiled=False).batch.forward_dynamics_derivatives(*arrays)
@@ -126,7 +126,7 @@ def test_large_robots_with_joints_that_share_a_degree_of_freedom(monkeypatch):
 @pytest.mark.long
 def test_forward_dynamics_of_fifty_joints():
     """Against LAPACK's solution for the derivatives of inverse dynamics."""
-    model = Robot.from_urdf(random_chain(50)).model
+    model = Robot.from_urdf_text(random_chain(50)).model
     states = np.stack([random_state(model, seed) for seed in (1, 2)], axis=1)
     dyn = Dynamics(model)
     found = dyn.batch.forward_dynamics_derivatives(*states)

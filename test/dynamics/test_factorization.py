@@ -15,7 +15,7 @@ from random_robots import urdf_robots
 from scipy.linalg import cho_factor, cho_solve
 
 from robodyn_ros.compile import trace
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.dynamics.articulated_body import mass_matrix_tree_factors
 from robodyn_ros.dynamics.factorization import TreeFactors, inverse_mass, solve_mass, solve_mass_partly_given
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
@@ -37,7 +37,7 @@ def test_it_solves_what_cholesky_solves(n, seed):
 @settings(deadline=None, max_examples=30)
 @given(urdf_robots(mimic=False), SEEDS)
 def test_known_factors_stand_in_the_place_of_the_mass_matrix(urdf, seed):
-    robot = load_urdf(urdf)
+    robot = load_urdf_text(urdf)
     (q,) = random_state(robot, seed, 1)
     matrix, right = mass_matrix(robot, q), np.random.default_rng(seed).normal(size=(robot.n, 3))
     factors = TreeFactors(robot, mass_matrix_tree_factors(robot, q))

@@ -79,7 +79,7 @@ def test_fifty_joints_against_pinocchio_and_the_textbook(name):
 
 
 def test_compiled_and_in_batches():
-    model = Robot.from_urdf(random_chain(24)).model
+    model = Robot.from_urdf_text(random_chain(24)).model
     states = np.stack([random_state(model, seed) for seed in range(11)], axis=1)
     for name, factors in LARGE_ROBOTS.items():
         function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
@@ -95,7 +95,7 @@ def test_compiled_and_in_batches():
 
 def test_large_robots_take_fewer_operations_and_small_ones_keep_their_form():
     for count, large in ((7, False), (24, True)):
-        model = Robot.from_urdf(random_chain(count)).model
+        model = Robot.from_urdf_text(random_chain(count)).model
         assert matrix_factors.is_large(model) is large
     for name, factors in LARGE_ROBOTS.items():
         function, inputs = getattr(compiled_formulas, name), FUNCTIONS[name].arrays
@@ -111,6 +111,6 @@ def test_joints_that_share_a_degree_of_freedom_are_not_taken():
     urdf = random_chain(24).replace("<limit", "<mimic joint='j1' multiplier='0.5'/><limit").replace(
         "<mimic joint='j1' multiplier='0.5'/>", "", 20
     )
-    model = Robot.from_urdf(urdf).model
+    model = Robot.from_urdf_text(urdf).model
     assert model.n == 20
     assert not matrix_factors.is_large(model)

@@ -205,7 +205,7 @@ def test_task_space_in_all_forms(robot, links):
 
 
 def test_task_space_functions_of_large_robots_share_code():
-    dynamics = Robot.from_urdf(BRANCHED).dynamics()
+    dynamics = Robot.from_urdf_text(BRANCHED).dynamics()
     kernels = dynamics._kernels
     for name in sorted(TASK_SPACE):
         inputs = [np.zeros(dynamics.model.n)] * len(FUNCTIONS[name].arrays)

@@ -26,7 +26,7 @@ ROBOT = described_arm("planar_2r")
 def written(robot, parameters, model):
     """The robot of the URDF that `robodyn identify --adaptive` writes."""
     inertial = with_inertial_parameters(robot.model, parameters[:model.inertial_count])
-    return Robot.from_urdf(urdf_with_inertias(robot.model, inertial, parameters[model.slots("viscous")],
+    return Robot.from_urdf_text(urdf_with_inertias(robot.model, inertial, parameters[model.slots("viscous")],
                                               robot.model.friction))
 
 

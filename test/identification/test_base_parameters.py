@@ -40,7 +40,7 @@ def test_arms_have_seven_for_each_joint_but_the_first(name, count):
 @given(urdf=urdf_robots(max_joints=4))
 @settings(max_examples=15)
 def test_they_give_the_efforts_of_random_trees(urdf):
-    base, rows = inertial(Robot.from_urdf(urdf), 80)
+    base, rows = inertial(Robot.from_urdf_text(urdf), 80)
     parameters = np.random.default_rng(0).normal(size=rows.shape[1])
     efforts = rows @ parameters
     np.testing.assert_allclose(rows[:, base.independent] @ base.values(parameters), efforts,

@@ -29,12 +29,12 @@ from robodyn_ros.resources import config_file
 @settings(max_examples=20)
 def test_a_written_urdf_is_the_robot_with_other_inertias(urdf):
     """Fixed links and mimic joints included; limits, names and frames stay."""
-    model = Robot.from_urdf(urdf).model
+    model = Robot.from_urdf_text(urdf).model
     heavier = replace(model, joints=tuple(replace(joint, inertia=replace(
         joint.inertia, mass=1.3 * joint.inertia.mass, rotational=1.3 * joint.inertia.rotational))
         for joint in model.joints))
     viscous, coulomb = np.arange(model.n) + 0.5, np.arange(model.n) + 0.25
-    read = Robot.from_urdf(urdf_with_inertias(model, heavier, viscous, coulomb)).model
+    read = Robot.from_urdf_text(urdf_with_inertias(model, heavier, viscous, coulomb)).model
     size = np.abs(inertial_parameters(heavier)).max()
     np.testing.assert_allclose(inertial_parameters(read), inertial_parameters(heavier), atol=1e-8 * size)
     np.testing.assert_allclose(read.damping, viscous)

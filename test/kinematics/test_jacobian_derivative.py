@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, SHIPPED, PinReference, random_state, relative_error
 from random_robots import urdf_robots
 
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.kinematics.jacobian import twist_jacobian
 from robodyn_ros.kinematics.jacobian_derivative import twist_jacobian_derivative
 from robodyn_ros.resources import robot_file
@@ -20,7 +20,7 @@ from robodyn_ros.resources import robot_file
 @settings(deadline=None, max_examples=40)
 @given(urdf_robots())
 def test_it_is_the_finite_difference_on_random_trees(xml):
-    model = load_urdf(xml)
+    model = load_urdf_text(xml)
     q, v = np.random.default_rng(4).uniform(-1, 1, (2, model.n))
     h = 1e-6
     difference = twist_jacobian(model, q + h * v) - twist_jacobian(model, q - h * v)

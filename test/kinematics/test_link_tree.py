@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_robots import urdf_robots
 
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.errors import DescriptionError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.kinematics.link_tree import LinkTree
@@ -26,7 +26,7 @@ from robodyn_ros.resources import robot_file
 
 @given(urdf_robots(), st.integers(0, 2**32 - 1))
 def test_composed_along_each_branch_it_is_forward_kinematics(urdf, seed):
-    model = load_urdf(urdf)
+    model = load_urdf_text(urdf)
     tree = LinkTree.from_model(model)
     q = np.random.default_rng(seed).uniform(-2.0, 2.0, model.n)
     steps = {**tree.fixed_poses(), **tree.moving_poses(q)}
@@ -41,7 +41,7 @@ def test_composed_along_each_branch_it_is_forward_kinematics(urdf, seed):
 
 
 def test_a_joint_whose_position_is_not_known_gives_nan_for_its_link_alone():
-    model = load_urdf("<robot name='r'><link name='a'/>" + "".join(
+    model = load_urdf_text("<robot name='r'><link name='a'/>" + "".join(
         f"<link name='{child}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
         f"</inertial></link><joint name='{parent}{child}' type='prismatic'><parent link='{parent}'/>"
         f"<child link='{child}'/><axis xyz='0 0 1'/><limit lower='-1' upper='1' velocity='1' effort='1'/></joint>"

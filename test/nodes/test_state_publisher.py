@@ -23,6 +23,7 @@ from tf2_msgs.msg import TFMessage
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common import polled_states
 from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.common.parameters import given_robot
 from robodyn_ros.nodes.common.topics import CONTROL_QOS, DISPLAY_STATES_RATE
 from robodyn_ros.resources import robot_file
 
@@ -74,7 +75,7 @@ def publish_until(ros, publisher, message, condition, what):
 
 @pytest.mark.parametrize("source", [{"robot": "arm6"}, {"robot_description": GRIPPER}], ids=["arm6", "gripper"])
 def test_every_joint_is_one_transform_and_the_tree_is_forward_kinematics(source):
-    robot = Robot.from_urdf(source.get("robot_description") or robot_file(source["robot"]))
+    robot = given_robot({"robot_description": "", **source}, Robot.from_urdf, Robot.from_urdf_text)
     q = np.linspace(0.3, 0.7, robot.n)
     with RosProcess("state_publisher", source) as node, RosTest() as ros:
         static, moving = ros.record(TFMessage, "/tf_static", LATCHED), ros.record(TFMessage, "/tf")

@@ -50,7 +50,7 @@ def run(tmp_path_factory):
 
 
 def test_columns_are_the_robots_joints_and_times_count_from_the_first_joint_state(run):
-    assert run.joint_names == Robot.from_urdf(DESCRIPTION).joint_names == ("joint1", "joint2")
+    assert run.joint_names == Robot.from_urdf_text(DESCRIPTION).joint_names == ("joint1", "joint2")
     assert run.states.time == pytest.approx(np.arange(101) / 100.0, abs=1e-12)
     assert run.states.position == pytest.approx(np.outer(run.states.time, [1.0, 2.0]))
     assert np.all(run.states.velocity == [1.0, 2.0])
@@ -76,7 +76,7 @@ def test_it_knows_which_controller_was_in_force_when(run):
 
 
 def test_energies_and_tip_are_those_of_the_recorded_robot(run):
-    dynamics = Robot.from_urdf(DESCRIPTION).dynamics()
+    dynamics = Robot.from_urdf_text(DESCRIPTION).dynamics()
     kinetic, potential = run.energies()
     q, v = run.states.position[30], run.states.velocity[30]
     assert kinetic[30] == pytest.approx(dynamics.kinetic_energy(q, v))

@@ -46,7 +46,7 @@ def slider(*axes):
     for k, axis in enumerate(axes):
         parts.append(joint(f"j{k}", names[k], names[k + 1], "prismatic", axis=axis, limit=FREE, origin=""))
         parts.append(link(names[k + 1], BODY if k == len(axes) - 1 else ""))
-    return Robot.from_urdf(robot(*parts))
+    return Robot.from_urdf_text(robot(*parts))
 
 
 def floor(body, radius=0.0, **material):

@@ -27,11 +27,11 @@ def state(robot):
 
 def test_payload_is_a_link_welded_to_the_tip():
     text = robot_file("arm6").read_text()
-    robot = Robot.from_urdf(text)
+    robot = Robot.from_urdf_text(text)
     loaded = Robot(with_payload(robot.model, 1.7, [0.1, -0.2, 0.3],
                                 [[0.02, 0.001, -0.002], [0.001, 0.03, 0.003], [-0.002, 0.003, 0.04]]))
     assert robot.tip_link == "tool0"
-    welded = Robot.from_urdf(text.replace("</robot>", PAYLOAD_URDF), tip_link="tool0")
+    welded = Robot.from_urdf_text(text.replace("</robot>", PAYLOAD_URDF), tip_link="tool0")
     q, v, a = state(robot)
     expected = welded.dynamics(compiled=False).inverse_dynamics(q, v, a)
     np.testing.assert_allclose(loaded.dynamics(compiled=False).inverse_dynamics(q, v, a), expected, rtol=1e-10)

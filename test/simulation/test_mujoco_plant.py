@@ -32,7 +32,7 @@ WEIGHT = 2.0 * 9.81 * 0.25  # moment of the arm's weight at q = 0 [N m]
 
 
 def arm():
-    return Robot.from_urdf(ARM)
+    return Robot.from_urdf_text(ARM)
 
 
 def drive(effort, brake=0.0):
@@ -143,7 +143,7 @@ def test_mimic_joint_follows():
         <parent link="upper"/><child link="finger"/><origin xyz="0.5 0 0"/><axis xyz="0 -1 0"/>
         <mimic joint="shoulder" multiplier="-1.5" offset="0.2"/>
         <limit lower="-9" upper="9" effort="1" velocity="9"/></joint></robot>""")
-    robot = Robot.from_urdf(xml)
+    robot = Robot.from_urdf_text(xml)
     ours, theirs = (kind(robot, position=[0.5]) for kind in (Plant, MujocoPlant))
     for plant in (ours, theirs):
         plant.advance(drive(3.0), 200)

@@ -38,7 +38,7 @@ def scene(folder, body, rest="", option=""):
 
 
 def plant_in(path, **options):
-    return MujocoPlant(Robot.from_urdf(ROBOT), scene=path, **options)
+    return MujocoPlant(Robot.from_urdf_text(ROBOT), scene=path, **options)
 
 
 def drive(effort, brake=0.0):
@@ -91,7 +91,7 @@ def test_closed_loop_holds_together(tmp_path):
 
 def test_robot_of_the_description_is_mounted_at_a_site(tmp_path):
     path = scene(tmp_path, FLOOR + "<site name='base' pos='1 0 2' euler='0 0 90'/>" + BOX)
-    plant, alone = plant_in(path, position=[0.3]), MujocoPlant(Robot.from_urdf(ROBOT), position=[0.3])
+    plant, alone = plant_in(path, position=[0.3]), MujocoPlant(Robot.from_urdf_text(ROBOT), position=[0.3])
     for each in (plant, alone):
         each.set_wrench("upper", [0.0, 0.0, 5.0, 1.0, 2.0, 3.0])
         each.advance(drive(1.0), 200)
@@ -102,7 +102,7 @@ def test_robot_of_the_description_is_mounted_at_a_site(tmp_path):
 def test_scene_keeps_neither_friction_nor_actuators_of_the_robot(tmp_path):
     robust = ARM.format(inside="").replace("axis=", "damping='50' frictionloss='90' armature='9' axis=")
     path = scene(tmp_path, robust, "<actuator><position joint='shoulder' kp='1000'/></actuator>")
-    plant, alone = plant_in(path), MujocoPlant(Robot.from_urdf(ROBOT))
+    plant, alone = plant_in(path), MujocoPlant(Robot.from_urdf_text(ROBOT))
     for each in (plant, alone):
         each.advance(drive(0.0), 100)
     np.testing.assert_allclose(plant.q, alone.q, atol=1e-9)
@@ -150,7 +150,7 @@ def test_link_that_the_scene_does_not_name_is_found_by_its_joint(tmp_path):
     turned = ARM.format(inside="").replace('name="upper" pos="0 0 0.5"', 'name="top" pos="0 0 0.5" euler="0 0 90"')
     turned = turned.replace("0 -1 0", "-1 0 0").replace('pos="0.25 0 0"', 'pos="0 -0.25 0"').replace(
         '"0.01 0.05 0.05"', '"0.05 0.01 0.05"')
-    plant, alone = plant_in(scene(tmp_path, turned)), MujocoPlant(Robot.from_urdf(ROBOT))
+    plant, alone = plant_in(scene(tmp_path, turned)), MujocoPlant(Robot.from_urdf_text(ROBOT))
     for each in (plant, alone):
         each.check_link("upper")
         each.set_wrench("upper", [3.0, 0.0, 8.0, 0.0, 1.0, 0.0])

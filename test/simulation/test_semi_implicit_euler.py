@@ -38,7 +38,7 @@ def without_friction(model):
 @settings(deadline=None, max_examples=25)
 @given(urdf_robots(max_joints=6), st.integers(0, 2**32 - 1))
 def test_free_step_is_the_forward_dynamics(urdf, seed):
-    robot = Robot.from_urdf(urdf)
+    robot = Robot.from_urdf_text(urdf)
     plant = PlantModel(robot.model, JointActuators.ideal_sources(robot.n), without_friction(robot.model), STEP)
     state, command = random_state(plant, seed)
     posed, _ = problem(plant, state, command)

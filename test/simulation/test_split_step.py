@@ -28,7 +28,7 @@ INERTIA, WEIGHT = 0.1 + 2 * 0.5**2, 2 * 9.81 * 0.5  # about the hinge; moment wh
 
 
 def pendulum(lower=-3.0, upper=3.0):
-    return Robot.from_urdf(PENDULUM.format(lower=lower, upper=upper))
+    return Robot.from_urdf_text(PENDULUM.format(lower=lower, upper=upper))
 
 
 def drive(*effort):

@@ -56,4 +56,4 @@ def test_the_tip_does_what_the_joints_do():
 @settings(max_examples=15)
 @given(urdf_robots(max_joints=5))
 def test_any_robot(xml):
-    check(Robot.from_urdf(xml))
+    check(Robot.from_urdf_text(xml))

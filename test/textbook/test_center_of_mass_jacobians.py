@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from pin_reference import SEEDS, random_state
 from random_robots import urdf_robots
 
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians, twist_jacobian
 from robodyn_ros.kinematics.twists import skew
@@ -21,7 +21,7 @@ from robodyn_ros.textbook.center_of_mass_jacobians import link_jacobian_derivati
 @settings(deadline=None, max_examples=15)
 @given(urdf_robots(max_joints=8), SEEDS)
 def test_they_are_the_jacobians_of_the_links_taken_to_their_centres_of_mass(urdf, seed):
-    model = load_urdf(urdf)
+    model = load_urdf_text(urdf)
     (q,) = random_state(model, seed, 1)
     for joint, pose, link, body in zip(
         model.joints, link_poses(model, q), link_jacobians(model, q), body_jacobians(model, q), strict=True
@@ -39,7 +39,7 @@ def test_they_are_the_jacobians_of_the_links_taken_to_their_centres_of_mass(urdf
 @settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=5), SEEDS)
 def test_derivatives_are_slopes(urdf, seed):
-    model = load_urdf(urdf)
+    model = load_urdf_text(urdf)
     (q,) = random_state(model, seed, 1)
     step = 1e-5
     sides = [(link_jacobians(model, q + h), link_jacobians(model, q - h)) for h in step * np.eye(model.n)]

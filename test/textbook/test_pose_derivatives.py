@@ -13,7 +13,7 @@ from pin_reference import SEEDS, PinReference, random_state
 from random_robots import urdf_robots
 
 from robodyn_ros.description.denavit_hartenberg import dh_transform
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.jacobian import body_jacobians
@@ -25,7 +25,7 @@ from robodyn_ros.textbook.pose_derivatives import differentiator, pose_derivativ
 @given(urdf_robots(max_joints=6), SEEDS)
 def test_velocity_is_that_of_the_body_jacobian(urdf, seed):
     """T' = T [V], V = J_b v: [LynchPark] against [Yamamoto] (3.20), (3.30)."""
-    model = load_urdf(urdf)
+    model = load_urdf_text(urdf)
     q, v = random_state(model, seed, 2)
     for link, pose, jacobian in zip(
         pose_derivatives(model, q), link_poses(model, q), body_jacobians(model, q), strict=True
@@ -39,7 +39,7 @@ def test_velocity_is_that_of_the_body_jacobian(urdf, seed):
 @settings(deadline=None, max_examples=10)
 @given(urdf_robots(max_joints=5), SEEDS)
 def test_second_derivatives_are_slopes_of_the_first(urdf, seed):
-    model = load_urdf(urdf)
+    model = load_urdf_text(urdf)
     q, v, a = random_state(model, seed)
     links, step = pose_derivatives(model, q), 1e-5
     ahead, behind = (pose_derivatives(model, q + sign * step * v) for sign in (1, -1))
@@ -54,7 +54,7 @@ def test_second_derivatives_are_slopes_of_the_first(urdf, seed):
 
 def test_differentiator_of_a_denavit_hartenberg_joint():
     """The two matrices that chapter 3 needs: about z for a revolute joint, along z for a prismatic one."""
-    model = load_urdf(PinReference("scara").robot.description)
+    model = load_urdf_text(PinReference("scara").robot.description)
     revolute, prismatic = np.zeros((2, 4, 4))
     revolute[:2, :2] = [[0.0, -1.0], [1.0, 0.0]]
     prismatic[2, 3] = 1.0

@@ -15,7 +15,7 @@ pytest.importorskip("viser", reason="viser is not installed: make setup")
 
 import trimesh  # noqa: E402
 
-from robodyn_ros.description.urdf import load_urdf  # noqa: E402
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text  # noqa: E402
 from robodyn_ros.kinematics.forward import forward_kinematics  # noqa: E402
 from robodyn_ros.resources import robot_file, shipped_robots  # noqa: E402
 from robodyn_ros.view.link_meshes import MISSING_COLOR, frame_poses, link_meshes  # noqa: E402
@@ -27,7 +27,7 @@ MATERIAL = '<material name="red"><color rgba="1 0 0 0.5"/></material>'
 def robot(shapes, tag="visual"):
     """A robot of two links, 1 m apart, the second with these shapes."""
     elements = "".join(f"<{tag}>{shape}</{tag}>" for shape in shapes)
-    return load_urdf(f"""<robot name="r">{MATERIAL}<link name="base"/><link name="arm">{INERTIAL}{elements}</link>
+    return load_urdf_text(f"""<robot name="r">{MATERIAL}<link name="base"/><link name="arm">{INERTIAL}{elements}</link>
         <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 1"/>
         <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>""")
 

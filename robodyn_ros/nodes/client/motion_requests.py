@@ -116,7 +116,7 @@ class MotionRequests:
     def __init__(self, client: GraphClient) -> None:
         self._client = client
         description = self._first(String, "robot_description", LATCHED_QOS)
-        self.robot = Robot.from_urdf(description.data)
+        self.robot = Robot.from_urdf_text(description.data)
 
     def move_joints(self, targets: Mapping[str, float], duration: float | None) -> str:
         """Move joints to positions, and wait until they are there.

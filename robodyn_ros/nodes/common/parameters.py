@@ -28,9 +28,8 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import ParameterException
@@ -45,6 +44,8 @@ from robodyn_ros.nodes.common.unknown_parameters import unknown_names
 from robodyn_ros.resources import robot_file
 
 _LONGEST = 120
+
+T = TypeVar("T")
 
 Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
 
@@ -141,25 +142,33 @@ ROBOT_PARAMETERS = (
               read_only=True),
     Parameter("robot", "", "Name of a shipped robot (urdf/ without ending) or path of a URDF file.", read_only=True),
 )
-"""The parameters that name the robot of a node; :func:`robot_source` reads them."""
+"""The parameters that name the robot of a node; :func:`given_robot` reads them."""
 
 FRAME_PREFIX = Parameter("frame_prefix", "", "Prefix of the name of every tf frame.", read_only=True)
 
 
-def robot_source(parameters: DeclaredParameters) -> str | Path:
-    """Return the robot of the node for ``Robot.from_urdf``: URDF as XML, or the path of a file.
+def given_robot(parameters: DeclaredParameters, from_file: Callable[..., T], from_text: Callable[..., T],
+                **options: Any) -> T:
+    """Return the robot of the node, by the parameter ``robot_description``, or else ``robot``.
+
+    Args:
+        parameters: The node's parameters.
+        from_file: Loader of a URDF file, such as ``Robot.from_urdf``.
+        from_text: Loader of URDF text, such as ``Robot.from_urdf_text``.
+        **options: Of both.
 
     Raises:
         InputError: Neither parameter is set, or there is no such robot.
+        RobodynError: The loader's.
     """
     if parameters["robot_description"]:
-        return str(parameters["robot_description"])
+        return from_text(parameters["robot_description"], **options)
     if not parameters["robot"]:
         misspelt = "".join(f"; '{name}' is no parameter: {suggest(name, parameters.names())}"
                            for name in parameters.unknown())
         raise InputError("no robot given: set the parameter 'robot' (a shipped name or the path of a URDF file) or "
                          f"'robot_description' (URDF as XML){misspelt}")
-    return robot_file(parameters["robot"])
+    return from_file(robot_file(parameters["robot"]), **options)
 
 
 class DeclaredParameters:

@@ -31,7 +31,7 @@ from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, robot_source
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, given_robot
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -121,7 +121,7 @@ class ControllerNode(RobodynNode):
     def __init__(self) -> None:
         super().__init__("controller")
         self.parameters.declare(PARAMETERS)
-        self._robot = Robot.from_urdf(robot_source(self.parameters))
+        self._robot = given_robot(self.parameters, Robot.from_urdf, Robot.from_urdf_text)
         self._robot.check_accelerations()
         self._joints = JointOrder(self._robot.joint_names)
         self._plugins = ControllerPlugins(self.parameters, self._robot)

@@ -29,7 +29,7 @@ from robodyn_ros.errors import RobodynError, SimulationError
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, set_stamp
-from robodyn_ros.nodes.common.parameters import Parameter, robot_source
+from robodyn_ros.nodes.common.parameters import Parameter, given_robot
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.surface_markers import to_markers
@@ -76,7 +76,7 @@ class HardwareNode(RobodynNode):
         super().__init__("hardware")
         parameters = self.parameters
         parameters.declare(PARAMETERS)
-        self._robot = robot = Robot.from_urdf(robot_source(parameters))
+        self._robot = robot = given_robot(parameters, Robot.from_urdf, Robot.from_urdf_text)
         robot.check_accelerations()
         self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))

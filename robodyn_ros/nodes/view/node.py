@@ -76,7 +76,7 @@ class ViewNode(RobodynNode):
             return
         self._description = message.data
         try:
-            robot = Robot.from_urdf(message.data)
+            robot = Robot.from_urdf_text(message.data)
         except RobodynError as error:
             self.diagnostics.problem("rejected descriptions", f"robot_description: {error}")
             return

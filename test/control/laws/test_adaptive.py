@@ -35,7 +35,7 @@ ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 @given(urdf_robots(max_joints=5))
 def test_the_regressor_has_the_coriolis_matrix_of_christoffel_symbols(xml):
     """Y pi = M a_r + C(q, v) v_r + g with matrices of their own; C v_r is not c(q, v) for v_r other than v."""
-    robot = Robot.from_urdf(xml)
+    robot = Robot.from_urdf_text(xml)
     q, v, v_r, a_r = np.random.default_rng(0).normal(size=(4, robot.n))
     dynamics = robot.dynamics(compiled=False)
     found = slotine_li_regressor(dynamics, q, v, v_r, a_r) @ inertial_parameters(robot.model)

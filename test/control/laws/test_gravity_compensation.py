@@ -25,7 +25,7 @@ ROBOTS = {name: Robot.from_urdf(robot_file(name)) for name in shipped_robots()}
 @settings(max_examples=5)
 @given(urdf_robots(max_joints=4))
 def test_it_is_gravity_less_damping(xml):
-    robot = Robot.from_urdf(xml)
+    robot = Robot.from_urdf_text(xml)
     q, v, d = np.random.default_rng(0).uniform(0.1, 1.0, (3, robot.n))
     law = GravityCompensation.law
     effort = law(robot.dynamics(compiled=False), GravityCompensationParameters(d), State(q, v), None, np.zeros(0))

@@ -118,7 +118,7 @@ def test_default_gains_are_stable_in_configurations_that_were_not_looked_at(name
 @settings(max_examples=5)
 @given(urdf_robots(max_joints=3))
 def test_any_robot_gets_parameters(xml):
-    robot = Robot.from_urdf(xml)
+    robot = Robot.from_urdf_text(xml)
     for value in vars(PID(robot).parameters).values():
         assert np.isfinite(value).all() and (value >= 0.0).all()
     np.testing.assert_array_equal(PID(robot).parameters.i_clamp, np.minimum(robot.model.effort_limit, 1e9))

@@ -107,7 +107,7 @@ def chain(*kinds_and_axes, length="0.4 0 0.1"):
         parts += [joint(f"joint{k + 1}", f"link{k}", f"link{k + 1}", kind, axis=axis, limit=limit, origin=origin),
                   link(f"link{k + 1}")]
     tip = joint("at_tip", f"link{len(kinds_and_axes)}", "tip", "fixed", limit="", origin=f'<origin xyz="{length}"/>')
-    return Robot.from_urdf(urdf(*parts, tip, link("tip", "")))
+    return Robot.from_urdf_text(urdf(*parts, tip, link("tip", "")))
 
 
 YAW, PITCH, ROLL = ("revolute", "0 0 1"), ("revolute", "0 1 0"), ("revolute", "1 0 0")
@@ -193,7 +193,7 @@ def test_odd_robots_at_any_posture(name, law):
 @settings(max_examples=15)
 @given(urdf_robots(max_joints=5), st.integers(0, 10**6), st.sampled_from([0.0, 1e-9, 1e-4, 1.0]))
 def test_random_trees_at_any_posture(xml, seed, scale):
-    robot = Robot.from_urdf(xml)
+    robot = Robot.from_urdf_text(xml)
     if not robot.dynamics().jacobian(np.full(robot.n, 0.1)).any():
         return  # no joint moves the tip link, so that no law of the tip accepts this robot
     q = scale * np.random.default_rng(seed).uniform(-3.0, 3.0, robot.n)

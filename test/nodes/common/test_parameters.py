@@ -13,7 +13,7 @@ import math
 import pytest
 
 from robodyn_ros import InputError
-from robodyn_ros.nodes.common.parameters import Parameter, robot_source
+from robodyn_ros.nodes.common.parameters import Parameter, given_robot
 from robodyn_ros.resources import robot_file
 
 RATE = Parameter("rate", 100, "Rate [Hz].", minimum=1, maximum=1000)
@@ -88,9 +88,10 @@ class Given(dict):
 
 
 def test_the_robot_is_the_description_given_or_else_the_one_named():
-    assert robot_source(Given(robot_description="<robot/>", robot="arm6")) == "<robot/>"
-    assert robot_source(Given(robot_description="", robot="arm6")) == robot_file("arm6")
+    loaders = ("file {}".format, "text {}".format)
+    assert given_robot(Given(robot_description="<robot/>", robot="arm6"), *loaders) == "text <robot/>"
+    assert given_robot(Given(robot_description="", robot="arm6"), *loaders) == f"file {robot_file('arm6')}"
     with pytest.raises(InputError, match=r"no robot given: set the parameter 'robot' .* \(URDF as XML\)$"):
-        robot_source(Given(robot_description="", robot=""))
+        given_robot(Given(robot_description="", robot=""), *loaders)
     with pytest.raises(InputError, match=r"; 'robt' is no parameter: did you mean 'robot'\?$"):
-        robot_source(Given(robot_description="", robot="", robt="arm6"))
+        given_robot(Given(robot_description="", robot="", robt="arm6"), *loaders)

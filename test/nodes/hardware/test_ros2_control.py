@@ -87,7 +87,7 @@ class Pid:
 
 @pytest.mark.parametrize("clamped", [True, False])
 def test_the_page_bounds_the_integral_that_winds_up_while_the_component_is_inactive(clamped):
-    robot, pid, none = Robot.from_urdf(URDF), Pid(clamped), np.zeros(2)
+    robot, pid, none = Robot.from_urdf_text(URDF), Pid(clamped), np.zeros(2)
     plant, speeds = Plant(robot, step=0.002), []
     for _ in range(2500):
         pid.effort(plant.q, plant.v, 0.002)
