@@ -56,7 +56,7 @@ class Robot:
             path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.
             strict: Whether physically implausible values that can be computed are errors instead of warnings.
             gravity: Gravitational acceleration in base axes, shape (3,) [m/s^2].
-            tip_link: Name of the default link of all functions; None for the link at the end of the longest chain.
+            tip_link: Name of the default link of all functions; None for the tool frame of the longest arm.
             hold_massless: Whether joints that move no inertia, of a robot that has some, become fixed; False to keep
                 all joints, for kinematics.
 

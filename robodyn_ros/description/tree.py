@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from lxml import etree
 
+from robodyn_ros.description.default_tip import MovingJoint, default_tip
 from robodyn_ros.description.document import Document
 from robodyn_ros.description.joint_and_link_elements import read_inertia, read_origin, snap, snap_pose
 from robodyn_ros.description.model import Array, Frame, Inertia
@@ -32,8 +33,7 @@ class Tree:
         poses: Pose of the joint's frame in the parent's frame at joint position 0, shape (4, 4).
         inertias: Inertia of the joint's link and of all links fixed to it, in the joint's frame.
         frames: The frames of all links by name.
-        tip_link: The link behind the most independent joints. Among several, the one behind the most joints of any
-            kind; among these, the first.
+        tip_link: See `default_tip`.
     """
 
     joints: list[etree._Element] = field(default_factory=list)
@@ -70,26 +70,26 @@ def lay_out(document: Document, report: Report) -> Tree:
             tree.inertias[carrier] = _snap_inertia(tree.inertias[carrier] + inertia.transformed(pose))
 
     add_link(document.base, -1, np.eye(4))
-    deepest = (0, 0)
-    tree.tip_link = document.base
-    pending = [(joint, deepest) for joint in reversed(children[document.base])]
+    depths = {document.base: 0}  # joints of any kind before each link
+    moving: list[MovingJoint] = []
+    pending = list(reversed(children[document.base]))
     while pending:  # a stack instead of recursion: chains may be longer than Python's call stack
-        joint, (independent, depth) = pending.pop()
+        joint = pending.pop()
         child = joint.find("child").get("link")
         parent = tree.frames[joint.find("parent").get("link")]
+        depths[child] = depths[parent.name] + 1
         carrier, pose = parent.joint, _compose(parent.pose_link_frame, read_origin(joint))
         if joint.get("type") == "fixed":
             add_link(child, carrier, pose)
         else:
-            independent += joint.find("mimic") is None
+            moving.append(MovingJoint(joint.get("name"), parent.name, child, carrier, joint.find("mimic") is not None))
             tree.joints.append(joint)
             tree.parents.append(carrier)
             tree.poses.append(pose)
             tree.inertias.append(Inertia.zero())
             add_link(child, len(tree.joints) - 1, np.eye(4))
-        if (independent, depth + 1) > deepest:
-            deepest, tree.tip_link = (independent, depth + 1), child
-        pending += [(each, (independent, depth + 1)) for each in reversed(children[child])]
+        pending += reversed(children[child])
+    tree.tip_link = default_tip(moving, {name: frame.joint for name, frame in tree.frames.items()}, depths)
     return tree
 
 

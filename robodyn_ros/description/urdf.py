@@ -48,9 +48,8 @@ def load_urdf(
     """Loads a robot from a URDF file that a person named.
 
     Joints come depth first: each after its parent, siblings in the order of their ``<joint>`` elements. Fixed joints
-    are merged into their parents. The tip link, unless given, is the link behind the most independent joints, and
-    among those the one behind the most joints of any kind (so that a tool frame at the end of an arm is the tip);
-    among equals the first.
+    are merged into their parents. The tip link, unless given, is the tool frame of the longest arm; see
+    `default_tip.default_tip`.
 
     Args:
         path: Path of a URDF file, or of a xacro file, which is expanded: xacro evaluates Python.

@@ -1,0 +1,96 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""The default tip link: the tool frame of an arm, before the fingers of a gripper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+TOOL_FRAMES = (r"(^|_)(tcp|tool_?cent(er|re)_?point)$", r"(^|_)tool0$", r"(^|_)tool(_|$|frame)",
+               r"(^|_)(ee|eef|ee_link|end_?effector(_link)?)$", r"(^|_)flange$")
+"""Patterns of names of tool frames, as makers and ROS-Industrial use them, best first."""
+
+_FINGER = re.compile(r"finger|thumb|knuckle|jaw|claw|pincer|gripper(?!.*(roll|yaw|pitch|rotat|wrist))", re.IGNORECASE)
+_UNNAMED_FINGER = 2  # most independent joints of a branch that is taken for a finger without such a name
+_ARM = 3  # fewest independent joints before it
+
+
+class MovingJoint(NamedTuple):
+    """A joint that is not fixed.
+
+    Attributes:
+        name: Its name.
+        carrier: Name of the link that carries it.
+        link: Name of its own link.
+        parent: Index of the previous moving joint; -1 for the base.
+        is_mimic: Whether it follows another joint.
+    """
+
+    name: str
+    carrier: str
+    link: str
+    parent: int
+    is_mimic: bool
+
+
+def default_tip(joints: Sequence[MovingJoint], carriers: Mapping[str, int], depths: Mapping[str, int]) -> str:
+    """Return the link at the end of the arm with the most independent joints.
+
+    The arm ends where a gripper begins: at the first joint that has, or whose link has, a name of a finger; or,
+    behind three or more joints, where it branches into short chains. If links there are called like a tool frame
+    (`TOOL_FRAMES`), the tip is one with the best of these names. Otherwise it is the link that carries the first
+    finger, or without a gripper the one behind the most joints of any kind. Among equals it is the first.
+
+    Args:
+        joints: All moving joints, each after its parent.
+        carriers: Index of the moving joint behind which each link is, by name of the link; -1 for the base.
+        depths: Number of joints of any kind before each link.
+    """
+    before = {-1: 0}  # independent joints up to each joint
+    for index, joint in enumerate(joints):
+        before[index] = before[joint.parent] + (not joint.is_mimic)
+    tip = max(carriers, key=lambda link: (before[carriers[link]], depths[link]))
+    end = carriers[tip]
+    finger = _first_finger(joints, before, end)
+    if finger is not None:
+        end, tip = finger.parent, finger.carrier
+    links = [link for link, carrier in carriers.items() if carrier == end]
+    for pattern in TOOL_FRAMES:
+        if named := [link for link in links if re.search(pattern, link, re.IGNORECASE)]:
+            return max(named, key=depths.__getitem__)
+    return tip
+
+
+def _first_finger(joints: Sequence[MovingJoint], before: Mapping[int, int], end: int) -> MovingJoint | None:
+    """The first joint of a gripper on the way to a joint; None without a gripper, or if there is no arm before it."""
+    path = []
+    while end >= 0:
+        path.append(end)
+        end = joints[end].parent
+    for index in reversed(path):
+        joint = joints[index]
+        arm = before[joint.parent]
+        if _FINGER.search(joint.name) or _FINGER.search(joint.link):
+            return joint if arm else None
+        branches = [_longest(joints, before, each) - arm for each, other in enumerate(joints)
+                    if other.parent == joint.parent]
+        if arm >= _ARM and len(branches) > 1 and max(branches) <= _UNNAMED_FINGER:
+            return joint
+    return None
+
+
+def _longest(joints: Sequence[MovingJoint], before: Mapping[int, int], start: int) -> int:
+    """Independent joints from the base to the end of the longest chain that begins with a joint."""
+    inside = {start}
+    for index in range(start + 1, len(joints)):
+        if joints[index].parent in inside:
+            inside.add(index)
+    return max(before[index] for index in inside)
