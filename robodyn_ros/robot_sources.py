@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.code_cache import make_private, user_folder
 from robodyn_ros.errors import InputError
 from robodyn_ros.optional_packages import missing
 
@@ -142,11 +143,12 @@ def _set_absolute(mesh: Any, packages: Any, folder: Path) -> None:
 def _written(name: str, text: str) -> Path:
     """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "robodyn_ros" / "xacro"
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = user_folder() / "xacro"
+        make_private(folder.parent)
+        make_private(folder)
         handle, temporary = tempfile.mkstemp(dir=folder)
-    except OSError:
+    except (OSError, RuntimeError):
         folder = Path(tempfile.mkdtemp(prefix="robodyn_xacro_"))
         handle, temporary = tempfile.mkstemp(dir=folder)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
