@@ -206,7 +206,8 @@ def _check_root(root: etree._Element, report: Report) -> None:
             element.tag = element.tag.partition("}")[2]
     if root.tag != "robot":
         raise report.error(
-            root, f"the outermost element is <{root.tag}>, not <robot>", "pass a URDF (SDF and MJCF are not read)"
+            root, f"the outermost element is <{root.tag}>, not <robot>",
+            "pass a URDF; MJCF files are read by Robot.from_mjcf and as --robot FILE.xml, SDF files are not read"
         )
     if not root.get("name"):
         raise report.error(root, "the robot has no name", 'give <robot> an attribute name="..."')
