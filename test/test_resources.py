@@ -81,8 +81,8 @@ def share_as_seen_from(library: Path, environment: dict[str, str]) -> subprocess
     package = library / "robodyn_ros"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    for name in ("resources.py", "bounded_files.py", "errors.py", "robot_sources.py"):
-        shutil.copy(PACKAGE / name, package / name)
+    for file in PACKAGE.glob("[a-z]*.py"):
+        shutil.copy(file, package / file.name)
     code = "from robodyn_ros.resources import share_directory; print(share_directory())"
     # -P keeps the working directory out of the way: there the source tree would be found
     return subprocess.run(
