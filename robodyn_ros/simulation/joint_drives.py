@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from robodyn_ros.simulation.motion import demand, viscous
-from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
 
 
 class JointDrives(NamedTuple):
@@ -38,17 +38,17 @@ class JointDrives(NamedTuple):
     voltage: NDArray[Any]
 
 
-def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) -> JointDrives:
+def joint_drives(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> JointDrives:
     """Return the efforts of drives and friction in a step that begins in a state.
 
     Args:
         plant: The simulated model.
-        state: The state.
-        command: The commands.
+        state: Shape (len(StateRow), n).
+        command: Shape (len(CommandRow), n).
     """
-    v, actuators = state.v, plant.actuators
+    v, actuators = state[StateRow.VELOCITY], plant.actuators
     asked = demand(plant, command, v)
-    line = actuators.effort_line(asked.voltage, state.current, plant.step)
+    line = actuators.effort_line(asked.voltage, state[StateRow.CURRENT], plant.step)
     at_start = actuators.limited_effort(line.effort - line.damping * v)
-    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command.brake
+    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[CommandRow.BRAKE]
     return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), level, asked.voltage)

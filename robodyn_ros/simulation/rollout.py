@@ -35,7 +35,7 @@ from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
 from robodyn_ros.simulation.quantities import (
     DELAY,
     MODEL,
@@ -247,10 +247,9 @@ class ClosedLoop:
                 values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
             return client.scores(self, scenario, values)
         if values.keys() & set(START):
-            rows = np.array([self.plant.state(start.q, start.v).rows for start in starts])
-            given["state"] = PlantState.from_rows(np.moveaxis(rows, 1, 0))
+            given["state"] = np.array([self.plant.state(start.q, start.v) for start in starts])
             given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
-            counts |= dict.fromkeys(("memory",), count)
+            counts |= dict.fromkeys(("state", "memory"), count)
         if self._has_own_inertias(values):
             packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
             pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values})
@@ -261,15 +260,11 @@ class ClosedLoop:
                                     longest_delay=self._longest_delay(values))
         if isinstance(procedure, InterpretedLoop):
             laws = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-            runs = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]),
+            rows = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]),
                                   self._own(scenario, values, i)) for i in range(count)]
-            names = ("state.q", "state.v", *SUMS)
-            return _score({name: np.stack([one[name] for one in runs]) for name in names}, ticks)
+            return _score({name: np.stack([row[name] for row in rows]) for name in ("state", *SUMS)}, ticks)
         if count == 1:  # faster than a batch of one
-            alone = {name: given[name][0] for name in counts if name in given}
-            if values.keys() & set(START):
-                alone["state"] = self.plant.state(starts[0].q, starts[0].v)
-            results = procedure(**given | alone)
+            results = procedure(**given | {name: given[name][0] for name in counts if name in given})
             return _score({name: result[None] for name, result in results.items()}, ticks)
         return _score(procedure.batch(threads=threads or 1, **given), ticks)
 
@@ -504,6 +499,8 @@ def _control_period(period: float, step: float) -> tuple[int, int]:
 def _score(results: dict[str, Array], ticks: int) -> Score:
     error_square, error_worst, effort_square, effort_worst, change_square, overshoot, saturated = (
         results[name] for name in SUMS)
+    state = results["state"]
     return Score(np.sqrt(error_square / ticks), error_worst, np.sqrt(effort_square / ticks), effort_worst,
-                 np.sqrt(change_square / max(1, ticks - 1)), overshoot, saturated / ticks, results["state.q"],
-                 results["state.v"])
+                 np.sqrt(change_square / max(1, ticks - 1)), overshoot, saturated / ticks,
+                 state[..., StateRow.POSITION, :],
+                 state[..., StateRow.VELOCITY, :])

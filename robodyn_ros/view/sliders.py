@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -134,4 +135,4 @@ class GainSliders:
             lower, upper = gain.range
             step = (upper - lower) / 1000.0 if isinstance(gain.value, float) else 1
             handle = gui.add_slider(label, lower, upper, step, gain.value, disabled=disabled, hint=gain.description)
-        return SharedValue(handle, partial(self._on_change, gain.name))
+        return SharedValue(handle, partial(self._on_change, gain.name), math.isfinite)
