@@ -12,18 +12,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import Range, as_number
 from robodyn_ros.description.denavit_hartenberg import DHRow, DHTable, load_dh
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
+from robodyn_ros.timing import LoopTiming
 
 
 class Robot:
@@ -34,10 +38,12 @@ class Robot:
 
     Attributes:
         model: The robot as data: joints, limits, links.
+        timing: Of its control loop; default gains are computed for it.
     """
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
+        self.timing = LoopTiming()
         self._dynamics: dict[bool, Dynamics] = {}
         self._lock = threading.Lock()
 
@@ -129,6 +135,23 @@ class Robot:
                 have none, and their joints are held as if fixed.
         """
         return cls(load_dh(table, name=name, strict=strict, gravity=gravity))
+
+    def with_timing(self, period: float, delay: int = 0) -> Robot:
+        """The same robot, its compiled dynamics included, in a control loop of another timing.
+
+        Args:
+            period: Control period [s].
+            delay: Time from a measurement to the beginning of its effect [control periods].
+
+        Raises:
+            InputError: The period is not positive, or the delay negative or no whole number.
+        """
+        as_number(period, Range(0.0, above=True, unit="s"), "timing: period")
+        if as_number(delay, Range(0.0, unit="control periods"), "timing: delay") != int(delay):
+            raise InputError(f"timing: delay: expected a whole number of control periods, received {delay}")
+        timed = copy(self)
+        timed.timing = LoopTiming(float(period), int(delay))
+        return timed
 
     @property
     def name(self) -> str:

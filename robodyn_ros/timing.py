@@ -6,11 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Seconds and nanoseconds; the default control period and time step.
+"""Seconds and nanoseconds; the timing of a control loop, the default control period and time step.
 
 A stamp, and a control period that stamps count, is a whole number of nanoseconds and is called ``stamp`` or
 ``period_ns``. All other times are floats in seconds.
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 from robodyn_ros.errors import InputError
 
@@ -21,6 +25,23 @@ DEFAULT_PERIOD = 0.002
 
 DEFAULT_STEP = 0.001
 """Time step of the simulated robot [s]."""
+
+
+class LoopTiming(NamedTuple):
+    """When a control loop measures and acts: the efforts that answer a measurement act ``delay`` periods after it.
+
+    Efforts are held over a period. A delay of 0 means that they act from the instant of the measurement on.
+
+    Attributes:
+        period: Control period [s].
+        delay: Time from the measurement to the beginning of its effect [control periods].
+    """
+
+    period: float = DEFAULT_PERIOD
+    delay: int = 0
+
+    def __str__(self) -> str:
+        return f"a period of {1e3 * self.period:.3g} ms and a delay of {self.delay} period{'s' * (self.delay != 1)}"
 
 
 def join_stamp(seconds: int, nanoseconds: int) -> int:

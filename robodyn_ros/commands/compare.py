@@ -20,8 +20,10 @@ import numpy as np
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.commands.simulation_setup import check_surroundings
 from robodyn_ros.commands.trajectory_files import read_motion
-from robodyn_ros.control.controller import JointReference
+from robodyn_ros.control.controller import JointReference, Law
+from robodyn_ros.control.default_gains import sampled_positions
 from robodyn_ros.control.registry import controller_names, load_controller, make_controller
+from robodyn_ros.control.sampled_loop import LOOKED_AT, stability, stable_factor
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array, RobotModel
@@ -50,7 +52,7 @@ class Performance:
         joint_error: Desired minus true joint positions, shape (K, n) [rad or m].
         effort_share: Efforts divided by their limits, shape (K, n); 0 where there is no limit.
         work: Integral of |effort * velocity| over all joints [J].
-        note: Why the controller ran as Python code, and how long a tick took; empty if it was compiled.
+        note: Why the controller ran as Python code, and how long a tick took; why it oscillates; empty if neither.
     """
 
     controller: str
@@ -131,7 +133,7 @@ def perform(
     period: float = DEFAULT_PERIOD, rest: float = 0.3, position_noise: float = 0.0,
     velocity_noise: float = 0.0, seed: int = 0, engine: SimulatedRobot | None = None,
 ) -> Performance:
-    """Simulate a controller with its default parameters.
+    """Simulate a controller with its default parameters for the control period.
 
     A controller that follows poses receives the poses of the tip link in the motion.
 
@@ -152,7 +154,7 @@ def perform(
         PluginError: No controller has that name, or it fails.
         SimulationError: The state became infinite or NaN.
     """
-    law = make_controller(controller, robot)
+    law = make_controller(controller, robot.with_timing(period))
     if law.follows not in (JointReference, TipReference):
         raise InputError(f"compare: expected controllers that follow joints or poses, received '{controller}'")
     loop = ClosedLoop(law, plant, period, engine)
@@ -166,9 +168,13 @@ def perform(
     done = loop.run(scenario)
     tip = robot.dynamics().batch.forward_kinematics(done.q)[:, :3, 3]
     desired = np.stack([motion.sample(time).q for time in times.tolist()])
+    notes = [done.note] if done.note else []
+    if isinstance(law, Law):
+        factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:LOOKED_AT])
+        notes += [stability(controller, factor, law.robot.timing)] if factor < 1.0 else []
     work = period * float(np.abs(done.effort * done.v).sum())
     return Performance(controller, times, np.linalg.norm(poses.position - tip, axis=1), desired - done.q,
-                       done.effort / robot.model.effort_limit, work, done.note)
+                       done.effort / robot.model.effort_limit, work, "\n".join(notes))
 
 
 def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> list[Performance | Failure]:
@@ -190,7 +196,7 @@ def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> lis
 def table(results: Sequence[Performance | Failure]) -> str:
     """One line for each controller, as text: its errors, efforts and work, or why it failed.
 
-    Joint errors are over all joints [mrad, mm]. Below stand the controllers that ran as Python code.
+    Joint errors are over all joints [mrad, mm]. Below stand the controllers that ran as Python code, or oscillate.
     """
     width = max(len("controller"), *(len(one.controller) for one in results))
     lines = [f"{'':<{width}}  {'tip error [mm]':^19}  {'joints [mrad, mm]':^19}  {'effort [% of limit]':^19}  "

@@ -112,7 +112,7 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     quantities = dict(_quantities(f"{where}: quantities", found.quantities, plant, motions))
     study = Study(
         path=path.resolve(), text=text, robot=robot, plant=plant,
-        laws=dict(_laws(where, found.laws, robot, path.parent)),
+        laws=dict(_laws(where, found.laws, robot.with_timing(found.period), path.parent)),
         motions=motions, quantities=quantities, count=int(found.samples), design=Design(found.design),
         seed=int(found.seed), period=found.period, position_noise=found.position_noise,
         velocity_noise=found.velocity_noise, limits=_limits(f"{where}: fail", found.fail))

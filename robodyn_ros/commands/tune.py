@@ -62,7 +62,7 @@ def tune_robot(robot: Robot, options: Namespace, machine: Mapping[str, Any]) -> 
             raise InputError(f"tune: expected a controller that follows joints or poses, received '{name}'")
     motion = read_motion(options.trajectory, robot)[1] if options.trajectory else excursion(robot)
     plant, engine = simulator(robot.model, offset_start(robot, motion.sample(0.0).q), options)
-    loops = {name: ClosedLoop(make_controller(name, robot), plant, options.period, engine)
+    loops = {name: ClosedLoop(make_controller(name, robot.with_timing(options.period)), plant, options.period, engine)
              for name in options.controllers}
     for loop in loops.values():
         searched_fields(loop.controller.parameters, options.gains)  # raises before the first search

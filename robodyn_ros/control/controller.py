@@ -194,6 +194,29 @@ class Law(Controller):
                 self._kernels[packed.fixed] = str(error)
         return packed
 
+    def answering(self, parameters: AnyParameters, state: State) -> Callable[[State, Any], Array]:
+        """The law as a function of state and reference, with the memory that it begins with; from any thread.
+
+        Args:
+            parameters: Complete for the robot.
+            state: Where it begins.
+
+        Returns:
+            Takes a state and a reference, returns efforts, shape (n,) [N m or N]. The law's own memory stays as it is.
+        """
+        packed, memory, n = self.prepare(parameters), initial_memory(self, state), self.robot.n
+        kernel = self._kernels[packed.fixed]
+
+        def answer(state: State, reference: Any) -> Array:
+            if isinstance(kernel, str):
+                result = self.law(self.dynamics, parameters, state, reference, memory)
+                effort, _ = efforts_and_memory(type(self).__name__, result, n, memory.size)
+                return np.asarray(effort, dtype=np.float64)
+            clock = np.array([state.time, state.period])
+            return kernel(clock, *state[2:], *(reference or ()), packed.values, memory)[:n]
+
+        return answer
+
     def _update_uncompiled(self, state: State, reference: Any) -> Array:
         result = self.law(self.dynamics, self.parameters, state, reference, self.memory)
         effort, memory = efforts_and_memory(type(self).__name__, result, self.robot.n, self.memory.size)

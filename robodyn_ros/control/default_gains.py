@@ -6,18 +6,24 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Default gains from the mass matrix of the robot; stable up to the default control period."""
+"""Default gains from the mass matrix and the effort limits of the robot, for the period and delay of its control loop.
+
+The gains keep two shares of the stability bound of `sampled_loop`: `MARGIN` of the damping, and a stiffness so small
+beside the damping that one more period of delay is stable too. Viscous friction, which only helps, is not counted on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.sampled_loop import most_damping
 from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import DEFAULT_PERIOD
+from robodyn_ros.timing import LoopTiming
 
 NATURAL_FREQUENCY = 60.0
 """Natural frequency of a joint at its largest inertia, where nothing else limits its stiffness [rad/s]."""
@@ -29,10 +35,44 @@ LEAST_DAMPING_RATIO = 0.4
 """Damping ratio of a joint at its largest inertia, if its smallest inertia forbids more damping."""
 
 TASK_FREQUENCY = 150.0
-"""Natural frequency of the lightest motion of the tip link under task-space springs [rad/s]."""
+"""Natural frequency of the lightest motion of the tip link under task-space springs, at the default timing [rad/s]."""
 
+MARGIN = 0.4
+"""Share of the stable damping that default gains use."""
+
+_STIFFNESS_SHARE = 0.3  # of the stable ratio K / D, 1 / (delay + 1/2) per period, with one more period of delay
 _SAMPLES = 64
-_MARGIN = 0.4  # used share of the stability limit, T lambda_max(M^-1 D) = 2
+
+
+def damping_rate(timing: LoopTiming) -> float:
+    """Greatest eigenvalue of M^-1 D that default gains have [1/s].
+
+    It is `MARGIN` of the bound at which a robot that is damped by D, held over a period and delayed, is unstable.
+    """
+    return MARGIN * most_damping(timing.delay) / timing.period
+
+
+def stiffness_rate(timing: LoopTiming) -> float:
+    """Greatest ratio of stiffness and damping that default gains have [1/s]: delayed stiffness takes from the damping.
+
+    With the damping of `damping_rate` the loop is stable for one more period of delay, and for twice the gains.
+    """
+    return _STIFFNESS_SHARE / ((timing.delay + 1.5) * timing.period)
+
+
+def slowed(value: float, order: int, damping: float) -> Callable[[Robot], float]:
+    """Default of a gain of a law that computes accelerations: a value, slower where the timing of the loop demands it.
+
+    Args:
+        value: The gain where nothing demands less.
+        order: How often it is "per second": 1 for K_v, 2 for K_p, 3 for K_i; all poles slow down alike.
+        damping: K_v of the same law, by which it is stable or not [1/s].
+    """
+    def default(robot: Robot) -> float:
+        return value * min(1.0, damping_rate(robot.timing) / damping) ** order
+
+    default.__doc__ = f"{value:g}, or what the period and the delay allow"
+    return default
 
 
 def viscous_friction(robot: Robot) -> Array:
@@ -61,11 +101,13 @@ class TaskGains(NamedTuple):
 
 @lru_cache(maxsize=8)
 def joint_gains(robot: Robot) -> tuple[Array, Array]:
-    """Stiffness and damping of independent joints, as high as the robot's inertias allow.
+    """Stiffness and damping of independent joints, as high as inertias, effort limits, period and delay allow.
 
-    The inertia of a joint changes with the configuration. The largest inertia, M_ii with the other joints held,
-    determines the damping ratio. The smallest inertia, 1 / (M^-1)_ii with the other joints free, limits the damping
-    that keeps a sampled controller stable. Both are extremes over random configurations within the limits.
+    Wanted is `NATURAL_FREQUENCY` at the largest inertia of a joint, M_ii with the other joints held, or as much
+    stiffness as `SATURATION_ERROR` allows, damped critically. The smallest inertia of a joint, 1 / (M^-1)_ii with the
+    other joints free, limits its damping to `damping_rate`, and its stiffness by `LEAST_DAMPING_RATIO`. The fastest
+    motion of the coupled joints slows all joints down alike, to the same rate. Last, the stiffness is limited by
+    `stiffness_rate`. Both inertias are extremes over random configurations within the limits.
 
     Returns:
         Stiffness [N m/rad or N/m] and damping [N m s/rad or N s/m], each of shape (n,).
@@ -74,16 +116,15 @@ def joint_gains(robot: Robot) -> tuple[Array, Array]:
     inverses = np.linalg.inv(mass_matrices)
     largest = np.diagonal(mass_matrices, axis1=1, axis2=2).max(axis=0)
     smallest = (1.0 / np.diagonal(inverses, axis1=1, axis2=2)).min(axis=0)
-    most_damping = 2.0 * _MARGIN * smallest / DEFAULT_PERIOD
-    stiffness = np.minimum.reduce([
-        NATURAL_FREQUENCY**2 * largest,
-        robot.model.effort_limit / SATURATION_ERROR,
-        (most_damping / (2.0 * LEAST_DAMPING_RATIO)) ** 2 / largest,
-    ])
-    damping = np.minimum(2.0 * np.sqrt(stiffness * largest), most_damping)
-    fastest = np.linalg.eigvals(inverses * damping).real.max()  # of M^-1 D [1/s]: the coupling between joints
-    share = min(1.0, 2.0 * _MARGIN / (DEFAULT_PERIOD * fastest)) if fastest > 0 else 1.0
-    return read_only(share**2 * stiffness), read_only(share * damping)
+    fastest = damping_rate(robot.timing)
+    alone = fastest * smallest
+    stiffness = np.minimum.reduce([NATURAL_FREQUENCY**2 * largest, robot.model.effort_limit / SATURATION_ERROR,
+                                   (alone / (2.0 * LEAST_DAMPING_RATIO)) ** 2 / largest])
+    damping = np.minimum(2.0 * np.sqrt(stiffness * largest), alone)
+    coupled = np.linalg.eigvals(inverses * damping).real.max()  # of M^-1 D [1/s]
+    share = min(1.0, fastest / coupled) if coupled > 0 else 1.0
+    damping *= share
+    return read_only(np.minimum(share**2 * stiffness, stiffness_rate(robot.timing) * damping)), read_only(damping)
 
 
 def stiffness(robot: Robot) -> Array:
@@ -101,20 +142,22 @@ def task_gains(robot: Robot) -> TaskGains:
     """Task-space stiffness, and damping at the joints, as high as the robot's inertias allow.
 
     A spring k at the tip link makes the lightest motion there, of apparent mass 1 / max eig(J M^-1 J^T), oscillate
-    fastest. The stiffness gives this motion `TASK_FREQUENCY`, half of it by translation and half by rotation; an error
-    of 0.1 m (rad) asks for at most the effort limit of any joint. Each joint is damped critically for the diagonal of
+    fastest. The stiffness gives this motion `TASK_FREQUENCY`, half of it by translation and half by rotation, or less
+    in a loop that must damp more slowly than the default one; an error of 0.1 m (rad) asks for at most the effort limit
+    of any joint. Each joint is damped critically for the diagonal of
     J^T K J, which is the stiffness that it feels, and at most as in `joint_gains`, for stability.
     """
     q = sampled_positions(robot)
     jacobians, mass_matrices = robot.dynamics().batch.jacobian(q), sampled_mass_matrices(robot)
     inverses = np.linalg.inv(mass_matrices)
+    frequency = TASK_FREQUENCY * min(1.0, damping_rate(robot.timing) / damping_rate(LoopTiming()))
     parts = []
     for part in (jacobians[:, :3], jacobians[:, 3:]):
         mobility = np.linalg.eigvalsh(part @ inverses @ np.swapaxes(part, 1, 2))[:, -1].max()
         lever = np.linalg.norm(part, axis=1).max(axis=0)
         with np.errstate(divide="ignore"):
             saturating = float(np.min(robot.model.effort_limit / (SATURATION_ERROR * lever)))
-        parts.append(min(0.5 * TASK_FREQUENCY**2 / float(mobility), saturating) if mobility > 0.0 else 0.0)
+        parts.append(min(0.5 * frequency**2 / float(mobility), saturating) if mobility > 0.0 else 0.0)
     felt = parts[0] * (jacobians[:, :3] ** 2).sum(axis=1) + parts[1] * (jacobians[:, 3:] ** 2).sum(axis=1)
     critical = 2.0 * np.sqrt(felt * np.diagonal(mass_matrices, axis1=1, axis2=2)).max(axis=0)
     return TaskGains(parts[0], parts[1], read_only(np.minimum(critical, damping(robot))))

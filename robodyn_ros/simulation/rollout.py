@@ -455,7 +455,9 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
         if option is not None and samples is None:
             raise InputError(f"rollout: {name} has no effect without samples, on one robot; leave it out")
     _check_client(client, threads)
-    made = make_controller(controller, robot, parameters) if isinstance(controller, str) else controller
+    _control_period(period, step)  # raises before the robot does
+    timed = robot.with_timing(period, robot.timing.delay)
+    made = make_controller(controller, timed, parameters) if isinstance(controller, str) else controller
     loop = ClosedLoop(made, PlantModel.from_description(robot.model, step, actuators, friction, world=world),
                       period, varied=varied)
     scenario = loop.scenario([] if trajectory is None else [trajectory], duration, q=q, v=v)

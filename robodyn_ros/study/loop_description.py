@@ -56,6 +56,7 @@ class LoopDescription:
         period: Control period [s].
         scenario: The task of all samples.
         varied: Names of the plant quantities that are arrays of samples instead of constants of the program.
+        delay: Delay of the loop that fields derived from parameters are for [control periods].
     """
 
     robot: RobotModel
@@ -65,6 +66,7 @@ class LoopDescription:
     period: float
     scenario: Scenario
     varied: tuple[str, ...] = ()
+    delay: int = 0
 
     @classmethod
     def from_loop(cls, loop: ClosedLoop, scenario: Scenario) -> Self:
@@ -87,7 +89,7 @@ class LoopDescription:
             raise InputError(f"rollout: expected a controller that any process can import, received {name}; put its "
                              "class at the top of a module on the PYTHONPATH")
         return cls(loop.robot.model, name, loop.controller.parameters, loop.plant, loop.period, scenario,
-                   loop.varied)
+                   loop.varied, loop.robot.timing.delay)
 
     @cached_property
     def digest(self) -> str:
@@ -151,7 +153,8 @@ class LoopDescription:
         if _digest_of_sources(self.controller) != self.sources:
             raise PluginError(f"controller '{self.controller}': its source on {platform.node()} is not that of the "
                               "machine that started the study; install the same one on both")
-        controller = make_controller(self.controller, Robot(self.robot), self.parameters)
+        robot = Robot(self.robot).with_timing(self.period, self.delay)
+        controller = make_controller(self.controller, robot, self.parameters)
         return ClosedLoop(controller, self.plant, self.period, varied=self.varied)
 
 

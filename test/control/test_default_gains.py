@@ -14,19 +14,26 @@ from hypothesis import given, settings
 from random_robots import urdf_robots
 
 from robodyn_ros import Robot
+from robodyn_ros.commands.compare import perform
 from robodyn_ros.control.default_gains import (
     NATURAL_FREQUENCY,
     SATURATION_ERROR,
     damping,
     joint_gains,
+    sampled_positions,
     stiffness,
     task_gains,
     viscous_friction,
 )
 from robodyn_ros.control.laws.lqr import LQR, gain_matrix
 from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.registry import make_controller
+from robodyn_ros.control.sampled_loop import stable_factor
+from robodyn_ros.errors import InputError
 from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.simulation.test_motion import excursion
 from robodyn_ros.timing import DEFAULT_PERIOD as PERIOD
+from robodyn_ros.timing import LoopTiming
 
 
 @pytest.mark.parametrize("name", shipped_robots())
@@ -43,6 +50,57 @@ def test_stable_in_configurations_that_were_not_looked_at(name):
             v_q, v_v = -PERIOD * inverse @ spring, one - PERIOD * inverse @ np.diag(d)
             step = np.block([[one + PERIOD * v_q, PERIOD * v_v], [v_q, v_v]])  # semi-implicit Euler
             assert np.abs(np.linalg.eigvals(step)).max() <= 1.0 + 1e-9
+
+
+TIMINGS = ((0.001, 10), (0.002, 3), (0.008, 0), (0.02, 1), (0.02, 10))
+LAWS = ("pd", "computed_torque", "impedance")
+MORE_LAWS = ("damping", "pid", "fuzzy", "neural", "joint_impedance", "adaptive", "task_space_pd", "operational_space")
+
+
+@pytest.mark.parametrize("law", [*LAWS, *(pytest.param(law, marks=pytest.mark.long) for law in MORE_LAWS)])
+@pytest.mark.parametrize("name", shipped_robots())
+def test_they_are_stable_at_any_period_and_delay(name, law):
+    """Without gravity, which limits the delay whatever the gains are."""
+    robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
+    low, high = np.maximum(robot.model.position_lower, -np.pi), np.minimum(robot.model.position_upper, np.pi)
+    q = np.random.default_rng(5).uniform(low, high, (10, robot.n))
+    for period, delay in TIMINGS:
+        controller = make_controller(law, robot.with_timing(period, delay))
+        assert stable_factor(controller, controller.parameters, LoopTiming(period, delay), q) > 1.0
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_they_bear_one_more_period_of_delay_and_twice_the_gains(name):
+    robot = Robot.from_urdf(robot_file(name), gravity=(0.0, 0.0, 0.0))
+    q = sampled_positions(robot)[:10]
+    for period, delay in TIMINGS:
+        law = PD(robot.with_timing(period, delay))
+        assert stable_factor(law, law.parameters, LoopTiming(period, delay), q) >= 2.0
+        assert stable_factor(law, law.parameters, LoopTiming(period, delay + 1), q) >= 1.0
+
+
+@pytest.mark.parametrize("name", shipped_robots())
+def test_longer_periods_and_delays_lower_all_gains(name):
+    robot = Robot.from_urdf(robot_file(name))
+    before = joint_gains(robot.with_timing(0.001))
+    for period, delay in ((0.002, 0), (0.002, 2), (0.01, 2), (0.02, 10)):
+        after = joint_gains(robot.with_timing(period, delay))
+        assert all((one <= other * (1 + 1e-9)).all() for one, other in zip(after, before, strict=True))
+        before = after
+
+
+@pytest.mark.parametrize("law", ["pd", "pd_gravity", "pid", "computed_torque"])
+@pytest.mark.parametrize("period", [0.008, 0.01])
+def test_arm6_does_not_saturate_at_long_periods(law, period):
+    robot = Robot.from_urdf(robot_file("arm6"))
+    performance = perform(robot, law, excursion(robot), period=period)
+    assert performance.saturated == 0.0
+
+
+@pytest.mark.parametrize(("period", "delay"), [(0.0, 0), (-1.0, 0), (np.nan, 0), (0.002, -1), (0.002, 0.5)])
+def test_a_timing_that_is_none_is_refused(period, delay):
+    with pytest.raises(InputError, match="timing: "):
+        Robot.from_urdf(robot_file("planar_2r")).with_timing(period, delay)
 
 
 @pytest.mark.parametrize("name", shipped_robots())

@@ -77,7 +77,7 @@ def test_what_the_graph_does_in_lockstep(name):
     trajectory = motion(robot)
     result = rollout(robot, name, trajectory, period=0.004, step=0.002)
     plant, (q, v, effort, reference) = tick_by_tick(
-        robot, make_controller(name, robot), trajectory, len(result.time), 0.004, 0.002)
+        robot, make_controller(name, robot.with_timing(0.004)), trajectory, len(result.time), 0.004, 0.002)
     assert len(result.time) == round(trajectory.end_time / 0.004)
     for ours, theirs in ((result.q, q), (result.v, v), (result.effort, effort), (result.score.q, plant.q),
                          (result.score.v, plant.v)):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robodyn_ros.control.controller import JointReference, Law, State
-from robodyn_ros.control.default_gains import viscous_friction
+from robodyn_ros.control.default_gains import slowed, viscous_friction
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.parameters import DAMPING, Parameters, per_joint
 from robodyn_ros.description.model import Array
@@ -29,8 +29,12 @@ class ComputedTorqueParameters(Parameters):
         friction: D, shape (n,) [N m s/rad or N s/m].
     """
 
-    p: Array = per_joint(400.0, unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p")
-    d: Array = per_joint(40.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
+    p: Array = per_joint(
+        slowed(400.0, 2, 40.0), unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p"
+    )
+    d: Array = per_joint(
+        slowed(40.0, 1, 40.0), unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v"
+    )
     friction: Array = per_joint(
         viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )

@@ -16,6 +16,7 @@ import numpy as np
 
 from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.control.controller import JointReference, Law, State
+from robodyn_ros.control.default_gains import slowed
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.computed_torque import ComputedTorque, ComputedTorqueParameters
 from robodyn_ros.control.laws.pid import default_limit
@@ -33,10 +34,15 @@ class ComputedTorquePIDParameters(ComputedTorqueParameters):
         effort_limit: Effort beyond which the integral does not grow, shape (n,) [N m or N].
     """
 
-    p: Array = per_joint(600.0, unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p")
-    d: Array = per_joint(45.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
+    p: Array = per_joint(
+        slowed(600.0, 2, 45.0), unit="1/s^2", minimum=0.0, description="Acceleration per position error, K_p"
+    )
+    d: Array = per_joint(
+        slowed(45.0, 1, 45.0), unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v"
+    )
     i: Array = per_joint(
-        2000.0, unit="1/s^3", minimum=0.0, description="Acceleration per integral of the position error, K_i"
+        slowed(2000.0, 3, 45.0), unit="1/s^3", minimum=0.0,
+        description="Acceleration per integral of the position error, K_i"
     )
     i_clamp: Array = per_joint(
         100.0, unit=Unit("rad/s^2", "m/s^2"), minimum=0.0, description="Greatest acceleration of the integral"

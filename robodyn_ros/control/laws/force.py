@@ -17,6 +17,7 @@ import numpy as np
 
 from robodyn_ros.compile import clip, equal, where
 from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.default_gains import slowed
 from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.operational_space import OperationalSpaceParameters, operational_space_effort
 from robodyn_ros.control.laws.task_space import (
@@ -58,7 +59,8 @@ class ForceParameters(OperationalSpaceParameters):
         20.0, unit="N", minimum=0.0, description="Greatest force (or torque, in N m) of the integral"
     )
     force_d: float = scalar(
-        40.0, unit="1/s", minimum=0.0, description="Braking acceleration per velocity along these axes"
+        slowed(40.0, 1, 40.0), unit="1/s", minimum=0.0,
+        description="Braking acceleration per velocity along these axes"
     )
 
     def for_robot(self, robot: Robot) -> Self:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.compile import minimum
+from robodyn_ros.control import default_gains
 from robodyn_ros.control.controller import Law, State
 from robodyn_ros.control.default_gains import task_gains
 from robodyn_ros.control.dynamics_like import DynamicsLike
@@ -38,6 +40,9 @@ from robodyn_ros.robot import Robot
 SOFTNESS = 0.25
 """Default stiffness over that of `TaskSpacePD`."""
 
+MOST_DAMPING = 2.0
+"""Greatest damping over that of `PD`, which keeps 2.5 from the bound of a sampled loop."""
+
 
 def _soft(part: str) -> Any:
     def stiffness(robot: Robot) -> float:
@@ -57,6 +62,7 @@ class ImpedanceParameters(TaskSpaceParameters):
         d: Damping that is always there, shape (n,) [N m s/rad or N s/m].
         singularity: As in `AccelerationParameters`.
         thresholds: As in `AccelerationParameters`.
+        most_damping: Greatest damping for the stiffness, shape (n,) [N m s/rad or N s/m].
     """
 
     translation: float = scalar(
@@ -79,6 +85,7 @@ class ImpedanceParameters(TaskSpaceParameters):
     thresholds: Array = derived(
         lambda robot, complete: singularity_thresholds(robot, complete.rows, complete.singularity, with_inertia=False)
     )
+    most_damping: Array = derived(lambda robot, _: MOST_DAMPING * default_gains.damping(robot))
 
 
 class Impedance(Law):
@@ -105,7 +112,8 @@ class Impedance(Law):
         jacobian = errors.jacobian
         stiffness = by_part(rows, parameters.translation, parameters.rotation)
         felt = stiffness @ jacobian**2
-        damping = parameters.d + 2.0 * parameters.damping_ratio * np.sqrt(dynamics.mass_matrix(q).diagonal() * felt)
+        wanted = 2.0 * parameters.damping_ratio * np.sqrt(dynamics.mass_matrix(q).diagonal() * felt)
+        damping = parameters.d + minimum(wanted, parameters.most_damping)
         square, thresholds = jacobian @ jacobian.T, parameters.thresholds
         singular = singularity_damping(square, thresholds)
         v_d = jacobian.T @ solve_damped(square, thresholds, singular, reference.twist[rows])

@@ -27,13 +27,18 @@ from robodyn_ros.timing import DEFAULT_PERIOD
 
 
 def default_effort_weight(robot: Robot) -> Array:
-    """The effort of `PD` at an error of 0.1 rad (m), shape (n,) [N m or N]."""
-    return default_gains.SATURATION_ERROR * default_gains.stiffness(robot)
+    """The effort of `PD` at an error of 0.1 rad (m), without delay, shape (n,) [N m or N]."""
+    return default_gains.SATURATION_ERROR * default_gains.stiffness(robot.with_timing(DEFAULT_PERIOD))
 
 
 def operating_point(robot: Robot) -> Array:
     """The positions within the limits that are closest to zero, shape (n,) [rad or m]."""
     return np.clip(np.zeros(robot.n), robot.model.position_lower, robot.model.position_upper)
+
+
+def period_with_delay(robot: Robot) -> float:
+    """The control period, times 2 N + 1 for a delay of N periods: efforts held so long act as late, on average."""
+    return robot.timing.period * (2 * robot.timing.delay + 1)
 
 
 def gain_matrix(robot: Robot, parameters: LQRParameters) -> Array:
@@ -108,7 +113,8 @@ class LQRParameters(Parameters):
         default_gains.viscous_friction, unit=DAMPING, minimum=0.0, description="Viscous friction of the model, D"
     )
     period: float = scalar(
-        DEFAULT_PERIOD, unit="s", minimum=1e-5, maximum=0.1, description="Control period that the gain is for"
+        period_with_delay, unit="s", minimum=1e-5, maximum=10.0,
+        description="Control period that the gain is for"
     )
     gain: Array = derived(gain_matrix)
 

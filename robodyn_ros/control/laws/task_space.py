@@ -18,7 +18,7 @@ import numpy as np
 
 from robodyn_ros.compile import less, maximum, minimum, where
 from robodyn_ros.control.controller import State
-from robodyn_ros.control.default_gains import sampled_positions, viscous_friction
+from robodyn_ros.control.default_gains import sampled_positions, slowed, viscous_friction
 from robodyn_ros.control.laws.singularity import DEFAULT_SHARE, singularity_thresholds
 from robodyn_ros.control.parameters import DAMPING, Parameters, derived, per_joint, scalar
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
@@ -111,17 +111,20 @@ class AccelerationParameters(TaskSpaceParameters):
         thresholds: Diagonal of S of `singularity_damping` for J J^T, shape (m,).
     """
 
-    p: float = scalar(400.0, unit="1/s^2", minimum=0.0, description="Acceleration per pose error, K_p")
-    d: float = scalar(40.0, unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v")
+    p: float = scalar(slowed(400.0, 2, 40.0), unit="1/s^2", minimum=0.0, description="Acceleration per pose error, K_p")
+    d: float = scalar(
+        slowed(40.0, 1, 40.0), unit="1/s", minimum=0.0, description="Acceleration per velocity error, K_v"
+    )
     error_limit: float = scalar(
         0.1, unit="m or rad", minimum=1e-6, description="Greatest error of position, and of rotation, answered in full"
     )
     posture_p: float = scalar(
-        100.0, unit="1/s^2", minimum=0.0,
+        slowed(100.0, 2, 40.0), unit="1/s^2", minimum=0.0,
         description="Acceleration towards the posture, where the axes leave joints free",
     )
     posture_d: float = scalar(
-        40.0, unit="1/s", minimum=0.0, description="Braking acceleration per velocity, where the axes leave joints free"
+        slowed(40.0, 1, 40.0), unit="1/s", minimum=0.0,
+        description="Braking acceleration per velocity, where the axes leave joints free"
     )
     singularity: float = scalar(
         DEFAULT_SHARE, minimum=1e-6,

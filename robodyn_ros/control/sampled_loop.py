@@ -1,0 +1,170 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Stability of a law that is sampled, held over a control period (zero-order hold), and delayed.
+
+A joint of inertia m under tau = -k q - d v, measured every T and acting N periods later, has the characteristic
+polynomial (z - 1)^2 z^N + (kappa/2) (z + 1) + delta (z - 1), with kappa = T^2 k/m and delta = T d/m (the double
+integrator sampled with a zero-order hold, [AstromWittenmark] 2.3 and 2.6). On the unit circle, z = exp(i theta),
+
+    delta = 2 sin(theta/2) sin((N + 1/2) theta),    kappa / delta = 2 tan(theta/2) cot((N + 1/2) theta),
+
+which bounds the stable gains for 0 < theta < pi / (2N + 1): delta grows and the ratio falls along this curve. Without
+stiffness theta = pi / (2N + 1) remains, and z^(N+1) - z^N + delta is stable below 2 sin(pi / (4N + 2)) [LevinMay].
+
+It holds for coupled joints too: for an eigenvector x, the products of x with M, K and D make the same polynomial, with
+positive m, k and d. A robot is stable if T lambda_max(M^-1 D) and the greatest T k_i / d_i of its joints are in bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from robodyn_ros.control.controller import Law, State
+from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.trajectories.reference import SOURCES
+from robodyn_ros.description.model import Array
+from robodyn_ros.robot import Robot
+from robodyn_ros.timing import LoopTiming
+
+MOST_DELAY = 12
+"""Greatest delay of the exact check [control periods]; a longer one is that of a loop with longer periods."""
+
+LEAST_GROWTH = 0.05
+"""Rate from which an oscillation counts as growing [1/s]."""
+
+FACTORS = (0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
+"""Factors of gains that `stable_factor` looks at."""
+
+LOOKED_AT = 16
+"""Number of configurations in which programs look at a law."""
+
+_STEP = 1e-5  # of positions and velocities in finite differences [rad, m, rad/s or m/s]
+
+
+def most_damping(delay: int) -> float:
+    """Greatest T lambda_max(M^-1 D) at which damping alone is stable, 2 sin(pi / (4 delay + 2)).
+
+    Args:
+        delay: Delay of the loop [control periods].
+    """
+    return float(2.0 * np.sin(np.pi / (4 * delay + 2)))
+
+
+def stability(name: str, factor: float, timing: LoopTiming) -> str:
+    """Say whether a law is stable, and with what margin; for logs and tables.
+
+    Args:
+        name: Name of the law.
+        factor: Result of `stable_factor`.
+        timing: Of the loop.
+    """
+    if factor >= 1.0:
+        most = "5 or more" if factor == FACTORS[-1] else f"{factor:g}"
+        return f"controller '{name}' is stable with {timing}, also with {most} times its gains"
+    most = f"its gains would have to be {factor:g} times as high" if factor else "no gains of this law are stable"
+    return (f"controller '{name}' oscillates in some postures with {timing}: {most}; give other gains, or shorten the "
+            "delay")
+
+
+def stable_factor(law: Law, parameters: Parameters, timing: LoopTiming, q: Array) -> float:
+    """By how much a law's gains could all be higher before the robot oscillates, at rest where the law holds it.
+
+    The law is linearised, with its memory held, in configurations and put around the robot with its gravity and viscous
+    friction, sampled exactly. Motions that only fall or drift count as stable: neither period nor delay causes them.
+
+    Args:
+        law: The law; its memory stays as it is.
+        parameters: Complete for its robot.
+        timing: Of the loop.
+        q: Configurations, shape (S, n) [rad or m].
+
+    Returns:
+        The greatest factor without a growing oscillation in any configuration, of those looked at, from 0 to 5; below 1
+        the law is unstable.
+    """
+    stride = max(1, -(-timing.delay // MOST_DELAY))
+    period, delay = timing.period * stride, -(-timing.delay // stride)
+    transition, response = _sampled_robot(law.robot, q, period)
+    gain = np.stack([_feedback(law, parameters, timing.period, each) for each in q])
+    low, high, probe = 0, len(FACTORS), FACTORS.index(1.0)  # stable at factors before low, unstable from high on
+    while low < high:
+        if _growth(transition, response, FACTORS[probe] * gain, delay) > LEAST_GROWTH * period:
+            high = probe
+        else:
+            low = probe + 1
+        probe = (low + high) // 2
+    return FACTORS[low - 1] if low else 0.0
+
+
+def _growth(transition: Array, response: Array, gain: Array, delay: int) -> float:
+    """Greatest growth of an oscillation of x+ = transition x - response gain x(delay periods ago), over one period.
+
+    Args:
+        transition: Shape (S, 2n, 2n).
+        response: To efforts, shape (S, 2n, n).
+        gain: Shape (S, n, 2n).
+        delay: [control periods].
+
+    Returns:
+        The greatest log |z| over eigenvalues z that are no positive real numbers.
+    """
+    samples, n, m = len(gain), gain.shape[1], transition.shape[1]
+    loop = np.zeros((samples, m + delay * n, m + delay * n))  # the state, and the efforts on their way, the last first
+    loop[:, :m, :m] = transition
+    if delay:
+        loop[:, :m, -n:] = response
+        loop[:, m : m + n, :m] = -gain
+        loop[:, m + n :, m : -n] = np.eye((delay - 1) * n)
+    else:
+        loop[:, :m, :m] -= response @ gain
+    z = np.linalg.eigvals(loop).ravel()
+    z = z[(np.abs(z.imag) > 1e-9) | (z.real < 0.0)]
+    return float(np.log(np.abs(z).max(initial=1e-300)))
+
+
+def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]:
+    """Sample M a = tau - D v - (dg/dq) (q - q_0) with tau held over a period.
+
+    Returns:
+        Transition of (q - q_0, v), shape (S, 2n, 2n), and response to efforts, shape (S, 2n, n).
+    """
+    from scipy.linalg import expm  # nodes start without SciPy
+
+    n, samples = robot.n, len(q)
+    inverse = np.linalg.inv(robot.dynamics().batch.mass_matrix(q))
+    slope = _differences(robot.dynamics().batch.gravity, q)
+    continuous = np.zeros((samples, 3 * n, 3 * n))
+    continuous[:, :n, n : 2 * n] = np.eye(n)
+    continuous[:, n : 2 * n, :n] = -inverse @ slope
+    continuous[:, n : 2 * n, n : 2 * n] = -inverse * robot.model.damping
+    continuous[:, n : 2 * n, 2 * n :] = inverse
+    sampled = expm(period * continuous)
+    return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
+
+
+def _feedback(law: Law, parameters: Parameters, period: float, q: Array) -> Array:
+    """-d tau / d(q, v) of a law that holds a configuration, shape (n, 2n)."""
+    rest = State(0.0, period, q, np.zeros(len(q)))
+    reference = None if law.follows is None else SOURCES[law.follows](law.robot, q).sample(0.0)
+    answer = law.answering(parameters, rest)
+    columns = []
+    for field in ("q", "v"):
+        for step in np.eye(len(q)) * _STEP:
+            beyond, before = (answer(rest._replace(**{field: getattr(rest, field) + sign * step}), reference)
+                              for sign in (1.0, -1.0))
+            columns.append((before - beyond) / (2.0 * _STEP))
+    return np.stack(columns, axis=1)
+
+
+def _differences(function: Callable[[Array], Array], q: Array) -> Array:
+    """Derivatives of a batch function by its argument, shape (S, n, n)."""
+    steps = np.eye(q.shape[1]) * _STEP
+    return np.stack([(function(q + step) - function(q - step)) / (2.0 * _STEP) for step in steps], axis=2)
