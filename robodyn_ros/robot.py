@@ -169,6 +169,26 @@ class Robot:
         return self.model.n
 
     @property
+    def position_lower(self) -> Array:
+        """Lowest positions, shape (n,) [rad or m]; -inf without a limit. Read-only, as all limits."""
+        return self.model.position_lower
+
+    @property
+    def position_upper(self) -> Array:
+        """Highest positions, shape (n,) [rad or m]; inf without a limit."""
+        return self.model.position_upper
+
+    @property
+    def velocity_limit(self) -> Array:
+        """Greatest speeds, shape (n,) [rad/s or m/s]; inf without a limit."""
+        return self.model.velocity_limit
+
+    @property
+    def effort_limit(self) -> Array:
+        """Greatest efforts, shape (n,) [N m or N]; inf without a limit."""
+        return self.model.effort_limit
+
+    @property
     def tip_link(self) -> str:
         """Name of the link meant where none is named."""
         return self.model.tip_link

@@ -34,6 +34,13 @@ def test_gravity_and_tip_are_chosen():
     np.testing.assert_array_equal(robot.dynamics().jacobian(np.full(7, 0.5))[:, 3:], np.zeros((6, 4)))
 
 
+def test_limits_are_those_of_the_model():
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    for name in ("position_lower", "position_upper", "velocity_limit", "effort_limit"):
+        limit = getattr(robot, name)
+        assert limit is getattr(robot.model, name) and limit.shape == (2,) and not limit.flags.writeable
+
+
 def test_its_errors_are_the_loaders():
     with pytest.raises(DescriptionError):
         Robot.from_urdf_text("<robot")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from argparse import ArgumentParser, Namespace
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,7 @@ def run_move(options: Namespace) -> int:
 
             print(requests.follow(read_motion(options.trajectory, requests.robot)[0]))
         elif options.joints:
-            print(requests.move_joints(parse_joint_values(options.joints, _kinds(requests.robot.model)), duration))
+            print(requests.move_joints(_joint_values(options.joints, requests.robot.model), duration))
         else:
             from scipy.spatial.transform import Rotation
 
@@ -234,10 +234,10 @@ def run_set_state(options: Namespace) -> int:
         from robodyn_ros.nodes.client.motion_requests import MotionRequests
         from robodyn_ros.nodes.client.simulation_requests import SimulationRequests
     with GraphClient("set_state", options.namespace) as client:
-        kinds = _kinds(MotionRequests(client).robot.model)
+        model = MotionRequests(client).robot.model
         print(SimulationRequests(client).set_state(
-            parse_joint_values(options.joints, kinds) if options.joints else {},
-            parse_joint_values(options.velocity, kinds, per="/s") if options.velocity else {}))
+            _joint_values(options.joints, model) if options.joints else {},
+            _joint_values(options.velocity, model, per="/s") if options.velocity else {}))
     return 0
 
 
@@ -300,9 +300,15 @@ def _simulation(options: Namespace, request: Callable[[Any], str]) -> int:
     return 0
 
 
-def _kinds(model: RobotModel) -> dict[str, str]:
-    """Kind of each joint of a robot, in its order."""
-    return {joint.name: joint.kind for joint in model.leaders}
+def _joint_values(words: Sequence[str], model: RobotModel, per: str = "") -> dict[str, float]:
+    """As `parse_joint_values`, for a robot; of a joint that cannot be moved by itself, the message says why."""
+    leaders = {joint.name: model.joint_names[joint.dof] for joint in model.joints}
+    for name in (word.partition("=")[0] for word in words):
+        if name in leaders and name != leaders[name]:
+            raise InputError(f"joint '{name}' follows '{leaders[name]}' (mimic): name that one instead")
+        if name in model.held:
+            raise InputError(f"joint '{name}' is held as if fixed, since it moves no inertia")
+    return parse_joint_values(words, {joint.name: joint.kind for joint in model.leaders}, per)
 
 
 def _duration(text: str) -> float:

@@ -10,16 +10,19 @@
 
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import yaml
 from ros_process import RosProcess, RosTest
 from sensor_msgs.msg import JointState
+from urdf_parts import joint, link, robot
 
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.description.urdf import load_urdf
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.commands.graph_commands import _joint_values
+from robodyn_ros.description.urdf import load_urdf, load_urdf_text
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.kinematics.forward import forward_kinematics
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.resources import robot_file
@@ -82,6 +85,26 @@ def test_parameters_are_listed_read_and_set(rig):
     assert rig.run("set", "payload.mass=1.5", "payload.center_of_mass:=[0, 0, 0.1]").count("\n") == 2
     assert "payload.mass = 1.5" in rig.run("get", "payload")
     rig.run("set", "payload.mass=0")
+
+
+def test_a_star_stands_for_all_joints(rig):
+    names = [f"computed_torque.gains.{joint}.p" for joint in JOINTS]
+    before = rig.run("get", "computed_torque.gains.*.p")
+    assert [line.split()[1] for line in before.splitlines()] == sorted(names)
+    said = rig.run("set", "computed_torque.gains.*.p=90", f"{names[2]}=95")
+    assert said.count(" = 90") == 3 and f"{names[2]} = 95" in said
+    assert "no parameter 'computed_torque.*.q'" in rig.run("set", "computed_torque.*.q=1", code=1)
+    rig.run("set", *(f"{line.split()[1]}={line.split()[3]}" for line in before.splitlines()))
+
+
+def test_joints_that_are_not_moved_by_themselves_are_named_with_the_reason():
+    model = load_urdf_text(robot(*(link(name) for name in ("base", "a", "b")), joint("lead", "base", "a"), joint(
+        "follow", "a", "b", extra='<mimic joint="lead"/>')))
+    assert _joint_values(["lead=30deg"], model) == {"lead": pytest.approx(np.radians(30.0))}
+    with pytest.raises(InputError, match="joint 'follow' follows 'lead' \\(mimic\\)"):
+        _joint_values(["follow=0.1"], model)
+    with pytest.raises(InputError, match="joint 'slack' is held as if fixed"):
+        _joint_values(["slack=0.1"], replace(model, held={"slack": 0.0}))
 
 
 @pytest.mark.parametrize("words, message", [

@@ -75,7 +75,8 @@ class GraphParameters:
         """Return parameters with their values.
 
         Args:
-            names: Names of parameters, or of groups of them (``pd``, ``pd.gains``); empty: all.
+            names: Names of parameters, or of groups of them (``pd``, ``pd.gains``), in which ``*`` stands for any part
+                between two dots (``pd.gains.*.p``); empty: all.
 
         Raises:
             InputError: No node has a parameter or group of this name.
@@ -84,15 +85,14 @@ class GraphParameters:
         found: list[Entry] = []
         for node in self.nodes:
             listed = self._names(node)
-            wanted = [name for name in listed if not names or any(
-                name == want or name.startswith(f"{want}.") for want in names)]
+            wanted = [name for name in listed if not names or any(is_named(name, want) for want in names)]
             if wanted:
                 descriptors = self._call(DescribeParameters, node, "describe_parameters", names=wanted).descriptors
                 values = self._call(GetParameters, node, "get_parameters", names=wanted).values
                 found.extend(Entry(node, name, parameter_value_to_python(value), descriptor)
                              for name, value, descriptor in zip(wanted, values, descriptors, strict=True))
         for want in names:
-            if not any(entry.name == want or entry.name.startswith(f"{want}.") for entry in found):
+            if not any(is_named(entry.name, want) for entry in found):
                 raise self._unknown(want)
         return found
 
@@ -100,12 +100,14 @@ class GraphParameters:
         """Set parameters, those of each node at once, and return them with their new values.
 
         Args:
-            values: Value of each parameter as YAML text, as ``ros2 param set`` takes it.
+            values: Value of each parameter as YAML text, as ``ros2 param set`` takes it. ``*`` in a name stands for any
+                part between two dots; of two names that mean one parameter, the later one counts.
 
         Raises:
             InputError: A name is unknown or belongs to several nodes, or a value is of another kind.
             RobodynError: A node refuses, with its reason, or does not answer.
         """
+        values = {name: value for given, value in values.items() for name in self._meant(given)}
         owners = {name: self._owner(name) for name in values}
         for node in dict.fromkeys(owners.values()):
             names = [name for name, owner in owners.items() if owner == node]
@@ -117,6 +119,16 @@ class GraphParameters:
             if not result.successful:
                 raise RobodynError(f"node '{node}' refused, nothing has changed there: {result.reason}")
         return [entry for entry in self.entries(list(values)) if owners.get(entry.name) == entry.node]
+
+    def _meant(self, name: str) -> list[str]:
+        """The parameters that a name means: several if it has a ``*``."""
+        if "*" not in name:
+            return [name]
+        found = [known for node in self.nodes for known in self._names(node)
+                 if known.count(".") == name.count(".") and is_named(known, name)]
+        if not found:
+            raise self._unknown(name)
+        return list(dict.fromkeys(found))
 
     def _owner(self, name: str) -> str:
         owners = [node for node in self.nodes if name in self._names(node)]
@@ -151,6 +163,12 @@ class GraphParameters:
                               self._seconds)
         self._client.wait_until_known()
         return nodes()
+
+
+def is_named(name: str, wanted: str) -> bool:
+    """Whether a parameter has a name, or belongs to a group of that name; ``*`` stands for any part of it."""
+    parts, wants = name.split("."), wanted.split(".")
+    return len(parts) >= len(wants) and all(want in ("*", part) for part, want in zip(parts, wants, strict=False))
 
 
 def to_value(text: str, descriptor: ParameterDescriptor) -> Any:
