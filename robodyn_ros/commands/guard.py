@@ -11,24 +11,15 @@
 from __future__ import annotations
 
 import math
-import time
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.commands.graph_commands import FAILED, SECONDS
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.quantities import parse_quantity
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.errors import InputError, RobodynError
-
-if TYPE_CHECKING:
-    from robodyn_ros.nodes.client.command_guard import CommandGuard, ControllerSwitch
-    from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.errors import InputError
 
 LEAST_TIMEOUT, LONGEST_TIMEOUT = 0.02, 60.0
-ATTEMPTS = 5
-AFTERMATH, HELD = 1.0, 0.05
-"""The driver holds the arm if no joint moves by as much [rad or m] within this time after the switch [s]."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -56,10 +47,10 @@ def run_guard(options: Namespace) -> int:
     if options.unchanged is not None:
         unchanged = 0.0 if options.unchanged.strip() == "0" else _duration(options.unchanged, "--unchanged")
     with ros_required():
-        from robodyn_ros.nodes.client.command_guard import CommandGuard, ControllerSwitch, service_types
+        from robodyn_ros.nodes.client.command_guard import ControllerSwitch, guard, service_types
         from robodyn_ros.nodes.client.graph_client import GraphClient
     services = service_types()
-    names, topic = ", ".join(options.controllers), options.topic or f"{options.controllers[0]}/commands"
+    topic = options.topic or f"{options.controllers[0]}/commands"
     with GraphClient("guard", options.namespace) as client:
         switch = ControllerSwitch(client, services, options.manager, options.controllers)
         for name in switch.inactive:
@@ -67,56 +58,8 @@ def run_guard(options: Namespace) -> int:
         full_name = client.node.resolve_topic_name(topic)
         _tell(f"waiting for commands on {full_name}")
         client.wait_for(lambda: client.node.get_publishers_info_by_topic(full_name), "commands", math.inf)
-        requests: list[Any] = []
-        with CommandGuard(client, topic, timeout, unchanged, lambda: requests.append(switch.ask())) as guard:
-            client.wait_for(guard.armed.is_set, "first command", math.inf)
-            has_states = bool(client.node.get_publishers_info_by_topic(client.node.resolve_topic_name("joint_states")))
-            _tell(f"armed: guarding {topic} for {timeout:g} s without a command" + (
-                "" if has_states else "; without joint_states, frozen commands are not noticed"))
-            _wait_for_alarm(client, guard, switch, options.manager)
-            _tell(f"{guard.alarm}: switching {names} off")
-            _switch_off(switch, requests)
-            _tell(f"{names}: switched off")
-            _tell_what_follows(client, guard)
+        guard(client, switch, topic, timeout, unchanged, _tell)
     return FAILED
-
-
-def _wait_for_alarm(client: GraphClient, guard: CommandGuard, switch: ControllerSwitch, manager: str) -> None:
-    """Wait for the alarm; tell meanwhile whether the controller manager can be asked."""
-    ready = True
-
-    def fired() -> bool:
-        nonlocal ready
-        if ready != (ready := switch.is_ready()):
-            _tell(f"node '{manager}' is back" if ready else f"node '{manager}' has left: nothing can be switched off")
-        return guard.fired
-
-    client.wait_for(fired, "end of the commands", math.inf)
-
-
-def _switch_off(switch: ControllerSwitch, requests: list[Any]) -> None:
-    """Wait for the answer to the request that was sent, and ask again where it fails."""
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return switch.check(requests[-1])
-        except RobodynError as error:
-            if attempt == ATTEMPTS:
-                raise
-            _tell(f"{error}; trying again")
-            time.sleep(0.1)
-            requests.append(switch.ask())
-
-
-def _tell_what_follows(client: GraphClient, guard: CommandGuard) -> None:
-    """Tell from the joint states whether the driver holds the arm."""
-    if not guard.hears_states:
-        _tell("the driver decides what the arm does now; there are no joint_states that show it")
-        return
-    end = time.monotonic() + AFTERMATH
-    client.wait_for(lambda: time.monotonic() > end, "joint states", 2.0 * AFTERMATH)
-    moved = guard.moved()
-    outcome = "the driver holds the arm" if moved < HELD else "the driver does not hold the arm, stop it by other means"
-    _tell(f"within {AFTERMATH:g} s the joints have moved by up to {moved:.3g} rad or m: {outcome}")
 
 
 def _duration(text: str, option: str) -> float:

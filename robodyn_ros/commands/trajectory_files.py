@@ -59,7 +59,7 @@ def read_motion(path: str | Path, robot: Robot) -> tuple[Points, JointTrajectory
         begins_there = points.times[0] == 0.0
         q = points.q[0] if begins_there else default_position(robot)
         v, a = (np.nan_to_num(array[0]) if begins_there else rest for array in (points.v, points.a))
-        start = JointReference(q, v, a)
+        start, points = JointReference(q, v, a), points.short_way(q, robot.model.angles)
         motion = JointTrajectory(start, 0.0, points)
         check_positions(robot.model, points, motion, start)
         if too_fast := excessive_speeds(robot.model, motion):

@@ -27,11 +27,15 @@ from robodyn_ros.control.trajectories.reference import SOURCES, ForceReferenceSo
 from robodyn_ros.control.trajectories.trajectory_clock import TrajectoryClock
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, PluginError
+from robodyn_ros.kinematics.turns import turns
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
 LATEST_START = 3600.0
 """Latest accepted start of a trajectory from now [s]; a later stamp comes from another clock."""
+
+HALF_TURN_SQUARED = np.pi**2
+"""No joint has passed half a turn, pi, if the squares of all changes sum up to less [rad^2]."""
 
 STOPPED = "stopped: "
 """Beginning of the intervention of each tick while the robot is stopped; the reason follows."""
@@ -95,6 +99,8 @@ class ControlLoop:
       references; otherwise the new one holds the current state.
     - If a controller raises or returns something else than finite efforts, the safe one replaces it at the same tick,
       and its trajectory is dropped. If the safe one fails as well, the effort is zero.
+    - Positions of continuous joints are angles: states are unwrapped, and the reference is given in the turn nearest to
+      the state.
     - The supervisor limits efforts and stops the robot at its bounds. A controller under which a joint runs away is
       dropped likewise.
     - While the robot is stopped, the safe controller is in force, and no motion can begin. After `release` the active
@@ -145,6 +151,8 @@ class ControlLoop:
         self._on_failure = on_failure
         self._on_start, self._on_halt = on_start, on_halt
         self._n = robot.n
+        self._continuous, self._angles = robot.model.continuous, robot.model.angles
+        self._turning = bool(self._continuous.any())
         self._origin = self._stamp = 0
         self._starting = False
         self._to_rest: Any = None  # the motion to rest after the last new start
@@ -161,16 +169,19 @@ class ControlLoop:
             v: Joint velocities, shape (n,) [rad/s or m/s]; finite.
             new_start: Why the hardware says that no commanded motion leads to this state; empty if one does.
         """
-        last = self.last
+        last, measured = self.last, q
         period = (stamp - self._stamp) / NANOSECONDS_PER_SECOND
         if last is not None and period == 0.0:
             return last
+        if last is not None and self._turning:
+            q = self._unwrapped(q, last.state.q)
         if last is None:
             self.start(stamp, q, v, to_rest=bool(new_start))
             period = 0.0
         elif reason := new_start or self.supervisor.discontinuity(last.state, period, q, v, self.longest_gap):
             if not (new_start and self._starting) or self.moving():  # once for a row of new starts
                 self._on_start(reason)
+            q = measured
             self.start(stamp, q, v, to_rest=True)
             period = 0.0
         state = State((stamp - self._origin) / NANOSECONDS_PER_SECOND, period, q, v, self.wrench_tip)
@@ -368,6 +379,18 @@ class ControlLoop:
     def _in_force(self) -> Plugin:
         return self._safe if self.halted else self.active
 
+    def _unwrapped(self, q: Array, last: Array) -> Array:
+        """Positions, those of continuous joints within half a turn of the last ones: drivers may wrap them."""
+        change = q - last
+        return q - turns(change, self._continuous) if change.dot(change) > HALF_TURN_SQUARED else q
+
+    def _nearest(self, reference: JointReference, q: Array) -> JointReference:
+        """The reference in the turn that is nearest to the positions."""
+        error = reference.q - q
+        if error.dot(error) <= HALF_TURN_SQUARED:
+            return reference
+        return JointReference(reference.q - turns(error, self._angles), reference.v, reference.a)
+
     def _reference(self, time: float) -> Any:
         """The reference at a time of trajectories [s], at the present speed."""
         reference = self._source.sample(time)
@@ -378,6 +401,8 @@ class ControlLoop:
         plugin, time = self._in_force, self.clock.time(state.time)
         controller = plugin.controller
         reference = None if controller.follows is None else self._reference(time)
+        if self._turning and isinstance(reference, JointReference):
+            reference = self._nearest(reference, state.q)
         try:
             asked, values = checked_effort(controller.update(seen, reference), self._n)
         except FAULTS as error:

@@ -11,9 +11,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.control.supervisor import JUMP
 from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.turns import shortest
 from robodyn_ros.timing import to_seconds
 
 
@@ -23,10 +25,12 @@ class VelocityEstimate:
     Args:
         time_constant: Of the filter [s]; 0: none.
         longest_gap: A longer time between two positions, or a step back in time, begins anew at rest [s].
+        continuous: Whether a joint's position may be wrapped, shape (n,); None: of no joint.
     """
 
-    def __init__(self, time_constant: float, longest_gap: float) -> None:
+    def __init__(self, time_constant: float, longest_gap: float, continuous: NDArray[np.bool_] | None = None) -> None:
         self._time_constant, self._longest_gap = time_constant, longest_gap
+        self._continuous = None if continuous is None or not continuous.any() else continuous
         self._stamp: int | None = None
         self._q = self._v = np.zeros(0)
 
@@ -49,6 +53,8 @@ class VelocityEstimate:
             v = np.zeros(len(q))
         else:
             change = q - self._q
+            if self._continuous is not None:
+                change = shortest(change, self._continuous)
             if (np.abs(change) > JUMP + 2.0 * period * np.abs(self._v)).any():
                 v = np.zeros(len(q))
             else:

@@ -259,6 +259,26 @@ class RobotModel:
         return self._position_range[1]
 
     @cached_property
+    def continuous(self) -> NDArray[np.bool_]:
+        """Whether the independent joint is continuous, whose position some drivers wrap, shape (n,)."""
+        mask = np.array([joint.kind == "continuous" for joint in self.leaders], dtype=bool)
+        mask.flags.writeable = False
+        return mask
+
+    @cached_property
+    def angles(self) -> NDArray[np.bool_]:
+        """Whether a position and the one a turn further are the same place, shape (n,).
+
+        So it is with continuous joints, unless a mimic joint that follows is prismatic, has limits, or does not make
+        whole turns.
+        """
+        whole = np.ones(self.n, dtype=bool)
+        for joint in self.joints:
+            whole[joint.dof] &= joint.kind == "continuous" and float(joint.multiplier).is_integer()
+        whole.flags.writeable = False
+        return whole
+
+    @cached_property
     def velocity_limit(self) -> Array:
         """Greatest speed per degree of freedom [rad/s or m/s], inf without a limit."""
         limit = np.full(self.n, np.inf)

@@ -23,6 +23,7 @@ from scipy.signal import butter, sosfiltfilt
 
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import RecordingError
+from robodyn_ros.kinematics.turns import unwrapped
 
 SHORTEST = 5.0
 """Least duration of a recording, all its parts together [s]."""
@@ -99,6 +100,7 @@ def prepare(model: RobotModel, time: Array, position: Array, effort: Array, wher
     fresh = np.concatenate([[True], np.diff(time) > 0.0])  # a paused simulation repeats its last state
     time, position, effort = time[fresh], position[fresh], effort[fresh]
     _check_values(model.joint_names, time, position, effort, where)
+    position = unwrapped(position, model.continuous)
     period = _check_times(time, where, cutoff)
     parts, notes = _parts(model, time, position, period, cutoff, where)
     filtered = [_filtered(time[part], position[part], effort[part], period, cutoff) for part in parts]

@@ -22,6 +22,7 @@ import numpy as np
 from robodyn_ros.control.supervisor import JUMP
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RecordingError
+from robodyn_ros.kinematics.turns import unwrapped
 from robodyn_ros.recording.run import Run
 from robodyn_ros.timing import DEFAULT_PERIOD
 
@@ -96,6 +97,8 @@ class RecordedTicks:
         steps = np.diff(self._times)
         self.period = 1.0 / rate if rate else float(np.median(steps)) if len(steps) else DEFAULT_PERIOD
         self.position, velocity = run.states.position[rows], np.nan_to_num(run.states.velocity[rows])
+        if run.robot_description:
+            self.position = unwrapped(self.position, run.robot.model.continuous)
         speed = np.abs(velocity[1:]) + np.abs(velocity[:-1])
         excess = np.abs(np.diff(self.position, axis=0)) - steps[:, None] * speed
         jumps = (steps > longest) | (excess > JUMP).any(axis=1)

@@ -464,3 +464,34 @@ def test_a_controller_is_dropped_on_request_for_the_safe_one_only():
     ((name, error),) = rig.failures
     assert (name, str(error)) == ("first", "the law takes 50 ms of 2 ms")
     assert rig.loop.active is rig.safe
+
+
+def wrapped(q):
+    return np.remainder(np.asarray(q) + np.pi, 2 * np.pi) - np.pi
+
+
+def test_a_driver_that_wraps_a_continuous_joint_ends_no_motion():
+    """Joint 1 turns through pi at 1 rad/s; the law sees it turn on, and the trajectory goes on."""
+    law = Recorder()
+    rig = Rig(law)
+    rig.tick([3.1, 0.0], [1.0, 0.0])
+    rig.follow([1.0], [3.6])
+    for k in range(1, 100):
+        rig.tick(wrapped([3.1 + 0.002 * k, 0.0]), [1.0, 0.0])
+    assert not rig.starts and rig.loop.moving()
+    q = np.array([state.q for state, _ in law.updates])
+    np.testing.assert_allclose(np.diff(q[:, 0]), 0.002, atol=1e-12)
+    rig.tick(wrapped([5.0, 0.0]), [1.0, 0.0])
+    assert len(rig.starts) == 1 and "jumped by 1.7" in rig.starts[0], "by more than velocities explain"
+    np.testing.assert_allclose(law.updates[-1][0].q, wrapped([5.0, 0.0]), err_msg="a new start takes it as it comes")
+
+
+def test_the_error_of_a_continuous_joint_is_half_a_turn_at_most():
+    """An arm that is pushed around by more than half a turn is brought back the short way, as an angle."""
+    law = Recorder()
+    rig = Rig(law)
+    for position in np.arange(0.0, 5.0, 0.01):
+        rig.tick([position, 0.0], [5.0, 0.0])
+    errors = np.array([reference.q[0] - state.q[0] for state, reference in law.updates])
+    np.testing.assert_allclose(errors, wrapped(-np.arange(0.0, 5.0, 0.01)), atol=1e-9)
+    assert not rig.starts

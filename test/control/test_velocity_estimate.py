@@ -39,3 +39,13 @@ def test_a_repeated_stamp_a_gap_a_step_back_and_a_jump():
     for stamp, q in ((10**9, 0.004), (PERIOD, 0.006), (2 * PERIOD, 0.3)):
         assert estimate.update(stamp, np.array([q]))[0] == 0.0
     assert estimate.update(3 * PERIOD, np.array([0.302]))[0] == pytest.approx(1.0)
+
+
+def test_a_continuous_joint_that_is_wrapped_turns_on():
+    estimate = VelocityEstimate(0.0, 0.5, np.array([True, False]))
+    found = velocities(estimate, [[3.140, 0.0], [3.142 - 2 * np.pi, 2 * np.pi]])[-1]
+    np.testing.assert_allclose(found, [0.0, 0.0], err_msg="the second joint jumped")
+    np.testing.assert_allclose(estimate.update(3 * PERIOD, np.array([3.144 - 2 * np.pi, 2 * np.pi])), [1.0, 0.0],
+                               atol=1e-9)
+    alone = velocities(VelocityEstimate(0.0, 0.5, np.array([True])), [[3.140], [3.142 - 2 * np.pi]])[-1]
+    np.testing.assert_allclose(alone, [1.0], atol=1e-9)

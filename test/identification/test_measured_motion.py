@@ -133,3 +133,11 @@ def test_parts_that_are_too_short():
     kept = np.arange(len(TIME)) % 400 > 10
     with pytest.raises(RecordingError, match="expected 5 s in parts of 1 s or more without gaps and jumps, received 0"):
         prepared(TIME[kept], Q[kept], EFFORT[kept])
+
+
+def test_wrapped_angles_are_the_same_motion():
+    turning = Q + [[2.9, 0.0]]
+    plain, wrapped = prepared(q=turning), prepared(q=np.where(turning > np.pi, turning - 2 * np.pi, turning))
+    assert wrapped.notes == ()
+    np.testing.assert_allclose(wrapped.q, plain.q, atol=1e-12)
+    np.testing.assert_allclose(wrapped.v, plain.v, atol=1e-9)

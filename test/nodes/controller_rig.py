@@ -115,11 +115,16 @@ class Rig:
                                  f"{self.states[-1:]}\n{printed}") from None
 
     def hold_at(self, controller, q):
-        """Put a controller in force and let it bring the robot to rest somewhere."""
+        """Put a controller in force and let it bring the robot to rest somewhere; joints may have turned round."""
         self.set(controller=controller)
         self.publisher.publish(trajectory([0.5], [q]))
-        self.next("the goal", lambda s: s.controller == controller and np.allclose(s.reference.positions, q, atol=1e-9)
-                  and np.abs(s.feedback.velocities).max() < 0.01)
+
+        def is_there(state):
+            missing = np.exp(1j * np.array(state.reference.positions)) - np.exp(1j * np.array(q))
+            at_rest = np.abs(state.feedback.velocities).max() < 0.01
+            return state.controller == controller and np.abs(missing).max() < 1e-9 and at_rest
+
+        self.next("the goal", is_there)
 
     @property
     def period_ns(self):

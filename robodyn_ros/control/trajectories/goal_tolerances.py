@@ -18,10 +18,12 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.control.control_loop import Tick
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory
 from robodyn_ros.description.model import Array
+from robodyn_ros.kinematics.turns import shortest
 
 
 class StateTolerance(NamedTuple):
@@ -70,12 +72,14 @@ class TrajectoryGoal:
         trajectory: The trajectory in force.
         tolerances: Tolerances of the goal.
         joint_names: The robot's joints, for messages.
+        angles: Whether a joint's position is an angle, shape (n,).
     """
 
-    def __init__(self, trajectory: JointTrajectory, tolerances: Tolerances, joint_names: Sequence[str]) -> None:
+    def __init__(self, trajectory: JointTrajectory, tolerances: Tolerances, joint_names: Sequence[str],
+                 angles: NDArray[np.bool_]) -> None:
         self.trajectory = trajectory
         self._tolerances = tolerances
-        self._joint_names = joint_names
+        self._joint_names, self._angles = joint_names, angles
         self._path = tolerances.path if tolerances.path.enforced else None
         self._last_q = trajectory.sample(trajectory.end_time).q
 
@@ -88,7 +92,7 @@ class TrajectoryGoal:
                 return None
             excess = self._excess(self._path, tick.reference.q - state.q, tick.reference.v - state.v)
             return (Verdict.PATH_VIOLATED, excess) if excess else None
-        excess = self._excess(self._tolerances.goal, self._last_q - state.q, -state.v)
+        excess = self._excess(self._tolerances.goal, shortest(self._last_q - state.q, self._angles), -state.v)
         if not excess:
             return Verdict.REACHED, f"reached {late:.3g} s after the end of the trajectory"
         if late > self._tolerances.goal_time:

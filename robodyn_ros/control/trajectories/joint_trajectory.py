@@ -15,16 +15,17 @@ twice continuously differentiable, from wherever the reference was when the traj
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.quintic import basis, coefficients
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.turns import short_way
 
 START_TOLERANCE = 0.1
 """How far from the present reference a first point at time 0 may lie, per joint [rad or m]."""
@@ -110,6 +111,15 @@ class Points:
                 f"on arrival, or a start in the future"
             )
         return Points(self.times[later], self.q[later], self.v[later], self.a[later])
+
+    def short_way(self, start: Array, angles: NDArray[np.bool_]) -> Points:
+        """The same points with angles shifted by whole turns, so that the motion begins the short way; see `turns`.
+
+        Args:
+            start: Where the motion begins, shape (n,) [rad or m].
+            angles: Whether a joint's position is an angle, shape (n,).
+        """
+        return replace(self, q=short_way(self.q, start, angles)) if self.q.shape[1] == len(angles) else self
 
     def stretched(self, factor: float) -> Points:
         """The same path in a longer time, by a factor of at least 1."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from robodyn_ros.control.trajectories.quintic import PEAK_SPEED
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.turns import shortest
 
 SPEED_SHARE, ANGULAR_SPEED, LINEAR_SPEED = 0.5, 1.5, 0.3
 """Joints use this share of their velocity limits, and at most these speeds [rad/s, m/s]."""
@@ -26,8 +27,9 @@ def rest_to_rest_duration(model: RobotModel, start: Array, end: Array) -> float:
     Args:
         model: The robot, of n joints.
         start: Shape (n,) [rad or m].
-        end: Likewise.
+        end: Likewise; continuous joints go the short way.
     """
     prismatic = np.array([joint.kind == "prismatic" for joint in model.leaders])
     speeds = np.minimum(SPEED_SHARE * model.velocity_limit, np.where(prismatic, LINEAR_SPEED, ANGULAR_SPEED))
-    return max(LEAST_DURATION, PEAK_SPEED * float(np.max(np.abs(end - start) / np.maximum(speeds, 1e-3), initial=0.0)))
+    distance = np.abs(shortest(end - start, model.angles))
+    return max(LEAST_DURATION, PEAK_SPEED * float(np.max(distance / np.maximum(speeds, 1e-3), initial=0.0)))

@@ -14,9 +14,9 @@ efforts. Inactive, the controller gives the joints back to the driver, which hol
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from math import remainder, tau
 from threading import Event
 from typing import Any, NamedTuple
 
@@ -40,6 +40,10 @@ LATE, GRACE = 0.005, 0.01
 """The guard was held up itself if it wakes this much late; it then gives messages that wait this time to arrive [s]."""
 MOVED = 0.01
 """An arm moves if a joint has moved by more than this since the commands froze [rad or m]."""
+ATTEMPTS, BEFORE_ANOTHER = 5, 0.1
+"""Requests to switch off, and the time between the answer to one and the next [s]."""
+AFTERMATH, HELD = 1.0, 0.05
+"""The driver holds the arm if no joint moves by as much [rad or m] within this time after the switch [s]."""
 LOOK_PERIOD = 0.05
 """Time between two looks whether the silence is over or the manager has left [s]."""
 
@@ -76,6 +80,8 @@ class ControllerSwitch:
         controllers: Names of the controllers.
 
     Attributes:
+        names: Names of the controllers, for messages.
+        manager: Name of the controller manager's node.
         inactive: Controllers that are not active now.
 
     Raises:
@@ -84,7 +90,7 @@ class ControllerSwitch:
     """
 
     def __init__(self, client: GraphClient, services: Services, manager: str, controllers: Sequence[str]) -> None:
-        self._client, self._manager, self._names = client, manager, ", ".join(controllers)
+        self.names, self.manager, self._client = ", ".join(controllers), manager, client
         listed = client.call(services.list, manager, "list_controllers", services.list.Request(), MANAGER_SECONDS)
         states = {each.name: each.state for each in listed.controller}
         for name in controllers:
@@ -103,16 +109,36 @@ class ControllerSwitch:
         """Send the request at once, from any thread; returns its future."""
         return self._service.call_async(self._request)
 
-    def check(self, future: Any) -> None:
+    def finish(self, future: Any, tell: Callable[[str], None]) -> None:
+        """Wait for the answer to a request, and ask again where it fails.
+
+        Args:
+            future: Of the request.
+            tell: Called with why it failed.
+
+        Raises:
+            RobodynError: All attempts failed.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._check(future)
+            except RobodynError as error:
+                if attempt == ATTEMPTS:
+                    raise
+                tell(f"{error}; trying again")
+                time.sleep(BEFORE_ANOTHER)
+                future = self.ask()
+
+    def _check(self, future: Any) -> None:
         """Wait for the answer to a request.
 
         Raises:
             RobodynError: The controller manager does not answer, or refuses.
         """
-        self._client.wait_for(future.done, f"answer of node '{self._manager}'", ANSWER_SECONDS)
+        self._client.wait_for(future.done, f"answer of node '{self.manager}'", ANSWER_SECONDS)
         answer = future.result()
         if not answer.ok:
-            raise RobodynError(f"'{self._manager}' did not switch {self._names} off: "
+            raise RobodynError(f"'{self.manager}' did not switch {self.names} off: "
                                f"{getattr(answer, 'message', '') or 'it gives no reason'}")
 
 
@@ -162,37 +188,27 @@ class CommandGuard:
         """End the watch."""
         self._path.stop()
 
-    @property
-    def fired(self) -> bool:
-        """Whether it acted."""
-        return bool(self.alarm)
-
-    @property
-    def hears_states(self) -> bool:
-        """Whether joint states came."""
-        return bool(self._positions)
-
     def moved(self) -> float:
         """Return how far a joint has moved at most since the commands froze, or since the alarm [rad or m]."""
         begin = self._begin  # a turn back by 2 pi is how drivers wrap angles
-        return max((abs(remainder(position - begin[name], tau)) for name, position in self._positions.copy().items()
-                    if name in begin), default=0.0)
+        return max((abs(math.remainder(position - begin[name], math.tau))
+                    for name, position in self._positions.copy().items() if name in begin), default=0.0)
 
     # On the thread of the path.
 
     def _cycle(self, path: ControlPath) -> None:
-        if self.fired or not self.armed.is_set():
+        if self.alarm or not self.armed.is_set():
             wait = LOOK_PERIOD
         else:
             wait = max(0.0, self._last + self._timeout - time.monotonic())
         begin = time.monotonic()
         data = path.wait(wait)
         now = time.monotonic()
-        if data is None and self.armed.is_set() and not self.fired and now > begin + wait + LATE:
+        if data is None and self.armed.is_set() and not self.alarm and now > begin + wait + LATE:
             data, now = path.wait(GRACE), time.monotonic()  # held up: commands may wait to be received
         if data is not None:
             self._on_command(data, now)
-        if self.fired or not self.armed.is_set():
+        if self.alarm or not self.armed.is_set():
             return
         if now - self._last >= self._timeout:
             self._fire(f"no command on {self._topic} for {self._timeout:g} s")
@@ -219,3 +235,48 @@ class CommandGuard:
     def _fire(self, alarm: str) -> None:
         self._act()
         self.alarm, self._begin = alarm, self._positions.copy()
+
+
+def guard(client: GraphClient, switch: ControllerSwitch, topic: str, timeout: float, unchanged: float,
+          tell: Callable[[str], None]) -> None:
+    """Guard a topic with commands until they stop, and switch the controllers off.
+
+    Args:
+        client: The connection to the graph.
+        switch: The request to send.
+        topic: Name of the topic, which has a publisher.
+        timeout: As of :class:`CommandGuard`.
+        unchanged: Likewise.
+        tell: Called with each line for the user.
+
+    Raises:
+        InputError: Python has no messages of the topic's type.
+        RobodynError: The controller manager does not answer, or refuses.
+    """
+    requests: list[Any] = []
+    is_ready = True
+    with CommandGuard(client, topic, timeout, unchanged, lambda: requests.append(switch.ask())) as guarded:
+        client.wait_for(guarded.armed.is_set, "first command", math.inf)
+        has_states = bool(client.node.get_publishers_info_by_topic(client.node.resolve_topic_name("joint_states")))
+        tell(f"armed: guarding {topic} for {timeout:g} s without a command"
+             + ("" if has_states else "; without joint_states, frozen commands are not noticed"))
+
+        def has_fired() -> bool:
+            nonlocal is_ready
+            if is_ready != (is_ready := switch.is_ready()):
+                tell(f"node '{switch.manager}' is back" if is_ready
+                     else f"node '{switch.manager}' has left: nothing can be switched off")
+            return bool(guarded.alarm)
+
+        client.wait_for(has_fired, "end of the commands", math.inf)
+        tell(f"{guarded.alarm}: switching {switch.names} off")
+        switch.finish(requests[0], tell)
+        tell(f"{switch.names}: switched off")
+        if not has_states:
+            return tell("the driver decides what the arm does now; there are no joint_states that show it")
+        end = time.monotonic() + AFTERMATH
+        client.wait_for(lambda: time.monotonic() > end, "joint states", 2.0 * AFTERMATH)
+        moved = guarded.moved()
+        outcome = ("the driver holds the arm" if moved < HELD
+                   else "the driver does not hold the arm, stop it by other means")
+        tell(f"within {AFTERMATH:g} s the joints have moved by up to {moved:.3g} rad or m: {outcome}")

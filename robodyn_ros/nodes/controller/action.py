@@ -59,21 +59,22 @@ class ActiveGoal:
     Args:
         handle: Handle of the goal in the action server.
         tolerances: Tolerances of the goal.
-        joint_names: The robot's joints.
+        robot: The robot.
         executor: Executor of the action server.
         period: Least time between two feedback messages [ns].
     """
 
-    def __init__(self, handle: ServerGoalHandle[Any, Any, Any], tolerances: Tolerances, joint_names: list[str],
+    def __init__(self, handle: ServerGoalHandle[Any, Any, Any], tolerances: Tolerances, robot: Robot,
                  executor: Executor, period: float) -> None:
         self.outcome: Future[Outcome] = Future()
-        self._handle, self._tolerances, self._joint_names = handle, tolerances, joint_names
+        self._handle, self._tolerances = handle, tolerances
+        self._joint_names, self._angles = list(robot.joint_names), robot.model.angles
         self._executor, self._period = executor, period
         self._last_feedback = -inf
 
     def begin(self, trajectory: JointTrajectory) -> None:
         """Start to judge the trajectory that the control loop follows for this goal."""
-        self._judge = TrajectoryGoal(trajectory, self._tolerances, self._joint_names)
+        self._judge = TrajectoryGoal(trajectory, self._tolerances, self._joint_names, self._angles)
 
     def watch(self, stamp: int, tick: Tick) -> Outcome | None:
         """Judge a tick; return the outcome of the goal, or None while it is active."""
@@ -117,7 +118,7 @@ class TrajectoryActionServer:
 
     def __init__(self, node: RobodynNode, robot: Robot, joints: JointOrder, trajectories: JointTrajectories) -> None:
         node.parameters.declare([MONITOR_RATE, *constraint_parameters(robot.model)])
-        self._node, self._joints, self._trajectories = node, joints, trajectories
+        self._node, self._robot, self._joints, self._trajectories = node, robot, joints, trajectories
         self._period = NANOSECONDS_PER_SECOND / node.parameters[MONITOR_RATE.name]
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
@@ -171,13 +172,14 @@ class TrajectoryActionServer:
         return Result(error_code=outcome.code, error_string=outcome.text)
 
     def _begin(self, handle: ServerGoalHandle[Any, Any, Any]) -> ActiveGoal:
-        message, names = handle.request, self._joints.names
-        tolerances = goal_tolerances(message, self._joints, default_tolerances(self._node.parameters, names))
+        message = handle.request
+        tolerances = goal_tolerances(message, self._joints,
+                                     default_tolerances(self._node.parameters, self._joints.names))
         if not message.trajectory.points:
             raise InputError("trajectory: expected at least one point, received none; cancel a goal to stop")
         executor = self._node.executor
         assert executor is not None  # for mypy: the executor runs this callback
-        goal = ActiveGoal(handle, tolerances, names, executor, self._period)
+        goal = ActiveGoal(handle, tolerances, self._robot, executor, self._period)
         self._trajectories.follow(message.trajectory, goal)
         return goal
 

@@ -136,7 +136,7 @@ class JointTrajectories:
         if policy == REFUSE:
             raise InputError(f"trajectory: {texts[0]}; give it more time, or set trajectory_limits to {SCALE}")
         if policy == SCALE:
-            points = read_points(message, self._joints, begin.reference.q)
+            points = read_points(message, self._joints, begin.reference.q).short_way(begin.reference.q, model.angles)
             trajectory, factor = within_speed_limits(model, points, begin.reference, begin.start_time, begin.origin)
             check_positions(model, points, trajectory, begin.reference)
             self._node.log.warning("excessive speeds", f"trajectory: {texts[0]}: it takes {factor:.3g} times as long")
@@ -245,7 +245,7 @@ def release_points(message: JointTrajectoryMessage) -> None:
 
 
 def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: Beginning) -> JointTrajectory:
-    """Return the motion that a trajectory message describes.
+    """Return the motion that a trajectory message describes; continuous joints begin the short way.
 
     Args:
         message: The message.
@@ -256,7 +256,7 @@ def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel,
     Raises:
         InputError: As in `read_points`; or the motion exceeds a position limit, or ends in the past.
     """
-    points = read_points(message, joints, begin.reference.q)
+    points = read_points(message, joints, begin.reference.q).short_way(begin.reference.q, model.angles)
     trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
     check_positions(model, points, trajectory, begin.reference)
     return trajectory

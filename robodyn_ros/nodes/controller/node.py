@@ -155,7 +155,8 @@ class ControllerNode(RobodynNode):
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
         self._states_in = JointStateInput(self._joints, self.diagnostics,
-                                          VelocityEstimate(self.parameters["velocity_filter"], self._timeout))
+                                          VelocityEstimate(self.parameters["velocity_filter"], self._timeout,
+                                                           self._robot.model.continuous))
         self._output = command_output(self, self._robot)
         self._states = ControllerStatePublisher(
             self, self._robot, self.parameters["state_publish_rate"],

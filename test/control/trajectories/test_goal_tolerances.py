@@ -28,7 +28,8 @@ def tolerance(q=INF, v=INF):
 
 
 def goal(path=None, end=None, goal_time=INF):
-    return TrajectoryGoal(TRAJECTORY, Tolerances(path or tolerance(), end or tolerance(), goal_time), NAMES)
+    return TrajectoryGoal(TRAJECTORY, Tolerances(path or tolerance(), end or tolerance(), goal_time), NAMES,
+                          np.array([True, False]))
 
 
 def tick(time, error_q=(0.0, 0.0), error_v=(0.0, 0.0), reference=True):
@@ -92,3 +93,9 @@ def test_the_goal_is_the_last_point_whatever_the_reference_is_by_then():
 
 def test_without_a_reference_there_is_no_path_to_violate():
     assert goal(tolerance(0.1)).judge(tick(6.0, (1.0, 1.0), reference=False)) is None
+
+
+def test_a_goal_of_an_angle_is_reached_a_turn_away_too():
+    precise = goal(end=tolerance(0.1))
+    assert precise.judge(tick(7.0, (2 * np.pi, 0.0)))[0] is Verdict.REACHED
+    assert precise.judge(tick(7.0, (0.0, 2 * np.pi))) is None, "the elbow is no angle"

@@ -35,3 +35,9 @@ def test_the_fastest_joint_reaches_its_allowed_speed_and_no_more():
 
 def test_no_motion_takes_the_least_duration():
     assert rest_to_rest_duration(MODEL, np.ones(4), np.ones(4)) == LEAST_DURATION
+
+
+def test_a_continuous_joint_goes_the_short_way():
+    model = load_urdf(robot_file("planar_2r"))
+    assert rest_to_rest_duration(model, np.zeros(2), np.array([6.0, 0.0])) == pytest.approx(
+        rest_to_rest_duration(model, np.zeros(2), np.array([6.0 - 2 * np.pi, 0.0])))

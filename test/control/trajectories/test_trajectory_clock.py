@@ -82,7 +82,7 @@ def test_no_speed_stands_still_and_full_speed_goes_on():
 def test_a_goal_is_judged_by_the_slowed_time():
     rig = Rig()
     anywhere = StateTolerance(np.full(2, np.inf), np.full(2, np.inf))
-    goal = TrajectoryGoal(rig.motion, Tolerances(anywhere, anywhere, 0.1), ROBOT.joint_names)
+    goal = TrajectoryGoal(rig.motion, Tolerances(anywhere, anywhere, 0.1), ROBOT.joint_names, ROBOT.model.angles)
     ticks = rig.run(1200, 0.5)
     verdicts = [goal.judge(tick) for tick in ticks]
     end = next(index for index, verdict in enumerate(verdicts) if verdict)

@@ -9,6 +9,7 @@
 """The action ~/follow_joint_trajectory over DDS: how goals end, and what their senders hear."""
 
 import re
+from math import tau
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,15 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from controller_rig import NAMES, Rig, trajectory
 from rclpy.action import ActionClient, get_action_names_and_types
+from ros_process import RosProcess
+from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from robodyn_interfaces.msg import CartesianTrajectory
 from robodyn_ros import Robot
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
+from robodyn_ros.nodes.common.topics import CONTROL_QOS
 from robodyn_ros.resources import robot_file
 
 Result = FollowJointTrajectory.Result
@@ -92,6 +96,28 @@ class ActionRig(Rig):
         state = self.next("rest", lambda s: not any(s.reference.velocities))
         np.testing.assert_allclose(state.reference.positions, state.feedback.positions, atol=0.1)
         return state
+
+
+class WrappedRig(ActionRig):
+    """The states of the simulated arm reach the controller as many drivers report them: joint 1 within -pi and pi."""
+
+    def __init__(self, ros, namespace):
+        self.turns = set()
+        states = ros.publisher(JointState, f"{namespace}/joint_states", CONTROL_QOS, matched=0)
+
+        def pass_on(message):
+            turns = round(message.position[0] / tau)
+            self.turns.add(turns)
+            message.position[0] -= turns * tau
+            states.publish(message)
+
+        ros.node.create_subscription(JointState, f"{namespace}/turned_states", pass_on, CONTROL_QOS)
+        super().__init__(ros, "planar_2r", namespace)
+
+    def start(self, name):
+        remapped = ("-m", "robodyn_ros", name, "--ros-args", "-r", "joint_states:=turned_states")
+        self.nodes[name] = RosProcess(name, self.settings[name], self.namespace,
+                                      remapped if name == "hardware" else ())
 
 
 def tolerance(name=NAMES[0], **fields):
@@ -219,6 +245,31 @@ def test_cancel_holds_the_current_state(rig):
     held = rig.expect_rest()
     assert 0.0 < held.reference.positions[0] < 2.0
     assert not goal.cancel().goals_canceling, "it has ended"
+
+
+def test_a_continuous_joint_goes_the_short_way_through_pi_and_back(rig):
+    """From 3.3 rad, a plan that begins at the same place a turn before, and a goal beside it."""
+    rig.send([1.0], [[3.3, 0.0]]).end(SUCCEEDED, Result.SUCCESSFUL)
+    plan = rig.send([0.0, 0.5], [[3.3 - tau, 0.0], [-2.5, 0.0]])
+    assert "reached" in plan.end(SUCCEEDED, Result.SUCCESSFUL)
+    one = rig.send([0.5], [[3.0, 0.0]], goal_tolerance=[tolerance(position=0.01)])
+    one.end(SUCCEEDED, Result.SUCCESSFUL)
+    rig.send([0.5], [[-2.0, 0.0]]).end(SUCCEEDED, Result.SUCCESSFUL)  # so that other tests begin without a turn
+    for goal in (plan, one):
+        turned = [feedback.actual.positions[0] for feedback in goal.feedback]
+        assert np.ptp(turned) < 1.0, "not nearly a turn"
+
+
+def test_a_driver_that_wraps_at_pi_ends_no_motion(ros):
+    """A goal with path tolerances, on the way from 2.5 to 7 rad."""
+    with WrappedRig(ros, "/wrapped") as rig:
+        rig.send([1.0], [[2.5, 0.0]]).end(SUCCEEDED, Result.SUCCESSFUL)
+        turned = rig.send([1.0, 2.0, 3.0], [[4.0, 0.0], [5.5, 0.0], [7.0, 0.0]],
+                          path_tolerance=[tolerance(position=0.1)], goal_tolerance=[tolerance(position=0.01)])
+        turned.end(SUCCEEDED, Result.SUCCESSFUL)
+        assert rig.turns == {0, 1}, "the driver wrapped"
+        np.testing.assert_allclose(turned.feedback[-1].desired.positions[0], 7.0, atol=0.1)
+        assert "new start" not in rig.nodes["controller"].output()
 
 
 def test_a_new_goal_preempts_the_one_before(rig):

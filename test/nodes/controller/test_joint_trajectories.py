@@ -104,3 +104,10 @@ def test_points_are_released():
     trajectory = message(range(200), [[0.0, 0.0]] * 200)
     release_points(trajectory)
     assert not trajectory.points
+
+
+def test_a_normalized_start_of_a_continuous_joint_is_no_jump():
+    turned = Beginning(7.0, 7.0, JointReference(np.array([3.3, -0.2]), np.zeros(2), np.zeros(2)))
+    trajectory = plan(message([0.0, 1.5], [[3.3 - 2 * np.pi, -0.2], [-2.5, -0.2]]), JOINTS, MODEL, turned)
+    lowest, highest, _ = trajectory.extremes()
+    np.testing.assert_allclose([lowest[0], highest[0]], [3.3, 2 * np.pi - 2.5], atol=1e-9)
