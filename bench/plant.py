@@ -26,8 +26,8 @@ from robodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
-from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_step import step_program
 
 STEP = 0.001
 ROBOTS = 10_000
@@ -50,19 +50,15 @@ class Batch:
 
     def __init__(self, robot: Robot, steps: int) -> None:
         self._model, self._steps = PlantModel.from_description(robot.model, STEP), steps
-        variables, statements = plant_program(self._model, MOTION_UNDER_EFFORTS)
-        self.procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"),
-                                           ("state",), name="plant")
+        step = step_program(self._model, under_efforts=True)
+        self.procedure = compile_procedure(step.variables, [Repeat("steps", step.statements)], step.inputs,
+                                           ("state.q", "state.v"), name="plant")
 
     def run(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray, threads: int = 1) -> np.ndarray:
         """Return positions and velocities after the steps under constant efforts: arrays (N, n) in, (N, 2, n) out."""
-        state = np.zeros((len(q), len(StateRow), self._model.n))
-        state[:] = self._model.state(q[0], v[0])
-        state[:, StateRow.POSITION], state[:, StateRow.VELOCITY] = q, v
-        command = np.zeros((len(q), len(CommandRow), self._model.n))
-        command[:, CommandRow.EFFORT] = effort
-        result = self.procedure.batch(state=state, command=command, steps=self._steps, threads=threads)
-        return result["state"][:, [StateRow.POSITION, StateRow.VELOCITY]]
+        state = self._model.state(q[0], v[0])._replace(q=q, v=v)
+        result = self.procedure.batch(state=state, steps=self._steps, threads=threads, **{"command.effort": effort})
+        return np.stack([result["state.q"], result["state.v"]], axis=1)
 
 
 def one(pair: Pair, steps: int = 1000, repetitions: int = 11) -> Comparison:

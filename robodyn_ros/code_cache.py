@@ -12,7 +12,7 @@ The name of a file is a digest of everything that the code depends on, so an ent
 carries a digest, so damaged code is compiled anew and replaced. The process runs the code it finds: therefore the
 directory and its files must belong to this user, and nobody else may write them. Without such a directory, or with a
 full disk, code is compiled each time. The environment variable ROBODYN_CACHE_DIR names the directory; empty or ``off``,
-nothing is kept.
+nothing is kept. The user's own folder, `user_folder`, is made private, whoever made it under whichever umask.
 """
 
 import contextlib
@@ -31,6 +31,7 @@ LARGEST_SIZE = 256 * 2**20
 """Bytes kept. Beyond it the entries longest unused are removed, down to three quarters."""
 
 _ENDING = ".code"
+_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _OURS = re.compile(r"[0-9a-f]{64}\.code(\..*)?")
 _logger = logging.getLogger(__name__)
 _complaints: set[tuple[Path, int]] = set()
@@ -56,17 +57,44 @@ def digest(*parts: str | bytes) -> str:
     return found.hexdigest()
 
 
+def user_folder() -> Path:
+    """The folder robodyn_ros in the user's cache directory.
+
+    Raises:
+        RuntimeError: There is no home.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "robodyn_ros"
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, or take the permissions of others from a folder of this user that is there.
+
+    Raises:
+        OSError: It cannot be made, or belongs to another user.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        info = os.fstat(handle)
+        if info.st_uid == os.geteuid() and info.st_mode & _OF_OTHERS:
+            os.fchmod(handle, 0o700)
+        _check_private(os.fstat(handle), stat.S_ISDIR, folder)
+    finally:
+        os.close(handle)
+
+
 def directory() -> Path | None:
-    """The cache's directory: ROBODYN_CACHE_DIR, else robodyn_ros in the user's cache directory; None for no cache."""
+    """The cache's directory: ROBODYN_CACHE_DIR, else `user_folder`; None for no cache."""
     if not hasattr(os, "geteuid"):  # on such a system the owner of a file cannot be checked
         return None
-    given, base = os.environ.get(VARIABLE), os.environ.get("XDG_CACHE_HOME", "")
+    given = os.environ.get(VARIABLE)
     if given in ("", "off"):
         return None
     with contextlib.suppress(RuntimeError):  # there may be no home
-        if given is not None:
-            return Path(given).expanduser().absolute()
-        return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "robodyn_ros"
+        return user_folder() if given is None else Path(given).expanduser().absolute()
     return None
 
 
@@ -76,7 +104,7 @@ def load(key: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        _check_private(os.stat(folder), stat.S_ISDIR, folder)
+        _check_folder(folder)
         # Not blocking: a FIFO in the place of an entry would otherwise wait for a writer.
         with open(os.open(folder / (key + _ENDING), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             info = os.fstat(file.fileno())
@@ -99,10 +127,9 @@ def store(key: str, image: bytes) -> None:
     if folder is None:
         return
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
-        _check_private(os.stat(folder), stat.S_ISDIR, folder)
+        if not folder.exists():
+            make_private(folder)
+        _check_folder(folder)
         handle, temporary = tempfile.mkstemp(prefix=f"{key}{_ENDING}.", dir=folder)
         try:  # beside its place, and moved there: processes that write the same entry write the same bytes
             with open(handle, "wb") as file:
@@ -134,11 +161,20 @@ def _checksum(key: str, image: bytes) -> bytes:
     return bytes.fromhex(digest(key, image))
 
 
+def _check_folder(folder: Path) -> None:
+    """Refuse a directory that others may write; the user's own one is made private instead."""
+    info = os.stat(folder)
+    if info.st_mode & _OF_OTHERS and VARIABLE not in os.environ:
+        make_private(folder)
+    else:
+        _check_private(info, stat.S_ISDIR, folder)
+
+
 def _check_private(info: os.stat_result, is_kind: Callable[[int], bool], folder: Path) -> None:
     """Refuse a directory or file of another kind, and one that another user owns or may write."""
     if not is_kind(info.st_mode):
         raise _NotPrivate(f"{folder} is not a directory of plain files")
-    if info.st_uid != os.geteuid() or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if info.st_uid != os.geteuid() or info.st_mode & _OF_OTHERS:
         raise _NotPrivate(f"{folder} or a file in it belongs to another user, or may be written by one")
 
 

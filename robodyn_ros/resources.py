@@ -17,11 +17,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 
 from robodyn_ros.bounded_files import expand, is_file
-from robodyn_ros.errors import InputError
-from robodyn_ros.robot_sources import expand_xacro, package_robot, split_arguments
+from robodyn_ros.errors import DescriptionWarning, InputError
+from robodyn_ros.robot_sources import convert_mjcf_file, expand_xacro, package_robot, split_arguments
 
 PACKAGE = "robodyn_ros"
 FOLDERS = ("urdf", "config", "launch")
@@ -65,14 +66,19 @@ def robot_file(name_or_path: str | Path) -> Path:
     Args:
         name_or_path: Name of a robot that comes with the package (no directory, no ending), the path of a file, or the
             name of a robot of the package ``robot_descriptions``, such as ``panda_description``. After a xacro file,
-            values of its arguments may follow: ``arm.urdf.xacro gripper:=true``.
+            values of its arguments may follow: ``arm.urdf.xacro gripper:=true``. An MJCF file is called ``.xml`` or
+            ``.mjcf``.
 
     Returns:
-        The file's path; of a xacro file, the URDF that it was expanded to.
+        The file's path; of a xacro or MJCF file, that of the URDF which was made of it.
 
     Raises:
         InputError: There is no such robot or file; the message lists the robots of the package. Or a xacro file cannot
             be expanded.
+        DescriptionError: An MJCF file has what a URDF cannot describe.
+
+    Warns:
+        DescriptionWarning: The URDF leaves out what an MJCF file has.
     """
     path = expand(name_or_path)
     arguments: dict[str, str] = {}
@@ -85,6 +91,10 @@ def robot_file(name_or_path: str | Path) -> Path:
         if arguments:
             raise InputError(f"robot '{path}': arguments ({', '.join(arguments)}) need a xacro file, whose name "
                              "ends in .xacro")
+        if (robot := convert_mjcf_file(path)) is not None:
+            for note in (*robot.notes, *robot.gravity_notes):
+                warnings.warn(note, DescriptionWarning, stacklevel=2)
+            return robot.file
         return path
     if re.fullmatch(r"\w+_description", str(path)):
         return package_robot(str(path), arguments)

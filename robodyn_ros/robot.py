@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -25,7 +26,7 @@ from robodyn_ros.description.model import STANDARD_GRAVITY, Array, RobotModel
 from robodyn_ros.dynamics import compiled_formulas
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError
 from robodyn_ros.kinematics.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
 from robodyn_ros.timing import LoopTiming
 
@@ -105,6 +106,49 @@ class Robot:
 
         return cls(load_urdf_text(text, strict=strict, gravity=gravity, tip_link=tip_link,
                                   hold_massless=hold_massless))
+
+    @classmethod
+    def from_mjcf(
+        cls,
+        path: str | Path,
+        strict: bool = False,
+        gravity: Sequence[float] | Array | None = None,
+        tip_link: str | None = None,
+    ) -> Robot:
+        """The robot of an MJCF file of MuJoCo, which MuJoCo itself reads (extra ``mujoco``).
+
+        A tree of hinges and slides on a fixed base. Links are the bodies and named sites, the root link is ``world``,
+        joints come in MuJoCo's order. ``model.description`` is the URDF that was written of the file.
+
+        Args:
+            path: Of the file.
+            strict: Whether what the URDF leaves out, and implausible values, are errors instead of warnings.
+            gravity: Gravitational acceleration in axes of the world, shape (3,) [m/s^2]; None for that of the file.
+            tip_link: Name of the default link of all functions; None for the link at the end of the longest chain.
+
+        Returns:
+            The robot.
+
+        Raises:
+            DescriptionError: MuJoCo cannot read the file; or the robot has a part that a URDF cannot describe: free and
+                ball joints, springs, closed loops, tendons; or it is odd, and ``strict`` is set.
+            InputError: MuJoCo is not installed, there is no such file, or as for `from_urdf`.
+
+        Warns:
+            DescriptionWarning: As for `from_urdf`; or a part of the file is left out.
+        """
+        from robodyn_ros.bounded_files import expand
+        from robodyn_ros.robot_sources import convert_mjcf_file
+
+        converted = convert_mjcf_file(expand(path))
+        if converted is None:
+            raise DescriptionError(f"{path}: expected an MJCF file, called .xml or .mjcf, with an element <mujoco>; "
+                                   "Robot.from_urdf reads URDF and xacro files")
+        if strict and converted.notes:
+            raise DescriptionError("\n".join([*converted.notes, "(an error because strict=True)"]))
+        for note in converted.notes:
+            warnings.warn(note, DescriptionWarning, stacklevel=2)
+        return cls.from_urdf(converted.file, strict, converted.gravity if gravity is None else gravity, tip_link)
 
     @classmethod
     def from_dh(

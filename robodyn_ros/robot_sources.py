@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Robots that are not URDF files yet: xacro files with arguments, and robots of the package ``robot_descriptions``.
+"""Robots that are not URDF files yet: xacro files with arguments, MJCF files, and robots of ``robot_descriptions``.
 
 xacro evaluates expressions of Python: expand only files that you trust. The URDF is written into the user's cache
 folder, so that messages can name its lines.
@@ -24,14 +24,16 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from robodyn_ros.code_cache import make_private, user_folder
 from robodyn_ros.errors import InputError
 from robodyn_ros.optional_packages import missing
 
 _ARGUMENT = re.compile(r"\s+(?=\w+:=)")
 _DECLARED = re.compile(r"<xacro:arg\s[^>]*?name\s*=\s*[\"']([^\"']+)")
 _SUFFIX = "_description"
+_USUAL_GRAVITY = [0.0, 0.0, -9.81]
 _PACKAGE = re.compile(r"package://([^/]+)")
 
 
@@ -77,6 +79,52 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
                          f"arguments ({' '.join(f'{name}:={value}' for name, value in arguments.items()) or 'none'})"
                          ) from error
     return _written(path.name.partition(".")[0], text)
+
+
+class MjcfRobot(NamedTuple):
+    """A robot of an MJCF file as a URDF.
+
+    Attributes:
+        file: The URDF.
+        gravity: Gravitational acceleration of the MJCF file, shape (3,) [m/s^2].
+        notes: What the URDF leaves out though the MJCF file has it, a line each.
+    """
+
+    file: Path
+    gravity: Any
+    notes: tuple[str, ...]
+
+    @property
+    def gravity_notes(self) -> tuple[str, ...]:
+        """A note that a URDF has no gravity, if that of the file is not the usual one."""
+        found = self.gravity.tolist()
+        return () if found == _USUAL_GRAVITY else (
+            f"{self.file.stem}: the gravity of the MJCF file is {found} m/s^2; {_USUAL_GRAVITY} is used, as a URDF has "
+            "none: set the parameter 'gravity' of the node hardware, or use Robot.from_mjcf",)
+
+
+def convert_mjcf_file(path: Path) -> MjcfRobot | None:
+    """Write the robot of an MJCF file as a URDF file.
+
+    Args:
+        path: The file, called ``.xml`` or ``.mjcf``.
+
+    Returns:
+        The robot; None for a file that is not MJCF.
+
+    Raises:
+        DescriptionError: MuJoCo cannot read it, or the robot has a part that a URDF cannot describe.
+        InputError: MuJoCo is not installed.
+    """
+    if path.suffix not in (".xml", ".mjcf"):
+        return None
+    from robodyn_ros.mjcf.model_file import is_mjcf  # the XML library takes a fifth of a second to import
+    from robodyn_ros.mjcf.urdf_text import convert_mjcf
+
+    if not is_mjcf(path):
+        return None
+    converted = convert_mjcf(path)
+    return MjcfRobot(_written(path.stem, converted.urdf, "mjcf"), converted.gravity, converted.notes)
 
 
 def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
@@ -139,15 +187,16 @@ def _set_absolute(mesh: Any, packages: Any, folder: Path) -> None:
         mesh.setAttribute("filename", f"file://{folder.resolve() / name}")
 
 
-def _written(name: str, text: str) -> Path:
+def _written(name: str, text: str, kind: str = "xacro") -> Path:
     """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "robodyn_ros" / "xacro"
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = user_folder() / kind
+        make_private(folder.parent)
+        make_private(folder)
         handle, temporary = tempfile.mkstemp(dir=folder)
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="robodyn_xacro_"))
+    except (OSError, RuntimeError):
+        folder = Path(tempfile.mkdtemp(prefix=f"robodyn_{kind}_"))
         handle, temporary = tempfile.mkstemp(dir=folder)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from urdf_parts import one_joint
 
 from robodyn_ros import code_cache
 from robodyn_ros.compile import compile_function, machine
+from robodyn_ros.resources import robot_file
 
 KEY, OTHER = code_cache.digest("one"), code_cache.digest("other")
 IMAGE = bytes(range(256)) * 40
@@ -288,3 +290,34 @@ def test_processes_and_threads_may_write_the_same_entry(folder):
     assert not wrong
     assert code_cache.contents().entries == 1
     assert len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o000])
+def test_the_users_own_folder_is_private_whoever_made_it_first(umask, tmp_path, monkeypatch, caplog):
+    monkeypatch.delenv(code_cache.VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "of_user"))
+    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed: make setup")
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(one_joint())
+    before = os.umask(umask)
+    try:
+        expanded = robot_file(file)
+        code_cache.store(KEY, IMAGE)
+        assert code_cache.load(KEY) == IMAGE
+        made = expanded.parent, code_cache.user_folder()
+        for folder in made:
+            folder.chmod(0o775)  # as an earlier version made it
+        assert code_cache.load(KEY) == IMAGE
+        robot_file(file)
+    finally:
+        os.umask(before)
+    assert [folder.stat().st_mode & 0o777 for folder in made] == [0o700, 0o700]
+    assert not caplog.records
+
+
+def test_a_folder_of_another_user_is_never_made_private(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    (tmp_path / "there").mkdir(mode=0o755)
+    with pytest.raises(PermissionError, match="belongs to another user"):
+        code_cache.make_private(tmp_path / "there")
+    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o755

@@ -66,7 +66,8 @@ def taken_for_granted(name):
         return {
             "Robot": Robot, "Repeat": Repeat, "Compute": Compute, "compile_function": compile_function,
             "compile_procedure": compile_procedure, "derivative": derivative, "rollout": rollout,
-            "path_or_xml": robot_file("arm7"), "trajectory": excursion(robot), "target": np.eye(4),
+            "path": robot_file("arm7"), "xml": robot_file("arm7").read_text(),
+            "trajectory": excursion(robot), "target": np.eye(4),
             "table": [DHRow(0.1, 1.0, 0.2, 0.3, inertia=body)] * 7,
             "q": q, "v": v, "a": a, "tau": a, "Q": np.tile(q, (3, 1)), "V": np.tile(v, (3, 1)), "A": np.tile(a, (3, 1)),
             "function": lambda q, v: np.sin(q) * v, "other": print, "result": np.empty((3, 7)),

@@ -66,6 +66,7 @@ TESTED_BY = {
     "nodes/client/robot_client.py": "commands/test_swap.py",
     "nodes/client/graph_parameters.py": "commands/test_graph_commands.py",
     "nodes/client/motion_requests.py": "commands/test_graph_commands.py",
+    "nodes/client/robot_status.py": "commands/test_graph_commands.py",
     "nodes/client/simulation_requests.py": "commands/test_graph_commands.py",
     "nodes/client/replay.py": "commands/test_replay.py",
     "nodes/client/open_loop_replay.py": "commands/test_replay.py",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros import resources
+from robodyn_ros import DescriptionWarning, Robot, resources
 from robodyn_ros.errors import InputError
 
 PACKAGE = Path(resources.__file__).parent
@@ -81,8 +81,8 @@ def share_as_seen_from(library: Path, environment: dict[str, str]) -> subprocess
     package = library / "robodyn_ros"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    for name in ("resources.py", "bounded_files.py", "errors.py", "robot_sources.py"):
-        shutil.copy(PACKAGE / name, package / name)
+    for file in PACKAGE.glob("[a-z]*.py"):
+        shutil.copy(file, package / file.name)
     code = "from robodyn_ros.resources import share_directory; print(share_directory())"
     # -P keeps the working directory out of the way: there the source tree would be found
     return subprocess.run(
@@ -112,3 +112,22 @@ def test_not_found(tmp_path):
     assert "were not found" in seen.stderr
     assert "/nowhere/share/robodyn_ros" in seen.stderr
     assert "setup.bash" in seen.stderr
+
+
+def test_mjcf_files_become_urdf_files(tmp_path, monkeypatch):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'robodyn_ros[mujoco]'")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    arm = tmp_path / "arm.xml"
+    arm.write_text("<mujoco><option gravity='0 0 0'/><worldbody><body name='b' gravcomp='1'><joint name='j'/>"
+                   "<geom size='0.1'/></body></worldbody></mujoco>")
+    with pytest.warns(DescriptionWarning) as caught:
+        file = resources.robot_file(arm)
+    assert file.suffix == ".urdf" and tmp_path in file.parents
+    assert Robot.from_urdf(file).joint_names == ("j",)
+    told = "\n".join(str(warning.message) for warning in caught)
+    assert "MuJoCo lifts b against gravity" in told and "the gravity of the MJCF file is [0.0, 0.0, 0.0]" in told
+    with pytest.raises(InputError, match="arguments .* need a xacro file"):
+        resources.robot_file(f"{arm} gripper:=true")
+    assert Robot.from_mjcf(arm).model.gravity.tolist() == [0.0, 0.0, 0.0]
+    arm.write_text("<robot name='r'/>")  # a URDF may be called .xml
+    assert resources.robot_file(arm) == arm

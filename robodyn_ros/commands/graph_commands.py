@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from argparse import ArgumentParser, Namespace
 from array import array
 from collections.abc import Callable, Sequence
@@ -35,6 +36,9 @@ JOINTS_HELP = "joint=value for some joints, such as elbow=0.5 or elbow=30deg; or
 
 def add_commands(commands: Subparsers) -> None:
     """Add the commands that talk to a running graph."""
+    status = _add(commands, "status", run_status, "show joints, errors, efforts, tip link, law, time, warnings and "
+                  "publishers")
+    status.add_argument("--watch", action="store_true", help="show it again and again, until Ctrl-C")
     params = _add(commands, "params", run_params, "list the parameters of the running nodes: value, range, meaning")
     params.add_argument("names", nargs="*", metavar="NAME", help="parameters, or groups such as pd.gains (all)")
     _add_node(params)
@@ -87,6 +91,21 @@ def _add(commands: Subparsers, name: str, run: Callable[[Namespace], int], text:
 
 def _add_node(parser: ArgumentParser) -> None:
     parser.add_argument("--node", default="", help="this node's only, such as controller (default: all nodes)")
+
+
+def run_status(options: Namespace) -> int:
+    """Print how the robot of a graph is."""
+    with ros_required():
+        from robodyn_ros.nodes.client.graph_client import GraphClient
+        from robodyn_ros.nodes.client.robot_status import StatusReader, lines
+    with GraphClient("status", options.namespace) as client:
+        reader = StatusReader(client)
+        while True:
+            text = "\n".join(lines(reader.model, reader.read()))
+            if not options.watch:
+                print(text)
+                return 0
+            print(f"\x1b[H\x1b[J{text}" if sys.stdout.isatty() else f"{text}\n", flush=True)
 
 
 def run_params(options: Namespace) -> int:

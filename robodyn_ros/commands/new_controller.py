@@ -151,9 +151,13 @@ def run_new_controller(options: Namespace) -> int:
     from robodyn_ros.control.registry import controller_names
 
     name = options.name
+    class_name = "".join(part.capitalize() for part in name.split("_"))
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name) or keyword.iskeyword(name):
         raise InputError(f"new-controller: expected a name of lower-case letters, digits and underscores, such as "
                          f"my_law, received '{name}'")
+    if keyword.iskeyword(class_name) or class_name in ("Gains", *re.findall(r"^    (\w+),$", LAW, re.MULTILINE)):
+        raise InputError(f"new-controller: '{name}' would be the class '{class_name}', which has a meaning in its file "
+                         "already; choose another name")
     if name in controller_names():
         raise InputError(f"new-controller: a controller '{name}' is installed already; choose another name")
     if find_spec(name) is not None:
@@ -163,7 +167,7 @@ def run_new_controller(options: Namespace) -> int:
         folder.mkdir(parents=True)
     except FileExistsError:
         raise InputError(f"new-controller: '{folder}' exists already; choose another name or --folder") from None
-    words = {"name": name, "class_name": "".join(part.capitalize() for part in name.split("_"))}
+    words = {"name": name, "class_name": class_name}
     for pattern, text in FILES.items():
         path: Path = folder / pattern.format(name=name)
         path.parent.mkdir(parents=True, exist_ok=True)

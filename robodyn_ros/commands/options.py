@@ -23,8 +23,8 @@ DEMO_CONTROLLERS = ["pd", "computed_torque"]
 Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
 """Type of the result of ``add_subparsers``. Each module of a command adds its parser and the default ``run``."""
 
-ROBOT_OPTION = ("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or path of a URDF or "
-                "xacro file, which arguments may follow: 'arm.urdf.xacro gripper:=true'")
+ROBOT_OPTION = ("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or path of a URDF, "
+                "MJCF or xacro file; arguments may follow a xacro file: 'arm.urdf.xacro gripper:=true'")
 
 
 def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequence[str] = ()) -> None:

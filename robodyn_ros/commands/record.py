@@ -14,10 +14,11 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
+from robodyn_ros.bounded_files import expand
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import ros_arguments
 from robodyn_ros.commands.required import ros_required
-from robodyn_ros.errors import RecordingError
+from robodyn_ros.errors import InputError, RecordingError
 from robodyn_ros.nodes.common.signals import hold_stop_signals
 from robodyn_ros.optional_packages import require
 
@@ -56,9 +57,12 @@ def new_folder(path: str) -> Path:
     """Return the path of a recording to make.
 
     Raises:
-        RecordingError: It is there already.
+        RecordingError: It is there already, or its ``~`` names no user.
     """
-    folder = Path(path).expanduser()
+    try:
+        folder = expand(path)
+    except InputError as error:
+        raise RecordingError(f"--output: {error}") from None
     if folder.exists():
         raise RecordingError(f"'{folder}' is there already, and no recording is written over: give another name")
     return folder

@@ -15,14 +15,15 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.checks import Range, as_number
 from robodyn_ros.compile import compile_function
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.motion import STATE_ROWS, SmoothRow, demand, derivative
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
+from robodyn_ros.simulation.motion import SmoothState, demand, derivative
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
 _MOST_EVALUATIONS = 100_000  # in one step; only diverging motions need more
 
@@ -45,29 +46,26 @@ class AdaptiveMotion:
         self._solve = solve_ivp
         as_number(tolerance, Range(1e-13, 1e-2), "tolerance of the plant")
         self._tolerance, self._step = tolerance, plant.step
-        function, shapes = partial(_rate, plant), {"x": (len(SmoothRow), plant.n), "v_start": (plant.n,),
-                                                   "command": (len(CommandRow), plant.n)}
+        function, rest = partial(_rate, plant), plant.state(*np.zeros((2, plant.n)))
+        shapes = {"x": SmoothState.from_state(rest), "v_start": rest.v, "command": PlantCommand.of_effort(rest.v)}
         self._rate = compile_function(function, shapes, "smooth_motion") if compiled else function
 
-    def step(self, state: Array, command: Array) -> Array:
+    def step(self, state: PlantState, command: PlantCommand) -> SmoothState:
         """Return the end of the smooth motion.
 
         Args:
-            state: Shape (len(StateRow), n).
-            command: Shape (len(CommandRow), n).
-
-        Returns:
-            Shape (len(SmoothRow), n).
+            state: Before the step.
+            command: The commands.
 
         Raises:
             SimulationError: The solver failed.
         """
-        start, v_start = state[list(STATE_ROWS)], state[StateRow.VELOCITY].copy()
+        start, v_start = np.array(SmoothState.from_state(state)), state.v.copy()
 
         evaluations = count()
 
         def rate(_: float, x: Array) -> Array:
-            result = self._rate(x.reshape(start.shape), v_start, command).ravel()
+            result = np.ravel(self._rate(SmoothState(*x.reshape(start.shape)), v_start, command))
             if next(evaluations) > _MOST_EVALUATIONS or not math.isfinite(result.sum()):
                 raise SimulationError(f"the adaptive integrator gave up within a step of {self._step} s from "
                                       f"velocities {v_start.tolist()}: its solution diverges, or the tolerance of "
@@ -78,8 +76,8 @@ class AdaptiveMotion:
                                atol=self._tolerance)
         if not solution.success:
             raise SimulationError(f"the adaptive integrator gave up: {solution.message}")
-        return solution.y[:, -1].reshape(start.shape)
+        return SmoothState(*solution.y[:, -1].reshape(start.shape))
 
 
-def _rate(plant: PlantModel, x: NDArray[Any], v_start: NDArray[Any], command: NDArray[Any]) -> NDArray[Any]:
+def _rate(plant: PlantModel, x: SmoothState, v_start: NDArray[Any], command: PlantCommand) -> SmoothState:
     return derivative(plant, x, demand(plant, command, v_start), command)

@@ -42,8 +42,8 @@ from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
-from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.simulation.quantities import (
     DELAY,
     MODEL,
@@ -68,11 +68,11 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
                           recorded: bool, noisy: bool, varied: Sequence[str] = (), longest_delay: int = 0) -> Procedure:
     """Compile a closed loop.
 
-    Its inputs are ``state``, shape (len(StateRow), n), ``parameters``, shape (p,), ``memory``, shape (m,), of the law,
+    Its inputs are ``state``, ``parameters``, shape (p,), ``memory``, shape (m,), of the law,
     the varied quantities, and with noise `NOISES`. Its sequences have one row for each of its ``ticks``: ``clocks``,
     time and period, shape (2,); each field of the reference, ``references.<field>``; and with noise ``normals``, the
-    standard normal numbers of the measured positions and velocities, shape (2, n). Its outputs are ``state`` and
-    `SUMS`.
+    standard normal numbers of the measured positions and velocities, shape (2, n). Its outputs are ``state.q``,
+    ``state.v`` and `SUMS`.
 
     Args:
         law: The law.
@@ -102,8 +102,8 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     of_law = [name for name in varied if name.startswith(MODEL)]
     line = ("line", "taken") if DELAY in varied else ()
     sensed = ("state", *(["noise"] if noisy else []), *line, *(name for name in inputs if name in SENSING))
-    variables, plant_step = plant_program(plant, MOTION_UNDER_EFFORTS, of_plant(varied))
-    variables |= {name: QUANTITIES[name].shape(plant) for name in inputs}
+    step = step_program(plant, of_plant(varied), under_efforts=True)
+    variables = step.variables | {name: QUANTITIES[name].shape(plant) for name in inputs}
     variables |= {"line": (longest_delay, 2, n), "taken": ()}
     variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
     variables |= {"error": error_shape, "first_error": error_shape}
@@ -119,8 +119,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
                                    model=varied_model(law.robot.model, own) if own else None)
         effort_now = within(asked, plant.model.effort_limit)
         is_first = equal(clock[1], 0.0)
-        command = np.stack([effort_now if row is CommandRow.EFFORT else np.zeros(n) for row in CommandRow])
-        return command, effort_now, where(is_first, 0.0, effort_now - effort), memory
+        return effort_now, effort_now, where(is_first, 0.0, effort_now - effort), memory
 
     record = {} if not recorded else RECORDS if law.follows is JointReference else RECORDS | {"error": "error"}
     read = {"clock": "clocks"} | ({"noise": "normals"} if noisy else {})
@@ -128,18 +127,18 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     tick: list[Statement] = [
         Compute(lambda *arrays: measure(dict(zip(sensed, arrays, strict=True))), sensed,
                 ("true_q", "true_v", "q", "v", *line)),
-        *([] if world is None else [Compute(partial(tip_wrench, plant.model, world), ("true_q", "contact_force"),
-                                            "wrench_tip")]),
-        Compute(respond, ("effort", *shapes, *of_law), ("command", "effort", "change", "memory")),
+        *([] if world is None else [
+            Compute(partial(tip_wrench, plant.model, world), ("true_q", "solution.contact_force"), "wrench_tip")]),
+        Compute(respond, ("effort", *shapes, *of_law), ("command.effort", "effort", "change", "memory")),
         Compute(tracking_error, ("true_q", *fields), "error"),
         Compute(lambda clock, error, first: where(equal(clock[1], 0.0), error, first),
                 ("clock", "error", "first_error"), "first_error"),
         Compute(partial(_add_up, plant.model.effort_limit), ("error", "first_error", "effort", "change", *SUMS), SUMS),
-        Repeat(steps, plant_step),
+        Repeat(steps, step.statements),
     ]
     typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}
     procedure = compile_procedure(variables, [Repeat("ticks", tick, typical, read, record)],
-                                  ("state", "parameters", "memory", *inputs), ("state", *SUMS),
+                                  ("state", "parameters", "memory", *inputs), ("state.q", "state.v", *SUMS),
                                   name=f"rollout of {type(law).__name__}")
     by_parameters = of_law if type(law.parameters).inertia_fields() else []
     without_effect = [name for name in varied if not procedure.traced.reads(name) and name not in by_parameters]
@@ -184,7 +183,7 @@ def measure(given: Mapping[str, Any]) -> tuple[Any, ...]:
     """Measure the joints at a tick.
 
     Args:
-        given: ``state`` of the plant, shape (len(StateRow), n); values of quantities of the sensors, by name; with
+        given: ``state`` of the plant; values of quantities of the sensors, by name; with
             `NOISES`, standard normal numbers ``noise`` for position and velocity, shape (2, n); and with a delay, the
             last measurements and their number, ``line`` and ``taken``, see `sensing.delayed`.
 
@@ -192,7 +191,7 @@ def measure(given: Mapping[str, Any]) -> tuple[Any, ...]:
         True position and velocity, measured position and velocity, shape (n,) each; with a delay also the new line and
         number.
     """
-    q, v = given["state"][StateRow.POSITION], given["state"][StateRow.VELOCITY]
+    q, v = given["state"].q, given["state"].v
     position, velocity = q, v
     if "noise" in given:
         position, velocity = (exact + given[name] * noise

@@ -117,16 +117,9 @@ def contact_geometry(world: World, model: RobotModel, q: NDArray[Any]) -> Contac
             places.append(centre + arm)
             jacobians.append(np.array([column + cross(turn, arm) for turn, column
                                        in zip(angular.T, linear.T, strict=True)]).T)
-    return ContactGeometry(np.array(penetrations), np.array(normals), np.array(places), np.array(jacobians))
-
-
-def moving_columns(world: World, model: RobotModel) -> NDArray[np.bool_]:
-    """Return which joints can move each pair, shape (pairs, n)."""
-    moves = np.zeros((world.pairs, model.n), dtype=bool)
-    for row, point in enumerate(point for point in world.points for _ in world.surfaces):
-        for joint in path_to(model, model.frame(point.link).joint):
-            moves[row, model.joints[joint].dof] = True
-    return moves
+    pairs = world.pairs
+    return ContactGeometry(np.array(penetrations), np.reshape(normals, (pairs, 3)), np.reshape(places, (pairs, 3)),
+                           np.reshape(jacobians, (pairs, 3, model.n)))
 
 
 def first_choice(world: World, geometry: ContactGeometry, v: NDArray[Any], step: float) -> ContactChoice:
@@ -200,7 +193,8 @@ def contact_round(world: World, geometry: ContactGeometry, choice: ContactChoice
                           tolerance * levels[pair] + _FORCE_TOLERANCE)
         moved = moved + pressed[pair] * (abs(slides - choice.sliding[pair]) + turned + changed)
         sliding.append(slides)
-    return ContactSolution(np.array(total), ContactChoice(pressed, np.array(sliding), levels, slips), moved)
+    return ContactSolution(np.reshape(total, (world.pairs, 3)),
+                           ContactChoice(pressed, np.array(sliding), levels, slips), moved)
 
 
 def contact_wrench(world: World, model: RobotModel, q: NDArray[Any], force: NDArray[Any], link: str) -> NDArray[Any]:
@@ -281,7 +275,7 @@ def _slips(geometry: ContactGeometry, v: NDArray[Any]) -> NDArray[Any]:
     for normal, jacobian in zip(geometry.normal, geometry.jacobian, strict=True):
         velocity = jacobian @ v
         slips.append(velocity - (normal @ velocity) * normal)
-    return np.array(slips)
+    return np.reshape(slips, (len(slips), 3))
 
 
 def _lengths(vectors: NDArray[Any]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from robodyn_ros.checks import as_floats
 from robodyn_ros.description.model import Array
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.commands import Drive
-from robodyn_ros.simulation.plant_model import PlantModel, ReportRow, StateRow
+from robodyn_ros.simulation.plant_model import PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.readings import ActuatorState, Energy, actuator_state
 
 
@@ -56,8 +56,8 @@ class SimulatedRobot(ABC):
     q: Array
     v: Array
     steps: int
-    _state: Array
-    _report: Array
+    _state: PlantState
+    _report: PlantReport
 
     @property
     def time(self) -> float:
@@ -72,7 +72,7 @@ class SimulatedRobot(ABC):
     @property
     def effort(self) -> Array:
         """Effort of the drives at the end of the last step, shape (n,) [N m or N]."""
-        return self._report[ReportRow.EFFORT].copy()
+        return self._report.effort.copy()
 
     @property
     def actuator_state(self) -> ActuatorState:
@@ -104,12 +104,10 @@ class SimulatedRobot(ABC):
             InputError: A shape is wrong, a value not finite, or a position beyond its limits.
         """
 
-    def _state_at(self, position: Array, v: ArrayLike | None) -> Array:
+    def _state_at(self, position: Array, v: ArrayLike | None) -> PlantState:
         """Return a state with the present temperatures and without currents; `v` as for :meth:`set_state`."""
         velocity = np.zeros(len(position)) if v is None else as_floats(v, (self.robot.n,), "velocities")
-        state = self.model.state(position, velocity)
-        state[StateRow.TEMPERATURE] = self._state[StateRow.TEMPERATURE]
-        return state
+        return self.model.state(position, velocity)._replace(temperature=self._state.temperature)
 
     @abstractmethod
     def continue_from(self, other: Self) -> None:

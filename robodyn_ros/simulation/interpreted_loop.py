@@ -28,8 +28,8 @@ from robodyn_ros.errors import PluginError, SimulationError
 from robodyn_ros.simulation.closed_loop import SUMS, measure, tip_wrench, tracking_error_function
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
-from robodyn_ros.simulation.plant_step import MOTION_UNDER_EFFORTS, plant_program
+from robodyn_ros.simulation.plant_model import PlantModel
+from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
 from robodyn_ros.simulation.scenario import Scenario
 
@@ -58,23 +58,22 @@ class InterpretedLoop:
         follows, n = controller.follows, plant.n
         self._fields = {} if follows is None else {f"reference.{name}": shape
                                                    for name, shape in follows.shapes(n).items()}
-        variables, statements = plant_program(plant, MOTION_UNDER_EFFORTS, in_plant)
-        variables |= self._fields | {"error": (6,)}
-        inputs = ["state", "command", *in_plant]
+        step = step_program(plant, in_plant, under_efforts=True)
+        variables = step.variables | self._fields | {"error": (6,)}
+        inputs = [*step.inputs]
         typical = {name: QUANTITIES[name].typical_value(plant) for name in in_plant}
-        program: list[Statement] = [Repeat("steps", statements, typical)]
+        program: list[Statement] = [Repeat("steps", step.statements, typical)]
         self._follows_poses = follows not in (None, JointReference)
         if self._follows_poses:
             tracking_error = tracking_error_function(plant.model, follows)
-            program.insert(0, Compute(lambda state, *fields: tracking_error(state[StateRow.POSITION], *fields),
-                                      ("state", *self._fields), "error"))
+            program.insert(0, Compute(tracking_error, ("state.q", *self._fields), "error"))
             inputs += self._fields
         outputs = ["state", "error"]
         if (world := plant.world) is not None:
             variables |= {"wrench_tip": (6,)}
-            program.append(Compute(lambda state, force: tip_wrench(plant.model, world, state[StateRow.POSITION], force),
-                                   ("state", "contact_force"), "wrench_tip"))
-            outputs += ["contact_force", "wrench_tip"]
+            program.append(Compute(lambda q, force: tip_wrench(plant.model, world, q, force),
+                                   ("state.q", "solution.contact_force"), "wrench_tip"))
+            outputs += ["solution.contact_force", "wrench_tip"]
         self._bound = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
 
     def run(self, scenario: Scenario, parameters: Parameters, values: Mapping[str, Array]) -> dict[str, Array]:
@@ -86,8 +85,9 @@ class InterpretedLoop:
             values: Values of the varied quantities.
 
         Returns:
-            ``state`` at the end and `SUMS` over the ticks, as of `closed_loop_procedure`; and ``q``, ``v``, ``effort``
-            and ``error`` at every tick. They are NaN from the tick at which the motion or the efforts became infinite.
+            ``state.q`` and ``state.v`` at the end and `SUMS` over the ticks, as of `closed_loop_procedure`; and ``q``,
+            ``v``, ``effort`` and ``error`` at every tick. They are NaN from the tick at which the motion or the efforts
+            became infinite.
 
         Raises:
             PluginError: The controller raised, or returned something else than efforts of shape (n,).
@@ -104,9 +104,9 @@ class InterpretedLoop:
             self._controller.parameters = before
         self.ticks += done
         self.seconds += perf_counter() - begin
-        state = self._bound["state"].copy()
+        ends = {name: self._bound[name].copy() for name in ("state.q", "state.v")}
         if done < len(rows):
-            rows[done:], errors[done:], state[...] = np.nan, np.nan, np.nan
+            rows[done:], errors[done:], ends["state.q"][:], ends["state.v"][:] = np.nan, np.nan, np.nan, np.nan
         q, v, effort = np.moveaxis(rows, 1, 0)
         if isinstance(scenario.references, JointReference):
             errors = scenario.references.q - q
@@ -115,7 +115,7 @@ class InterpretedLoop:
                 np.abs(effort).max(axis=0), (changes**2).sum(axis=0),
                 np.maximum(-np.sign(errors[0]) * errors, 0.0).max(axis=0),
                 (np.abs(effort) >= self._plant.model.effort_limit).sum(axis=0, dtype=float))
-        return {"state": state, "q": q, "v": v, "effort": effort, "error": errors, **dict(zip(SUMS, sums, strict=True))}
+        return {**ends, "q": q, "v": v, "effort": effort, "error": errors, **dict(zip(SUMS, sums, strict=True))}
 
     def _run_ticks(self, scenario: Scenario, rows: Array, errors: Array, values: Mapping[str, Array]) -> int:
         """Run ticks until the end, or until the motion or the efforts become infinite.
@@ -133,19 +133,19 @@ class InterpretedLoop:
         make_reference: Any = self._controller.follows
         columns = () if make_reference is None else tuple(scenario.references)
         fields = [bound[name] for name in self._fields] if self._follows_poses else []
-        state, command = bound["state"], bound["command"]
-        state[...], command[...] = self._plant.state(scenario.q, scenario.v), 0.0
+        bound["state"] = self._plant.state(scenario.q, scenario.v)
+        state, command = bound["state"], bound["command.effort"]
         sensed, engine = UNMEASURED, self._engine
         if engine is not None:
             engine.reset()
             engine.set_state(scenario.q, scenario.v)
         if self._plant.world is not None:
-            bound["contact_force"], bound["wrench_tip"] = 0.0, 0.0
+            bound["solution.contact_force"], bound["wrench_tip"] = 0.0, 0.0
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
         given: dict[str, Any] = {name: value for name, value in values.items() if name in SENSING}
         given |= {"line": np.zeros((int(values.get(DELAY, 0)), *scenario.deviation.shape)), "taken": 0.0}
         for k, (time, period) in enumerate(scenario.clocks.tolist()):
-            given["state"] = state.copy()
+            given["state"] = state._replace(q=state.q.copy(), v=state.v.copy())
             if NOISES[0] in given:
                 given["noise"] = scenario.normals[k]
             q, v, position, velocity, *line = measure(given)
@@ -157,7 +157,7 @@ class InterpretedLoop:
             measured = State(time, period, position, velocity, sensed)
             reference = None if make_reference is None else make_reference(*(column[k] for column in columns))
             effort = np.clip(self._call(self._efforts, measured, reference), lower, upper)
-            command[CommandRow.EFFORT], rows[k] = effort, (q, v, effort)
+            command[:], rows[k] = effort, (q, v, effort)
             for field, column in zip(fields, columns, strict=False):
                 field[...] = column[k]
             bound.run(self._steps if engine is None else 0)
@@ -165,7 +165,7 @@ class InterpretedLoop:
                 self._advance(engine, effort)
             if self._follows_poses:
                 errors[k] = bound["error"]
-            if not math.isfinite(effort.sum() + state[: StateRow.CURRENT].sum()):
+            if not math.isfinite(effort.sum() + state.q.sum() + state.v.sum()):
                 return k
         return len(rows)
 
@@ -175,9 +175,9 @@ class InterpretedLoop:
         try:
             engine.advance(Drive(effort, none, none), self._steps)
         except SimulationError:
-            state[...] = np.nan
+            state.q[:], state.v[:] = np.nan, np.nan
         else:
-            state[StateRow.POSITION], state[StateRow.VELOCITY] = engine.q, engine.v
+            state.q[:], state.v[:] = engine.q, engine.v
 
     def _efforts(self, state: State, reference: Any) -> Array:
         return as_efforts(self._controller.update(state, reference), self._plant.n)

@@ -88,6 +88,29 @@ class PivotStep(NamedTuple):
     moved: Any
 
 
+class ConstraintSolution(NamedTuple):
+    """The solution of a problem, as integrators use it; each array has shape (n,).
+
+    Attributes:
+        velocity: After the step [rad/s or m/s].
+        impulse: Of friction and stops [N m s or N s].
+        friction: Greatest impulse of dry friction [N m s or N s].
+        contact_mode: Mode of friction and stops.
+        saturation: Mode of the motors.
+    """
+
+    velocity: NDArray[Any]
+    impulse: NDArray[Any]
+    friction: NDArray[Any]
+    contact_mode: NDArray[Any]
+    saturation: NDArray[Any]
+
+    @property
+    def friction_part(self) -> NDArray[Any]:
+        """The part of the impulses that friction exerts; stops exert the rest, shape (n,) [N m s or N s]."""
+        return clip(self.impulse, -self.friction, self.friction)
+
+
 class ConstraintLimits(NamedTuple):
     """Stops and motor limits, constant for a robot.
 
@@ -181,11 +204,6 @@ def unhindered(limits: ConstraintLimits, problem: Problem) -> PivotStep:
     nothing = np.zeros(len(velocity))
     modes = np.full(len(velocity), float(NEGATIVE))
     return PivotStep(velocity, nothing, modes, nothing, sum(hindered, np.float64(0.0)))
-
-
-def friction_part(friction: NDArray[Any], impulse: NDArray[Any]) -> NDArray[Any]:
-    """Return the part of the impulses that friction exerts; stops exert the rest, shape (n,) [N m s or N s]."""
-    return clip(impulse, -friction, friction)
 
 
 class _ContactModes(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from robodyn_ros.simulation.motion import demand, viscous
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
 
 class JointDrives(NamedTuple):
@@ -38,17 +38,17 @@ class JointDrives(NamedTuple):
     voltage: NDArray[Any]
 
 
-def joint_drives(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> JointDrives:
+def joint_drives(plant: PlantModel, state: PlantState, command: PlantCommand) -> JointDrives:
     """Return the efforts of drives and friction in a step that begins in a state.
 
     Args:
         plant: The simulated model.
-        state: Shape (len(StateRow), n).
-        command: Shape (len(CommandRow), n).
+        state: The state.
+        command: The commands.
     """
-    v, actuators = state[StateRow.VELOCITY], plant.actuators
+    v, actuators = state.v, plant.actuators
     asked = demand(plant, command, v)
-    line = actuators.effort_line(asked.voltage, state[StateRow.CURRENT], plant.step)
+    line = actuators.effort_line(asked.voltage, state.current, plant.step)
     at_start = actuators.limited_effort(line.effort - line.damping * v)
-    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command[CommandRow.BRAKE]
+    level = plant.friction.level(v) + actuators.gear_friction(at_start) + command.brake
     return JointDrives(asked.effort, line.effort, line.damping, viscous(plant, command, v), level, asked.voltage)

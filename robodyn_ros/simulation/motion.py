@@ -8,14 +8,13 @@
 
 """The smooth motion of the robot, without dry friction and stops: the x' = f(x) that explicit methods integrate.
 
-x has the rows of :class:`SmoothRow`, shape (len(SmoothRow), n). Besides positions, velocities and currents it holds the
-energies, so that their balance is as exact as the motion.
+x is a `SmoothState`. Besides positions, velocities and currents it holds energies, so that their balance is as exact as
+the motion.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,25 +24,28 @@ from robodyn_ros.compile import greater, where
 from robodyn_ros.dynamics.factorization import solve_mass
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.dynamics.second_moment_newton_euler import bias
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel, PlantState
 
 
-class SmoothRow(IntEnum):
-    """Rows of x."""
+class SmoothState(NamedTuple):
+    """x; each array has shape (n,), units as in `PlantState`."""
 
-    POSITION = 0
-    VELOCITY = 1
-    CURRENT = 2
-    DRIVE_WORK = 3
-    EXTERNAL_WORK = 4
-    VISCOUS_LOSS = 5
-    WINDING_HEAT = 6
+    q: NDArray[Any]
+    v: NDArray[Any]
+    current: NDArray[Any]
+    drive_work: NDArray[Any]
+    external_work: NDArray[Any]
+    viscous_loss: NDArray[Any]
+    winding_heat: NDArray[Any]
 
+    @classmethod
+    def from_state(cls, state: PlantState) -> Self:
+        """The part of the plant's state that moves smoothly."""
+        return cls(*state[:3], *state.energies[:4])
 
-STATE_ROWS = (StateRow.POSITION, StateRow.VELOCITY, StateRow.CURRENT, StateRow.DRIVE_WORK, StateRow.EXTERNAL_WORK,
-              StateRow.VISCOUS_LOSS,
-              StateRow.WINDING_HEAT)
-"""Rows of the state of the plant that x consists of."""
+    def moved(self, rate: SmoothState, time: float) -> SmoothState:
+        """x + time x', for a rate x'."""
+        return SmoothState(*(x + time * slope for x, slope in zip(self, rate, strict=True)))
 
 
 class Demand(NamedTuple):
@@ -58,39 +60,39 @@ class Demand(NamedTuple):
     voltage: NDArray[Any]
 
 
-def demand(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> Demand:
+def demand(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> Demand:
     """Limit the commands, and convert efforts to voltages where there is a motor, (6.12), (6.13).
 
     Args:
         plant: The simulated model.
-        command: Shape (len(CommandRow), n).
+        command: The commands.
         v: Joint velocities when the step begins, shape (n,) [rad/s or m/s].
     """
     actuators = plant.actuators
-    effort = within(command[CommandRow.EFFORT], plant.model.effort_limit)
-    wanted = where(command[CommandRow.BY_VOLTAGE], command[CommandRow.VOLTAGE], actuators.wanted_voltage(effort, v))
+    effort = within(command.effort, plant.model.effort_limit)
+    wanted = where(command.by_voltage, command.voltage, actuators.wanted_voltage(effort, v))
     return Demand(ideal_effort(plant, command), np.where(actuators.is_motor, actuators.limited_voltage(wanted), 0.0))
 
 
-def ideal_effort(plant: PlantModel, command: NDArray[Any]) -> NDArray[Any]:
+def ideal_effort(plant: PlantModel, command: PlantCommand) -> NDArray[Any]:
     """Return the limited efforts of ideal sources; 0 where there is a motor, shape (n,) [N m or N]."""
-    return np.where(plant.actuators.is_motor, 0.0, within(command[CommandRow.EFFORT], plant.model.effort_limit))
+    return np.where(plant.actuators.is_motor, 0.0, within(command.effort, plant.model.effort_limit))
 
 
-def viscous(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+def viscous(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
     """D of joints, motors' shafts and passive drives, without back-EMF, shape (n,) [N m s/rad or N s/m].
 
     Args:
         plant: The simulated model.
-        command: Shape (len(CommandRow), n).
+        command: The commands.
         v: Joint velocities, shape (n,) [rad/s or m/s].
     """
     return plant.friction.viscous + plant.actuators.reflected_damping + passive(plant, command, v)
 
 
-def passive(plant: PlantModel, command: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+def passive(plant: PlantModel, command: PlantCommand, v: NDArray[Any]) -> NDArray[Any]:
     """Damping by the drives, less where its effort would exceed the effort limit; arguments as for :func:`viscous`."""
-    asked, limit = command[CommandRow.DAMPING], plant.model.effort_limit
+    asked, limit = command.damping, plant.model.effort_limit
     limited = np.isfinite(limit) & (limit > 0.0)
     bound = np.where(limited, limit, 1.0)
     beyond = where(asked, greater(asked * abs(v), bound), 0.0)  # costs nothing where no damping is in scope
@@ -102,23 +104,23 @@ def inertia(plant: PlantModel, q: NDArray[Any]) -> NDArray[Any]:
     return mass_matrix(plant.model, q) + np.diag(plant.actuators.reflected_inertia)
 
 
-def derivative(plant: PlantModel, x: NDArray[Any], asked: Demand, command: NDArray[Any]) -> NDArray[Any]:
+def derivative(plant: PlantModel, x: SmoothState, asked: Demand, command: PlantCommand) -> SmoothState:
     """f(x) under constant commands: [Yamamoto] (6.1) and (6.16), with limited currents.
 
     Args:
         plant: The simulated model.
-        x: Shape (len(SmoothRow), n).
+        x: The state.
         asked: The demands on the actuators.
-        command: Shape (len(CommandRow), n).
+        command: The commands.
 
     Returns:
-        Shape (len(SmoothRow), n).
+        x'.
     """
-    q, v, current = x[SmoothRow.POSITION], x[SmoothRow.VELOCITY], x[SmoothRow.CURRENT]
-    actuators, external, damping = plant.actuators, command[CommandRow.EXTERNAL], viscous(plant, command, v)
+    q, v, current = x.q, x.v, x.current
+    actuators, external, damping = plant.actuators, command.external, viscous(plant, command, v)
     flowing = actuators.instant_current(asked.voltage, current, v)
     current_rate = actuators.current_rate(asked.voltage, current, v)
     effort = asked.effort + actuators.effort_of(flowing)
     a = solve_mass(inertia(plant, q), effort + external - bias(plant.model, q, v) - damping * v)
     work = asked.effort * v + actuators.power(flowing, current_rate, v)
-    return np.stack([v, a, current_rate, work, external * v, damping * v * v, actuators.heating(flowing)])
+    return SmoothState(v, a, current_rate, work, external * v, damping * v * v, actuators.heating(flowing))

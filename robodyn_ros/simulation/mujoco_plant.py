@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,11 +26,11 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import semi_implicit_euler
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
-from robodyn_ros.simulation.joint_constraints import STICKING
+from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintSolution
 from robodyn_ros.simulation.joint_drives import JointDrives, joint_drives
 from robodyn_ros.simulation.mujoco_scene import check_axes, import_mujoco, load_scene
 from robodyn_ros.simulation.plant import default_position, start_position
-from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
+from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.readings import Energy, report, summed_energy
 from robodyn_ros.timing import DEFAULT_STEP
 
@@ -93,15 +93,14 @@ class MujocoPlant(SimulatedRobot):
         self._joint_of_dof[self._scene.dofs] = self._joint_of_number[self._scene.joints] = np.arange(robot.n)
         self._limit = model.actuators.effort_limit
         self._limited = bool(np.isfinite(self._limit).any())
-        n, state = robot.n, (len(StateRow), robot.n)
-        command = (len(CommandRow), n)
-        self._drives = compile_function(lambda state, command: np.stack(joint_drives(model, state, command)),
-                                        {"state": state, "command": command}, "joint drives")
-        self._commit = compile_function(partial(_commit, model), {
-            "state": state, "command": command, "drives": (len(JointDrives._fields), n), "motion": (2, n),
-            "impulse": (n,), "saturation": (n,)}, "end of a step")
-        self._state, self._command = np.zeros(state), np.zeros(command)
-        self._report = np.zeros((len(ReportRow), n))
+        self._sticking = np.full(robot.n, float(STICKING))
+        n, self._state = robot.n, model.state(*np.zeros((2, robot.n)))
+        self._command, self._report = PlantCommand(*np.zeros((6, n))), PlantReport(*np.zeros((8, n)))
+        given: dict[str, Any] = {"state": self._state, "command": self._command}
+        self._drives = compile_function(partial(joint_drives, model), given, "joint drives").call
+        given |= {"drives": JointDrives(*np.zeros((6, n))), "q": (n,),
+                  "solution": ConstraintSolution(*np.zeros((5, n)))}
+        self._commit = compile_function(partial(_commit, model), given, "end of a step").call
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         self.q: Array
         self.v: Array
@@ -157,8 +156,7 @@ class MujocoPlant(SimulatedRobot):
         mujoco, everything = self._mujoco, self._everything
         mujoco.mj_getState(other._engine, other._data, self._before, everything)
         mujoco.mj_setState(self._engine, self._data, self._before, everything)
-        state = other._state.copy()
-        state[StateRow.DRIVE_WORK:] = 0.0
+        state = other._state.without_energies()
         self._begin(state)
         self.steps = other.steps
 
@@ -231,13 +229,12 @@ class MujocoPlant(SimulatedRobot):
         by_voltage = zeros if drive.by_voltage is None else drive.by_voltage
         self.model.check_voltages(by_voltage)
         try:
-            command[CommandRow.EFFORT] = drive.effort
+            command.effort[:] = drive.effort
         except ValueError:
             raise InputError(f"plant: effort: expected {self.model.n} numbers, "
                              f"received {shown(drive.effort)}") from None
-        command[CommandRow.VOLTAGE] = zeros if drive.voltage is None else drive.voltage
-        command[CommandRow.BY_VOLTAGE], command[CommandRow.DAMPING] = by_voltage, drive.damping
-        command[CommandRow.BRAKE] = drive.brake
+        command.voltage[:] = zeros if drive.voltage is None else drive.voltage
+        command.by_voltage[:], command.damping[:], command.brake[:] = by_voltage, drive.damping, drive.brake
         self._lock(np.isinf(drive.brake))
         for _ in range(steps):
             self._step()
@@ -256,12 +253,11 @@ class MujocoPlant(SimulatedRobot):
         mujoco, engine, data, dofs = self._mujoco, self._engine, self._data, self._scene.dofs
         state, command = self._state, self._command
         mujoco.mj_getState(engine, data, self._before, self._everything)
-        command[CommandRow.EXTERNAL] = self._apply_wrenches()[dofs]
-        rows = self._drives(state, command)
-        drives = JointDrives(*rows)
+        command.external[:] = self._apply_wrenches()[dofs]
+        drives = self._drives(state, command)
         locked = np.isinf(drives.friction)
         engine.dof_frictionloss[dofs] = np.where(locked, 0.0, drives.friction)
-        saturation = state[StateRow.SATURATION]
+        saturation = state.saturation
         for attempt in range(_MOST_ATTEMPTS):
             linear = saturation == 0.0
             engine.dof_damping[dofs] = drives.viscous + np.where(linear, drives.motor_damping, 0.0)
@@ -279,11 +275,11 @@ class MujocoPlant(SimulatedRobot):
             saturation = needed
             mujoco.mj_setState(engine, data, self._before, self._everything)
         friction, stops = self._constraint_efforts()
-        command[CommandRow.EXTERNAL] += data.qfrc_constraint[dofs] - friction - stops
-        motion = np.stack([data.qpos[self._scene.positions], v])
-        result = self._commit(state, command, rows, motion, self.step * (friction + stops), saturation)
-        self._state, self._report = result[:len(StateRow)], result[len(StateRow):]
-        self.q, self.v = self._state[StateRow.POSITION], self._state[StateRow.VELOCITY]
+        command.external[:] += data.qfrc_constraint[dofs] - friction - stops
+        solution = ConstraintSolution(v, self.step * (friction + stops), self.step * drives.friction, self._sticking,
+                                      saturation)
+        self._state, self._report = self._commit(state, command, drives, data.qpos[self._scene.positions], solution)
+        self.q, self.v = self._state.q, self._state.v
         self._snapshot = data.qpos.copy(), data.qvel.copy()
         self.steps += 1
 
@@ -322,14 +318,14 @@ class MujocoPlant(SimulatedRobot):
         self._mujoco.mj_setState(self._engine, self._data, self._before, self._everything)
         raise SimulationError(
             f"the simulation of '{self.robot.name}' on MuJoCo diverged at {self.time:.6g} s: velocities became "
-            f"{velocity} from {self.v.tolist()} under efforts {self._command[CommandRow.EFFORT].tolist()}; use a "
+            f"{velocity} from {self.v.tolist()} under efforts {self._command.effort.tolist()}; use a "
             f"smaller step (now {self.step} s) or reset")
 
-    def _begin(self, state: Array) -> None:
+    def _begin(self, state: PlantState) -> None:
         """Set the state of the robot's joints."""
         data = self._data
         self._state = state
-        self.q, self.v = state[StateRow.POSITION], state[StateRow.VELOCITY]
+        self.q, self.v = state.q, state.v
         data.qpos[self._scene.positions], data.qvel[self._scene.dofs] = self.q, self.v
         for position, joint, multiplier, offset in self._scene.mimics:
             data.qpos[position] = multiplier * self.q[joint] + offset
@@ -337,7 +333,7 @@ class MujocoPlant(SimulatedRobot):
         self._lock(np.zeros(self.robot.n, dtype=bool))
         self._mujoco.mj_forward(self._engine, data)
         self._snapshot = data.qpos.copy(), data.qvel.copy()
-        self._report[:] = 0.0
+        self._report = PlantReport(*np.zeros((8, self.robot.n)))
 
     def _check_start(self) -> None:
         """Simulate a moment with brakes, and return to the start.
@@ -355,22 +351,24 @@ class MujocoPlant(SimulatedRobot):
         self.reset()
 
 
-def _commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], drives: NDArray[Any], motion: NDArray[Any],
-            impulse: NDArray[Any], saturation: NDArray[Any]) -> NDArray[Any]:
-    """The state after a step of MuJoCo, and the report, shape (len(StateRow) + len(ReportRow), n).
+class _End(NamedTuple):
+    """State and report after a step."""
+
+    state: PlantState
+    report: PlantReport
+
+
+def _commit(plant: PlantModel, state: PlantState, command: PlantCommand, drives: JointDrives, q: NDArray[Any],
+            solution: ConstraintSolution) -> _End:
+    """The state after a step of MuJoCo, and the report.
 
     Args:
         plant: The simulated model.
-        state: Before the step, shape (len(StateRow), n).
-        command: Shape (len(CommandRow), n).
-        drives: Fields of :class:`.JointDrives`, shape (6, n).
-        motion: Positions and velocities after the step, shape (2, n).
-        impulse: Of friction and stops, shape (n,) [N m s or N s].
-        saturation: Of the motors, shape (n,).
+        state: Before the step.
+        command: The commands, with the efforts of contacts among the external ones.
+        drives: Efforts of the drives in the step.
+        q: Positions after the step, shape (n,).
+        solution: Velocities after the step, and impulses of friction and stops.
     """
-    _, _, _, _, friction, voltage = drives
-    level = plant.step * friction
-    after = semi_implicit_euler.commit(plant, state, command, level, voltage, motion[1], impulse,
-                                       np.full(plant.n, float(STICKING)), saturation)
-    after = np.concatenate([motion, after[StateRow.CURRENT:]])
-    return np.concatenate([after, report(plant, after, command, voltage, level, impulse)])
+    after = semi_implicit_euler.integrate(plant, state, command, drives.voltage, solution)._replace(q=q)
+    return _End(after, report(plant, after, command, drives.voltage, solution.friction, solution.impulse))

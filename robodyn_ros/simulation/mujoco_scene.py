@@ -10,9 +10,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +19,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel
 from robodyn_ros.errors import InputError, suggest
-from robodyn_ros.optional_packages import missing
+from robodyn_ros.mjcf import model_file
+from robodyn_ros.mjcf.model_file import one_line
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
 _HARD = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the hardest constraint that MuJoCo knows
@@ -33,8 +32,6 @@ _NEEDED = {"constraint": "brakes and friction need", "equality": "brakes need", 
 
 _ANGLE, _DISTANCE = 0.02, 0.005  # [rad, m]; greatest difference of a joint's axis in scene and description
 
-_logger = logging.getLogger(__name__)
-
 
 def import_mujoco() -> Any:
     """Import MuJoCo, which is needed by few.
@@ -42,13 +39,7 @@ def import_mujoco() -> Any:
     Raises:
         InputError: It cannot be imported.
     """
-    try:
-        import mujoco
-    except ImportError as error:
-        raise InputError(f"{missing('mujoco', error)}, or choose the engine robodyn") from None
-    if mujoco.get_mju_user_warning() is None:  # else MuJoCo writes MUJOCO_LOG.TXT into the current folder
-        mujoco.set_mju_user_warning(_logger.debug)
-    return mujoco
+    return model_file.import_mujoco(", or choose the engine robodyn")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +119,7 @@ def load_scene(plant: PlantModel, path: str = "") -> MujocoScene:
     try:
         model = spec.compile()
     except ValueError as error:
-        raise InputError(f"{name}: MuJoCo cannot compile it: {_one_line(error)}") from None
+        raise InputError(f"{name}: MuJoCo cannot compile it: {one_line(error)}") from None
     model.opt.timestep = plant.step
     model.opt.integrator = {Integrator.SEMI_IMPLICIT_EULER: mujoco.mjtIntegrator.mjINT_EULER,
                             Integrator.RUNGE_KUTTA: mujoco.mjtIntegrator.mjINT_RK4}[plant.integrator]
@@ -177,7 +168,7 @@ def _read(mujoco: Any, path: str, name: str) -> Any:
     try:
         return mujoco.MjSpec.from_file(path)
     except ValueError as error:
-        raise InputError(f"{name}: MuJoCo cannot read it: {_one_line(error)}") from None
+        raise InputError(f"{name}: MuJoCo cannot read it: {one_line(error)}") from None
 
 
 def _base_of_description(spec: Any, robot: RobotModel, name: str) -> Any:
@@ -290,11 +281,3 @@ def _base(mujoco: Any, model: Any, robot: RobotModel, name: str) -> tuple[int, A
         raise InputError(f"{name}: body '{robot.base_link}' moves; the base of '{robot.name}' has to be fixed to the "
                          "world")
     return int(body), data.xmat[body].reshape(3, 3).copy(), data.xpos[body].copy()
-
-
-def _one_line(error: Exception) -> str:
-    return ", ".join(_lines(error))
-
-
-def _lines(error: Exception) -> Iterator[str]:
-    yield from (line.strip().removeprefix("Error: ") for line in str(error).splitlines() if line.strip())

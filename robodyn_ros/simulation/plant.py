@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,13 +33,10 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact import contact_geometry, contact_wrench, surface_energy
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SimulatedRobot
-from robodyn_ros.simulation.motion import SmoothRow
-from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
-from robodyn_ros.simulation.plant_step import EVERYTHING, UNDER_EFFORTS, Scope, plant_program, report_statement
+from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.readings import Energy, energy
 from robodyn_ros.timing import DEFAULT_STEP
-
-_POSITION, _VELOCITY = int(StateRow.POSITION), int(StateRow.VELOCITY)  # plain integers index faster
 
 
 class Plant(SimulatedRobot):
@@ -85,20 +83,22 @@ class Plant(SimulatedRobot):
         self._wrench_kernels: dict[str, Callable[..., Array]] = {}
         self.q: Array
         self.v: Array
-        self._state: Array
         self._adaptive = (AdaptiveMotion(model, tolerance, compiled)
                           if model.integrator is Integrator.ADAPTIVE else None)
         self._compiled = compiled
-        self._programs: dict[Scope, tuple[Procedure, Bound | None]] = {}
-        self._state = np.zeros((len(StateRow), robot.n))
-        self._command, self._report = np.zeros((len(CommandRow), robot.n)), np.zeros((len(ReportRow), robot.n))
-        self._smooth = np.zeros((len(SmoothRow), robot.n))
-        self._forces = np.zeros((0 if model.world is None else model.world.pairs, 3))
-        self._scope: Scope | None = None
+        self._programs: dict[bool, tuple[Procedure, Bound | None]] = {}  # by whether they take efforts alone
+        self._rows = model.state(*np.zeros((2, robot.n))).rows
+        self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), PlantReport(*np.zeros((8, robot.n)))
+        self._forces = np.zeros((model.surroundings.pairs, 3))
+        self._under_efforts: bool | None = None
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         model.check_start(self.initial_position)
         self.reset()
+
+    @property
+    def _state(self) -> PlantState:  # type: ignore[override]  # built when it is asked for
+        return PlantState.from_rows(self._rows)
 
     @property
     def has_surroundings(self) -> bool:
@@ -153,7 +153,7 @@ class Plant(SimulatedRobot):
         if array.any():
             self._wrenches[link] = array
         elif self._wrenches.pop(link, None) is not None:
-            self._command[CommandRow.EXTERNAL] = 0.0
+            self._command.external[:] = 0.0
         self._choose_program()
 
     def environment_wrench(self, link: str) -> Array:
@@ -217,9 +217,7 @@ class Plant(SimulatedRobot):
         Args:
             other: The plant.
         """
-        state = other._state.copy()
-        state[StateRow.DRIVE_WORK:] = 0.0
-        self._begin(state)
+        self._begin(other._state.without_energies())
         self.steps = other.steps
 
     def advance(self, drive: Drive, steps: int = 1) -> None:
@@ -238,108 +236,107 @@ class Plant(SimulatedRobot):
                 or drive.by_voltage is not last.by_voltage):
             self._take_over(drive)
         try:
-            self._asked_effort[:] = drive.effort
+            self._command.effort[:] = drive.effort
         except ValueError:
             raise InputError(f"plant: effort: expected {self.model.n} numbers, "
                              f"received {shown(drive.effort)}") from None
         if drive.voltage is not None:
-            self._asked_voltage[:] = drive.voltage
+            self._command.voltage[:] = drive.voltage
         if self._wrenches or self._adaptive is not None:
             for _ in range(steps):
-                self._prepare_step()
-                self._run(1)
+                self._run(1, **self._prepare_step())
         else:
             self._run(steps)
 
     def prepare(self) -> None:
         """Compile for every kind of command now; else each is compiled when the first command of its kind comes."""
-        for scope in (UNDER_EFFORTS, EVERYTHING):
-            self._program(scope)
+        for under_efforts in (True, False):
+            self._program(under_efforts)
 
-    def _program(self, scope: Scope) -> tuple[Procedure, Bound | None]:
-        """The program for a scope, made when first needed, and its memory if it is compiled."""
-        if scope not in self._programs:
-            variables, statements = plant_program(self.model, scope)
-            inputs = ["state", "command"] + ["smooth"] * (self._adaptive is not None)
-            outputs = ["state", "report", "health"] + ["contact_force"] * (self.model.world is not None)
-            procedure = compile_procedure(variables, [Repeat("steps", statements), report_statement(self.model)],
-                                          inputs, outputs, name="plant")
-            self._programs[scope] = procedure, procedure.bind() if self._compiled else None
-        return self._programs[scope]
+    def _program(self, under_efforts: bool) -> tuple[Procedure, Bound | None]:
+        """The program for efforts alone or for all commands, made when first needed, and its memory if compiled."""
+        if under_efforts not in self._programs:
+            step = step_program(self.model, under_efforts=under_efforts)
+            variables = step.variables | {"report": self._report, "health": ()}
+            procedure = compile_procedure(variables, [Repeat("steps", step.statements), report_statement(self.model)],
+                                          step.inputs, ["state", "report", "health", "solution.contact_force"],
+                                          name="plant")
+            self._programs[under_efforts] = procedure, procedure.bind() if self._compiled else None
+        return self._programs[under_efforts]
 
     def _choose_program(self) -> None:
         """Run the program for efforts alone wherever it does: it takes less time, and is what rollouts run."""
-        rows = CommandRow.BY_VOLTAGE, CommandRow.DAMPING, CommandRow.BRAKE
-        efforts_alone = not (self._wrenches or self._adaptive or self._command[list(rows)].any())
-        scope = UNDER_EFFORTS if efforts_alone else EVERYTHING
-        if scope is self._scope:
+        command = self._command
+        under_efforts = not (self._wrenches or self._adaptive or command.by_voltage.any() or command.damping.any()
+                             or command.brake.any())
+        if under_efforts is self._under_efforts:
             return
-        self._scope, (self._procedure, bound) = scope, self._program(scope)
+        self._under_efforts, (self._procedure, bound) = under_efforts, self._program(under_efforts)
         if bound is not None:
-            bound["state"], bound["command"], bound["report"] = self._state, self._command, self._report
-            self._bound_state, self._health = bound["state"], bound["health"]
+            bound["command"], bound["report"], bound["solution.contact_force"] = command, self._report, self._forces
             self._command, self._report = bound["command"], bound["report"]
-            self._smooth = self._smooth if self._adaptive is None else bound["smooth"]
-            if self.model.world is not None:
-                bound["contact_force"] = self._forces
-                self._forces = bound["contact_force"]
+            self._forces, self._health = bound["solution.contact_force"], bound["health"]
+            self._bound_rows = bound.numbers("state").reshape(self._rows.shape)
+            self._bound_rows[:] = self._rows
         self._bound = bound
-        self._asked_effort, self._asked_voltage = self._command[CommandRow.EFFORT], self._command[CommandRow.VOLTAGE]
 
-    def _prepare_step(self) -> None:
+    def _prepare_step(self) -> dict[str, Any]:
         """Compute the parts outside of the compiled step: efforts of wrenches, and the adaptive motion."""
         command = self._command
-        command[CommandRow.EXTERNAL] = 0.0
+        command.external[:] = 0.0
         for link, wrench in self._wrenches.items():
-            command[CommandRow.EXTERNAL] += self._dynamics.jacobian(self.q, link).T @ wrench
-        if self._adaptive is not None:
-            self._smooth[:] = self._adaptive.step(self._state, command)
+            command.external[:] += self._dynamics.jacobian(self.q, link).T @ wrench
+        return {} if self._adaptive is None else {"smooth": self._adaptive.step(self._state, command)}
 
-    def _run(self, steps: int) -> None:
-        """Take steps under constant external efforts."""
+    def _run(self, steps: int, **more: Any) -> None:
+        """Take steps under constant external efforts, with further inputs of the program."""
         if self._bound is None:
-            given = {} if self._adaptive is None else {"smooth": self._smooth}
-            try:
-                result = self._procedure.interpret(state=self._state, command=self._command, steps=steps, **given)
-            except InputError:  # the book's motors take finite numbers only
-                self._diverged(np.full_like(self._state, np.nan))
-            state, health = result["state"], result["health"]
-            self._report = result["report"]
-            self._forces = result.get("contact_force", self._forces)
+            rows, health = self._interpret(steps, **more)
         else:
+            for name, value in more.items():
+                self._bound[name] = value
             self._bound.run(steps)
-            state, health = self._bound_state.copy(), self._health
+            rows, health = self._bound_rows.copy(), self._health
         if not math.isfinite(health):
-            self._diverged(state)
-        self._state = state
-        self.q, self.v = state[_POSITION], state[_VELOCITY]
+            self._diverged(rows[0])
+        self._rows = rows
+        self.q, self.v = rows[0], rows[1]
         self.steps += steps
 
-    def _diverged(self, state: Array) -> None:
+    def _interpret(self, steps: int, **more: Any) -> tuple[Array, Any]:
+        """Take steps on floats: the rows of the state, and its health."""
+        command = {"command.effort": self._command.effort} if self._under_efforts else {"command": self._command}
+        try:
+            result = self._procedure.interpret(state=self._state, steps=steps, **command, **more)
+        except InputError:  # the book's motors take finite numbers only
+            return np.full_like(self._rows, np.nan), np.nan
+        self._report, self._forces = result["report"], result["solution.contact_force"]
+        return result["state"].rows, result["health"]
+
+    def _diverged(self, positions: Array) -> None:
         """Restore the last good state, and raise."""
         if self._bound is not None:
-            self._bound["state"] = self._state
+            self._bound_rows[:] = self._rows
         raise SimulationError(
             f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: positions became "
-            f"{state[StateRow.POSITION].tolist()} from velocities {self.v.tolist()} under efforts "
-            f"{self._command[CommandRow.EFFORT].tolist()}; use a smaller step (now {self.step} s) or reset")
+            f"{positions.tolist()} from velocities {self.v.tolist()} under efforts "
+            f"{self._command.effort.tolist()}; use a smaller step (now {self.step} s) or reset")
 
-    def _begin(self, state: Array) -> None:
+    def _begin(self, state: PlantState) -> None:
         """Set the state of the simulation."""
-        self._state = state
-        self.q, self.v = state[StateRow.POSITION], state[StateRow.VELOCITY]
+        self._rows = state.rows
+        self.q, self.v = self._rows[0], self._rows[1]
         if self._bound is not None:
-            self._bound["state"] = state
-        self._report[:] = 0.0
-        self._forces[:] = 0.0
+            self._bound_rows[:] = self._rows
+        for array in (*self._report, self._forces):
+            array[...] = 0.0
 
     def _take_over(self, drive: Drive) -> None:
         """Write what stays the same as long as damping, brakes and the kind of the commands do."""
         by_voltage = np.zeros(self.robot.n) if drive.by_voltage is None else drive.by_voltage
         self.model.check_voltages(by_voltage)
         self._drive, command = drive, self._command
-        command[CommandRow.DAMPING], command[CommandRow.BRAKE] = drive.damping, drive.brake
-        command[CommandRow.BY_VOLTAGE] = by_voltage
+        command.damping[:], command.brake[:], command.by_voltage[:] = drive.damping, drive.brake, by_voltage
         self._choose_program()
 
 

@@ -6,14 +6,14 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""The simulated model as data: bodies, actuators, friction, step and method; the rows of the arrays."""
+"""The simulated model as data: bodies, actuators, friction, step and method; its state, commands and report."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from functools import cached_property
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,56 +41,101 @@ class Integrator(StrEnum):
     """SciPy's solve_ivp with a given tolerance: a slow reference."""
 
 
-class StateRow(IntEnum):
-    """Rows of the state, an array of shape (len(StateRow), n); energies are sums since the start [J]."""
+class EnergySums(NamedTuple):
+    """Work and losses since the start, each of shape (n,) [J]; see `readings.Energy`."""
 
-    POSITION = 0
-    VELOCITY = 1
-    CURRENT = 2
-    TEMPERATURE = 3
-    CONTACT_MODE = 4
-    SATURATION = 5
-    DRIVE_WORK = 6
-    EXTERNAL_WORK = 7
-    VISCOUS_LOSS = 8
-    WINDING_HEAT = 9
-    FRICTION_LOSS = 10
-    STOP_LOSS = 11
+    drive_work: NDArray[Any]
+    external_work: NDArray[Any]
+    viscous_loss: NDArray[Any]
+    winding_heat: NDArray[Any]
+    friction_loss: NDArray[Any]
+    stop_loss: NDArray[Any]
 
 
-class CommandRow(IntEnum):
-    """Rows of the commands during some steps, an array of shape (len(CommandRow), n)."""
+class PlantState(NamedTuple):
+    """State of the simulated robot; each array has shape (n,), and may be traced.
 
-    EFFORT = 0
-    """Commanded effort [N m or N]."""
-    VOLTAGE = 1
-    """Commanded voltage [V]."""
-    BY_VOLTAGE = 2
-    """1: the voltage is the command; 0: the effort."""
-    DAMPING = 3
-    """Passive, by the drive [N m s/rad or N s/m]."""
-    BRAKE = 4
-    """Dry friction of the brake, infinite for one that always holds [N m or N]."""
-    EXTERNAL = 5
-    """Effort of external wrenches [N m or N]."""
+    Attributes:
+        q: Joint positions [rad or m].
+        v: Joint velocities [rad/s or m/s].
+        current: Of the motors' armatures [A].
+        temperature: Of their windings [degrees Celsius].
+        contact_mode: Mode of friction and stops that the next step tries first, see `joint_constraints`.
+        saturation: Likewise of the motors: 1 or -1 at the limit of their current, else 0.
+        energies: Sums since the start.
+    """
+
+    q: NDArray[Any]
+    v: NDArray[Any]
+    current: NDArray[Any]
+    temperature: NDArray[Any]
+    contact_mode: NDArray[Any]
+    saturation: NDArray[Any]
+    energies: EnergySums
+
+    @classmethod
+    def from_rows(cls, rows: Array) -> Self:
+        """The state of arrays in one, shape (12, n)."""
+        q, v, current, temperature, contact_mode, saturation, *energies = rows
+        return cls(q, v, current, temperature, contact_mode, saturation, EnergySums(*energies))
+
+    @property
+    def rows(self) -> Array:
+        """A copy of the arrays, shape (12, n)."""
+        return np.stack([*self[:6], *self.energies])
+
+    def without_energies(self) -> Self:
+        """The state with energies that start from zero."""
+        return self._replace(energies=EnergySums(*np.zeros((6, len(self.q)))))
 
 
-class ReportRow(IntEnum):
-    """Rows of the report at the end of a step, an array of shape (len(ReportRow), n)."""
+class PlantCommand(NamedTuple):
+    """Commands during a step; each array has shape (n,), and may be traced.
 
-    VOLTAGE = 0
-    """At the motor's terminals [V]."""
-    CURRENT = 1
-    """Of the armature [A]."""
-    EFFORT = 2
-    """Of the drive on the joint: gamma tau_0 of a motor, and its passive damping [N m or N]."""
-    FRICTION = 3
-    """Viscous and dry, of joint, gear and brake, on the joint [N m or N]."""
-    STOP = 4
-    """Of the stops on the joint [N m or N]."""
-    VOLTAGE_SATURATED = 5
-    CURRENT_SATURATED = 6
-    EFFORT_SATURATED = 7
+    Attributes:
+        effort: Commanded effort [N m or N].
+        voltage: Commanded voltage [V].
+        by_voltage: 1: the voltage is the command; 0: the effort.
+        damping: Passive, by the drive [N m s/rad or N s/m].
+        brake: Dry friction of the brake, infinite for one that always holds [N m or N].
+        external: Effort of external wrenches [N m or N].
+    """
+
+    effort: NDArray[Any]
+    voltage: NDArray[Any]
+    by_voltage: NDArray[Any]
+    damping: NDArray[Any]
+    brake: NDArray[Any]
+    external: NDArray[Any]
+
+    @classmethod
+    def of_effort(cls, effort: NDArray[Any]) -> Self:
+        """Efforts alone: no voltages, dampers, brakes and wrenches."""
+        return cls(effort, *np.zeros((5, len(effort))))
+
+
+class PlantReport(NamedTuple):
+    """What acts at the end of a step; each array has shape (n,), and may be traced.
+
+    Attributes:
+        voltage: At the motors' terminals [V].
+        current: Of the armature [A].
+        effort: Of the drive on the joint: gamma tau_0 of a motor, and its passive damping [N m or N].
+        friction: Viscous and dry, of joint, gear and brake, on the joint [N m or N].
+        stop: Of the stops on the joint [N m or N].
+        voltage_saturated: 1 where the voltage limit of the amplifier is active, else 0.
+        current_saturated: Likewise for the limit of current or torque.
+        effort_saturated: Likewise for the effort limit of the joint.
+    """
+
+    voltage: NDArray[Any]
+    current: NDArray[Any]
+    effort: NDArray[Any]
+    friction: NDArray[Any]
+    stop: NDArray[Any]
+    voltage_saturated: NDArray[Any]
+    current_saturated: NDArray[Any]
+    effort_saturated: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,17 +264,19 @@ class PlantModel:
         if self.world is not None:
             self.world.check_start(self.model, q)
 
-    def state(self, q: Array, v: Array) -> Array:
+    @property
+    def surroundings(self) -> World:
+        """The world, or one in which there is nothing."""
+        return World((), ()) if self.world is None else self.world
+
+    def state(self, q: Array, v: Array) -> PlantState:
         """Return the state with given positions and velocities, no current, ambient temperature and energies 0.
 
         Args:
             q: Shape (n,) [rad or m].
             v: Shape (n,) [rad/s or m/s].
-
-        Returns:
-            Shape (len(StateRow), n).
         """
-        state = np.zeros((len(StateRow), self.n))
-        state[StateRow.POSITION], state[StateRow.VELOCITY], state[StateRow.CONTACT_MODE] = q, v, STICKING
-        state[StateRow.TEMPERATURE] = self.actuators.ambient_temperature
-        return state
+        none = np.zeros(self.n)
+        return PlantState(np.array(q, dtype=np.float64), np.array(v, dtype=np.float64), none,
+                          np.broadcast_to(self.actuators.ambient_temperature, self.n) + 0.0,
+                          np.full(self.n, float(STICKING)), none, EnergySums(*np.zeros((6, self.n))))

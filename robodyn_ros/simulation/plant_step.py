@@ -6,15 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""One step of the plant (motors, friction, forward dynamics, integration) as statements of a program.
+"""One step of the simulated robot: drives, friction, contacts, the equation of motion, integration, energies.
 
-The statements can be interpreted, for reading and testing, or compiled together: alone, in a loop with a control law,
-or for many samples at once; see :mod:`robodyn_ros.compile.procedure`.
+:func:`step` is the whole step, on floats. The same functions are the statements of :func:`step_program`, to be compiled
+alone, in a loop with a control law, or for many samples at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import Compute, Repeat
 from robodyn_ros.compile.program import Statement
-from robodyn_ros.compile.tape import Shape, trace
+from robodyn_ros.compile.tape import trace
 from robodyn_ros.simulation import semi_implicit_euler, split_step
 from robodyn_ros.simulation.contact import (
     MOST_ROUNDS,
@@ -32,278 +32,250 @@ from robodyn_ros.simulation.contact import (
     contact_geometry,
     contact_round,
     first_choice,
-    moving_columns,
     presses,
     with_contacts,
 )
-from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.joint_constraints import (
+    ConstraintSolution,
     Problem,
     admissible,
     most_pivot_steps,
     pivot_step,
     unhindered,
-    within_reach,
 )
-from robodyn_ros.simulation.motion import SmoothRow
-from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, ReportRow, StateRow
+from robodyn_ros.simulation.motion import SmoothState
+from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.quantities import QUANTITIES, varied_plant
 from robodyn_ros.simulation.readings import report
 
-_PROBLEM = Problem._fields
-_CHOICE = ("contact_mode", "saturation")
-_SOLUTION = ("velocity", "impulse", *_CHOICE)
-_GEOMETRY = ("penetration", "normal", "place", "jacobian")
-_CONTACT_CHOICE = ContactChoice._fields
-_CONTACT = ("contact_force", "contact_effort")
-"""Mean forces on the robot in base axes, shape (pairs, 3) [N], and the efforts that they cause, shape (n,)."""
 
-
-class Scope(NamedTuple):
-    """The parts of the plant that a program needs; the compiled code omits the rest.
+class Posed(NamedTuple):
+    """What a step has to solve.
 
     Attributes:
-        commands: Rows of ``command`` that the program reads; it takes 0 for the others.
-        energies: Whether energies are summed; if not, their rows of ``state`` do not change.
+        problem: matrix v' = momentum + impulses of friction, stops and motors.
+        voltage: Of the motors, held during the step, shape (n,) [V].
+        contacts: Where the robot touches surfaces.
     """
 
-    commands: frozenset[CommandRow] = frozenset(CommandRow)
-    energies: bool = True
-
-    def given(self, command: NDArray[Any]) -> NDArray[Any]:
-        """Return the commands with 0 for rows out of scope, shape (len(CommandRow), n)."""
-        return np.stack([command[row] if row in self.commands else np.zeros(command.shape[1]) for row in CommandRow])
-
-    def slides_freely(self, plant: PlantModel) -> NDArray[np.bool_]:
-        """Return which joints have neither dry friction nor a brake, shape (n,)."""
-        return ~(plant.has_dry_friction | (CommandRow.BRAKE in self.commands))
-
-    def friction(self, plant: PlantModel, friction: NDArray[Any]) -> NDArray[Any]:
-        """Return the greatest impulse of dry friction, with constant zeros where there is none, shape (n,)."""
-        return np.where(self.slides_freely(plant), 0.0, friction)
+    problem: Problem
+    voltage: NDArray[Any]
+    contacts: ContactGeometry
 
 
-EVERYTHING = Scope()
+class Guess(NamedTuple):
+    """What a round of the solution begins with.
 
-UNDER_EFFORTS = Scope(frozenset({CommandRow.EFFORT}))
-"""Without brakes, wrenches and voltages; the motion is that of `MOTION_UNDER_EFFORTS`, bit for bit."""
+    Attributes:
+        contact_mode: Mode of friction and stops of each joint, shape (n,).
+        saturation: Mode of the motor of each joint, shape (n,).
+        touching: Of the contacts.
+        rounds: Number of rounds before this one.
+    """
 
-MOTION_UNDER_EFFORTS = Scope(frozenset({CommandRow.EFFORT}), energies=False)
-"""The scope of a control law with its robot."""
+    contact_mode: NDArray[Any]
+    saturation: NDArray[Any]
+    touching: ContactChoice
+    rounds: Any
 
 
-def plant_program(plant: PlantModel, scope: Scope = EVERYTHING, varied: Sequence[str] = ()
-                  ) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
-    """Return variables and statements of one step.
+class Solution(NamedTuple):
+    """The solution for a guess.
 
-    Inputs are ``state``, shape (len(StateRow), n), and ``command``, shape (len(CommandRow), n); the output is
-    ``state``. ``Integrator.ADAPTIVE`` needs the end of the smooth motion as a further input, ``smooth``, shape
-    (len(SmoothRow), n).
+    Attributes:
+        velocity: After the step, shape (n,) [rad/s or m/s].
+        impulse: Of friction and stops, shape (n,) [N m s or N s].
+        contact_force: Mean forces of surfaces on the robot in base axes, shape (pairs, 3) [N].
+        contact_effort: The efforts that they cause, shape (n,) [N m or N].
+        moved: Positive where the next guess is another one, 0 if the solution is consistent.
+    """
+
+    velocity: NDArray[Any]
+    impulse: NDArray[Any]
+    contact_force: NDArray[Any]
+    contact_effort: NDArray[Any]
+    moved: Any
+
+
+def step(plant: PlantModel, state: PlantState, command: PlantCommand, smooth: SmoothState | None = None
+         ) -> tuple[PlantState, PlantReport]:
+    """Take a step on floats, to read and to debug; :func:`step_program` is the same, to be compiled.
 
     Args:
         plant: The simulated model.
-        scope: The parts of the plant that the program needs.
-        varied: Names of `QUANTITIES` whose values are inputs of the program, under these names, not built in.
+        state: Before the step.
+        command: The commands.
+        smooth: End of the smooth motion; None unless the integrator is `Integrator.ADAPTIVE`.
 
     Returns:
-        Shape of each variable by name, for a program that may have more of its own; and the statements.
+        The state after the step, and what acts at its end.
     """
-    n = plant.n
-    variables: dict[str, Shape] = {"state": (len(StateRow), n), "command": (len(CommandRow), n),
-                                   "report": (len(ReportRow), n), "health": (), "rounds": (), "moved": ()}
-    variables |= dict.fromkeys((*_PROBLEM, "voltage", *_SOLUTION), (n,)) | {"matrix": (n * (n + 1) // 2,)}
-    variables |= {name: QUANTITIES[name].shape(plant) for name in varied}
-    given, choice = ("state", "command"), (*_CHOICE, "rounds")
-    compute = partial(_compute, plant, scope, varied)
-    pivoting = Repeat(most_pivot_steps(n), [
-        compute(_round, (*_PROBLEM, *choice), (*_SOLUTION, "moved", "rounds"))], flag="moved")
-    if plant.world is not None:
-        return _program_with_contacts(plant, scope, plant.world, varied, variables)
-    if plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
-        variables["smooth"] = (len(SmoothRow), n)
-        posed = ("smooth", *_PROBLEM, "voltage", *choice)
-        return variables, (
-            compute(_pose_after_split_step, (*given, "smooth"), posed),
-            pivoting,
-            compute(_commit_after_split_step, ("state", "smooth", "friction", "voltage", *_SOLUTION), "state"))
-    solved: tuple[Statement, ...] = (
-        compute(_pose, given, (*_PROBLEM, "voltage", *choice)), pivoting)
-    if _all_slide_freely(plant, scope, varied):  # constraints are seldom active: solve without them first
-        solved = (compute(_attempt, given, ("voltage", *_SOLUTION, "moved")),
-                  Repeat(1, solved, flag="moved", at_least=0))
-    return variables, (*solved, compute(_commit, (*given, "friction", "voltage", *_SOLUTION), "state"))
+    if _splits(plant) and smooth is None:
+        smooth = split_step.smooth_step(plant, state, command)
+    given = () if smooth is None else (smooth,)
+    posed, guess = pose(plant, state, command, *given)
+    solution, guess = solve(plant, posed, guess)
+    while solution.moved > 0.0 and guess.rounds < most_rounds(plant):
+        solution, guess = solve(plant, posed, guess)
+    after = integrate(plant, state, command, posed, solution, guess, *given)
+    return after, report(plant, after, command, posed.voltage, posed.problem.friction, solution.impulse)
 
 
-def _compute(plant: PlantModel, scope: Scope, varied: Sequence[str], function: Callable[..., Any],
-             inputs: tuple[str, ...], outputs: tuple[str, ...] | str) -> Compute:
-    """A computation whose function takes the plant and the scope first; the varied values are further inputs."""
+def pose(plant: PlantModel, state: PlantState, command: PlantCommand, *smooth: SmoothState) -> tuple[Posed, Guess]:
+    """Drives, friction, contacts and inertia make the problem of the velocity after the step; and a first guess."""
+    method: Any = split_step if smooth else semi_implicit_euler
+    problem, voltage = method.problem(plant, state, command, *smooth)
+    contact_mode, saturation = method.first_modes(state, problem)
+    contacts = contact_geometry(plant.surroundings, plant.model, state.q)
+    touching = first_choice(plant.surroundings, contacts, state.v, plant.step)
+    guess = Guess(admissible(contact_mode, problem.friction), saturation, touching, np.float64(0.0))
+    return Posed(problem, voltage, contacts), guess
+
+
+def solve(plant: PlantModel, posed: Posed, guess: Guess) -> tuple[Solution, Guess]:
+    """Solve for a guess of the modes of friction, stops, motors and contacts, and guess again."""
+    world, contacts, rounds = plant.surroundings, posed.contacts, guess.rounds
+    problem = with_contacts(world, contacts, guess.touching, posed.problem, plant.step, rounds)
+    done = pivot_step(plant.limits, problem, guess.contact_mode, guess.saturation, rounds)
+    touch = contact_round(world, contacts, guess.touching, done.velocity, plant.step, rounds)
+    effort = sum((jacobian.T @ force for jacobian, force in zip(contacts.jacobian, touch.force, strict=True)),
+                 start=np.zeros(plant.n))
+    return (Solution(done.velocity, done.impulse, touch.force, effort, done.moved + touch.moved),
+            Guess(done.contact_mode, done.saturation, touch.choice, rounds + 1.0))
+
+
+def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, posed: Posed, solution: Solution,
+              guess: Guess, *smooth: SmoothState) -> PlantState:
+    """Positions, currents, temperatures and energies that follow from the velocities after the step."""
+    method: Any = split_step if smooth else semi_implicit_euler
+    acting = command._replace(external=command.external + solution.contact_effort)
+    solved = ConstraintSolution(solution.velocity, solution.impulse, posed.problem.friction, guess.contact_mode,
+                                guess.saturation)
+    after: PlantState = method.integrate(plant, state, acting, posed.voltage, solved, *smooth)
+    return after
+
+
+def attempt(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Any, ...]:
+    """The solution without friction, stops, limits of motors and contacts; ``moved`` is positive where one acts.
+
+    Returns:
+        The motors' voltages, the greatest impulses of friction, the solution, and the guess for which it is one.
+    """
+    world = plant.surroundings
+    problem, voltage = semi_implicit_euler.problem(plant, state, command)
+    free = unhindered(plant.limits, problem)
+    contacts = contact_geometry(world, plant.model, state.q)
+    touches = presses(world, contacts, free.velocity, plant.step)
+    none, nowhere = np.zeros(plant.n), np.zeros((world.pairs, 3))
+    solution = Solution(free.velocity, free.impulse, nowhere, none, free.moved + touches)
+    guess = Guess(free.contact_mode, free.saturation, _untouched(world.pairs), np.float64(0.0))
+    return voltage, problem.friction, solution, guess
+
+
+def _untouched(pairs: int) -> ContactChoice:
+    return ContactChoice(np.zeros(pairs), np.zeros(pairs), np.zeros(pairs), np.zeros((pairs, 3)))
+
+
+def most_rounds(plant: PlantModel) -> int:
+    """Return more rounds than a step needs."""
+    return most_pivot_steps(plant.n) + (MOST_ROUNDS if plant.surroundings.pairs else 0)
+
+
+class StepProgram(NamedTuple):
+    """A step to be compiled.
+
+    Attributes:
+        variables: Its variables: ``state`` and ``command``, a `PlantState` and a `PlantCommand`; varied quantities by
+            their names; with a split step ``smooth``; and those between its statements, such as ``solution``.
+        statements: They change ``state``.
+        inputs: Variables that the statements read first.
+    """
+
+    variables: dict[str, Any]
+    statements: tuple[Statement, ...]
+    inputs: tuple[str, ...]
+
+
+def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts: bool = False) -> StepProgram:
+    """Return the statements of a step.
+
+    Args:
+        plant: The simulated model. With `Integrator.ADAPTIVE`, the end of the smooth motion is an input, ``smooth``.
+        varied: Names of `QUANTITIES` whose values are inputs of the program, under these names, not built in.
+        under_efforts: Whether ``command.effort`` is the only input of ``command``, without voltages, brakes and
+            wrenches; the motion is the same, bit for bit, and costs less.
+    """
+    n, pairs = plant.n, plant.surroundings.pairs
+    none, forces, rest = np.zeros(n), np.zeros((pairs, 3)), plant.state(*np.zeros((2, n)))
+    contacts = ContactGeometry(np.zeros(pairs), forces, forces, np.zeros((pairs, 3, n)))
+    variables: dict[str, Any] = {
+        "state": rest, "command": PlantCommand.of_effort(none),
+        "posed": Posed(Problem(np.zeros((n, n)), *np.zeros((6, n))), none, contacts),
+        "guess": Guess(none, none, _untouched(pairs), 0.0), "solution": Solution(none, none, forces, none, 0.0),
+        **{name: QUANTITIES[name].shape(plant) for name in varied}}
+    smooth: tuple[str, ...] = ()
+    statements: list[Statement] = []
+    compute = partial(_compute, plant, varied)
+    if under_efforts:
+        statements.append(Compute(PlantCommand.of_effort, "command.effort", "command"))
+    if _splits(plant):
+        smooth = ("smooth",)
+        variables["smooth"] = SmoothState.from_state(rest)
+        if plant.integrator is not Integrator.ADAPTIVE:
+            statements.append(compute(split_step.smooth_step, ("state", "command"), "smooth"))
+    given = ("state", "command", *smooth)
+    solved: list[Statement] = [
+        compute(pose, given, ("posed", "guess")),
+        Repeat(most_rounds(plant), [compute(solve, ("posed", "guess"), ("solution", "guess"))], flag="solution.moved")]
+    if not smooth and under_efforts and _all_slide_freely(plant, varied):
+        # Constraints are seldom active: solve without them first.
+        solved = [compute(attempt, given, ("posed.voltage", "posed.problem.friction", "solution", "guess")),
+                  Repeat(1, solved, flag="solution.moved", at_least=0)]
+    statements += [*solved, compute(integrate, ("state", "command", "posed", "solution", "guess", *smooth), "state")]
+    inputs = ("state", "command.effort" if under_efforts else "command", *varied)
+    return StepProgram(variables, tuple(statements), inputs + smooth * (plant.integrator is Integrator.ADAPTIVE))
+
+
+def report_statement(plant: PlantModel) -> Statement:
+    """Return the statement for ``report``, a `PlantReport`, and ``health``, finite if the state is; both variables.
+
+    It follows the steps of a program.
+    """
+    return Compute(partial(_report, plant), ("state", "command", "posed.voltage", "posed.problem.friction",
+                                             "solution.impulse"), ("report", "health"))
+
+
+def _report(plant: PlantModel, state: PlantState, *acting: Any) -> tuple[PlantReport, Any]:
+    health = sum((*state.q, *state.v, *state.current), start=np.float64(0.0))
+    return report(plant, state, *acting), health
+
+
+def _splits(plant: PlantModel) -> bool:
+    """Whether friction and stops act after the smooth motion of a step."""
+    return plant.integrator is not Integrator.SEMI_IMPLICIT_EULER
+
+
+def _compute(plant: PlantModel, varied: Sequence[str], function: Callable[..., Any], inputs: Sequence[str],
+             outputs: Sequence[str] | str) -> Compute:
+    """A computation whose function takes the plant first; the varied values are further inputs."""
     if not varied:
-        return Compute(partial(function, plant, scope), inputs, outputs)
+        return Compute(partial(function, plant), inputs, outputs)
 
-    def with_values(*arrays: NDArray[Any]) -> Any:
-        values = dict(zip(varied, arrays[len(inputs):], strict=True))
-        return function(varied_plant(plant, values), scope, *arrays[:len(inputs)])
+    def with_values(*given: Any) -> Any:
+        values: Mapping[str, Any] = dict(zip(varied, given[len(inputs):], strict=True))
+        return function(varied_plant(plant, values), *given[:len(inputs)])
 
     with_values.__name__ = function.__name__
     return Compute(with_values, (*inputs, *varied), outputs)
 
 
-def _all_slide_freely(plant: PlantModel, scope: Scope, varied: Sequence[str]) -> bool:
-    """Whether no joint has dry friction or a brake, whatever the varied values are."""
+def _all_slide_freely(plant: PlantModel, varied: Sequence[str]) -> bool:
+    """Whether no joint has dry friction, whatever the varied values are."""
     found = []
 
-    def look(*arrays: NDArray[Any]) -> float:
-        found.append(scope.slides_freely(varied_plant(plant, dict(zip(varied, arrays, strict=True)))).all())
+    def look(*values: NDArray[Any]) -> float:
+        found.append(not varied_plant(plant, dict(zip(varied, values, strict=True))).has_dry_friction.any())
         return 0.0
 
     trace(look, {name: QUANTITIES[name].shape(plant) for name in varied})
     return bool(found[0])
-
-
-def _program_with_contacts(plant: PlantModel, scope: Scope, world: World, varied: Sequence[str],
-                           variables: dict[str, Shape]) -> tuple[dict[str, Shape], tuple[Statement, ...]]:
-    """As :func:`plant_program`, for a robot that can touch surfaces; ``contact_force`` is an output too."""
-    n, pairs = plant.n, world.pairs
-    variables |= {"penetration": (pairs,), "normal": (pairs, 3), "place": (pairs, 3), "jacobian": (pairs, 3, n),
-                  "pressed": (pairs,), "sliding": (pairs,), "level": (pairs,), "slip": (pairs, 3),
-                  "contact_force": (pairs, 3), "contact_effort": (n,)}
-    given, choice = ("state", "command"), (*_CHOICE, "rounds")
-    compute = partial(_compute, plant, scope, varied)
-    solved: tuple[Statement, ...] = (
-        compute(_pose_with_contacts, given, (*_PROBLEM, "voltage", *choice, *_GEOMETRY, *_CONTACT_CHOICE)),
-        Repeat(most_pivot_steps(n) + MOST_ROUNDS, [
-            compute(_round_with_contacts, (*_PROBLEM, *choice, *_GEOMETRY, *_CONTACT_CHOICE),
-                    (*_SOLUTION, "moved", "rounds", *_CONTACT_CHOICE, *_CONTACT))], flag="moved"))
-    if _all_slide_freely(plant, scope, varied):
-        solved = (compute(_attempt_without_contacts, given, ("voltage", *_SOLUTION, "moved", *_CONTACT)),
-                  Repeat(1, solved, flag="moved", at_least=0))
-    return variables, (*solved, compute(_commit_with_contacts,
-                                        (*given, "friction", "voltage", *_SOLUTION, "contact_effort"), "state"))
-
-
-def report_statement(plant: PlantModel) -> Statement:
-    """Return the statement for ``report``, shape (len(ReportRow), n), and ``health``, finite if the state is finite.
-
-    It follows the steps of a program with energies.
-    """
-    return Compute(partial(_report, plant), ("state", "command", "voltage", "friction", "impulse"),
-                   ("report", "health"))
-
-
-def _pose(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
-    problem, voltage = semi_implicit_euler.problem(plant, state, scope.given(command))
-    return _posed(problem, voltage, state[StateRow.CONTACT_MODE], state[StateRow.SATURATION])
-
-
-def _attempt(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]) -> tuple[Any, ...]:
-    problem, voltage = semi_implicit_euler.problem(plant, state, scope.given(command))
-    return (voltage, *unhindered(plant.limits, problem))
-
-
-def _pose_with_contacts(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]
-                        ) -> tuple[Any, ...]:
-    world = _world(plant)
-    geometry = contact_geometry(world, plant.model, state[StateRow.POSITION])
-    choice = first_choice(world, geometry, state[StateRow.VELOCITY], plant.step)
-    return (*_pose(plant, scope, state, command), *geometry, *choice)
-
-
-def _attempt_without_contacts(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any]
-                              ) -> tuple[Any, ...]:
-    world = _world(plant)
-    voltage, velocity, *solution, moved = _attempt(plant, scope, state, command)
-    geometry = contact_geometry(world, plant.model, state[StateRow.POSITION])
-    touches = presses(world, geometry, velocity, plant.step)
-    return (voltage, velocity, *solution, moved + touches, np.zeros((world.pairs, 3)), np.zeros(plant.n))
-
-
-def _round_with_contacts(plant: PlantModel, scope: Scope, *values: Any) -> tuple[Any, ...]:
-    world = _world(plant)
-    (*posed, contact_mode, saturation, rounds), rest = values[:len(_PROBLEM) + 3], values[len(_PROBLEM) + 3:]
-    geometry = ContactGeometry(*rest[:len(_GEOMETRY)])
-    moves = moving_columns(world, plant.model)[:, None, :]
-    geometry = geometry._replace(jacobian=np.where(moves, geometry.jacobian, 0.0))
-    choice = ContactChoice(*rest[len(_GEOMETRY):])
-    problem = with_contacts(world, geometry, choice, _problem(plant, scope, tuple(posed)), plant.step, rounds)
-    done = pivot_step(plant.limits, problem, contact_mode, saturation, rounds)
-    touching = contact_round(world, geometry, choice, done.velocity, plant.step, rounds)
-    effort = sum((jacobian.T @ force for jacobian, force in zip(geometry.jacobian, touching.force, strict=True)),
-                 start=np.zeros(plant.n))
-    return (*done._replace(moved=done.moved + touching.moved), rounds + 1.0, *touching.choice, touching.force, effort)
-
-
-def _world(plant: PlantModel) -> World:
-    assert plant.world is not None  # for mypy: only programs with contacts call this
-    return plant.world
-
-
-def _pose_after_split_step(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any],
-                          smooth: NDArray[Any]) -> tuple[Any, ...]:
-    command = scope.given(command)
-    if plant.integrator is not Integrator.ADAPTIVE:
-        smooth = split_step.smooth_step(plant, state, command)
-    problem, voltage = split_step.problem(plant, state, command, smooth)
-    return (smooth, *_posed(problem, voltage, within_reach(state[StateRow.CONTACT_MODE], problem), np.zeros(plant.n)))
-
-
-def _posed(problem: Problem, voltage: NDArray[Any], contact_mode: NDArray[Any], saturation: NDArray[Any]
-           ) -> tuple[Any, ...]:
-    """The problem with the lower triangle of its matrix, the voltages, the first choice, and 0 pivot steps so far."""
-    lower = problem.matrix[np.tril_indices(len(problem.matrix))]
-    mode = admissible(contact_mode, problem.friction)
-    return *problem._replace(matrix=lower), voltage, mode, saturation, np.float64(0.0)
-
-
-def _problem(plant: PlantModel, scope: Scope, values: tuple[NDArray[Any], ...]) -> Problem:
-    """Unpack the problem; replace values that are constant for this robot by constants."""
-    packed = Problem(*values)
-    matrix = np.empty((plant.n, plant.n), dtype=packed.matrix.dtype)
-    rows, columns = np.tril_indices(plant.n)
-    matrix[rows, columns] = matrix[columns, rows] = packed.matrix
-    implicit = plant.actuators.is_motor & (plant.integrator is Integrator.SEMI_IMPLICIT_EULER)
-    return packed._replace(
-        matrix=matrix,
-        friction=scope.friction(plant, packed.friction),
-        slowest=np.where(np.isfinite(plant.limits.lower), packed.slowest, -np.inf),
-        fastest=np.where(np.isfinite(plant.limits.upper), packed.fastest, np.inf),
-        drive=np.where(implicit, packed.drive, 0.0),
-        drive_damping=np.where(implicit, packed.drive_damping, 0.0),
-    )
-
-
-def _round(plant: PlantModel, scope: Scope, *values: Any) -> tuple[Any, ...]:
-    *posed, contact_mode, saturation, rounds = values
-    done = pivot_step(plant.limits, _problem(plant, scope, tuple(posed)), contact_mode, saturation, rounds)
-    return (*done, rounds + 1.0)
-
-
-def _commit(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any],
-            *solution: Any) -> NDArray[Any]:
-    after = semi_implicit_euler.commit(plant, state, scope.given(command), scope.friction(plant, friction), *solution)
-    return _without_energies(scope, state, after)
-
-
-def _commit_with_contacts(plant: PlantModel, scope: Scope, state: NDArray[Any], command: NDArray[Any], *rest: Any
-                          ) -> NDArray[Any]:
-    *solution, effort = rest
-    acting = scope.given(command)
-    external = [acting[row] + effort if row is CommandRow.EXTERNAL else acting[row] for row in CommandRow]
-    friction, *others = solution
-    after = semi_implicit_euler.commit(plant, state, np.stack(external), scope.friction(plant, friction), *others)
-    return _without_energies(scope, state, after)
-
-
-def _commit_after_split_step(plant: PlantModel, scope: Scope, state: NDArray[Any], smooth: NDArray[Any],
-                            friction: NDArray[Any], *solution: Any) -> NDArray[Any]:
-    *given, _ = solution
-    after = split_step.commit(plant, state, smooth, scope.friction(plant, friction), *given)
-    return _without_energies(scope, state, after)
-
-
-def _without_energies(scope: Scope, before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
-    return after if scope.energies else np.concatenate([after[:StateRow.DRIVE_WORK], before[StateRow.DRIVE_WORK:]])
-
-
-def _report(plant: PlantModel, state: NDArray[Any], *values: Any) -> tuple[Any, ...]:
-    health = sum(state[:StateRow.CURRENT + 1].ravel(), start=np.float64(0.0))
-    return report(plant, state, *values), health

@@ -19,7 +19,7 @@ from robodyn_ros.compile import clip, greater, greater_equal, where
 from robodyn_ros.description.model import Array
 from robodyn_ros.dynamics.robot_dynamics import Dynamics
 from robodyn_ros.simulation.motion import ideal_effort, passive, viscous
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, ReportRow, StateRow
+from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantReport, PlantState
 
 
 class ActuatorState(NamedTuple):
@@ -77,48 +77,41 @@ class Energy(NamedTuple):
     winding_heat: float
 
 
-def report(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], voltage: NDArray[Any],
-           friction: NDArray[Any], impulse: NDArray[Any]) -> NDArray[Any]:
+def report(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
+           friction: NDArray[Any], impulse: NDArray[Any]) -> PlantReport:
     """Compute the report at the end of a step; can be compiled.
 
     Args:
         plant: The simulated model.
-        state: After the step, shape (len(StateRow), n).
-        command: Shape (len(CommandRow), n).
+        state: After the step.
+        command: The commands.
         voltage: Demanded from the amplifiers, within their limits, shape (n,) [V].
         friction: Greatest impulse of dry friction, shape (n,) [N m s or N s].
         impulse: Of friction and stops, shape (n,) [N m s or N s].
-
-    Returns:
-        Shape (len(ReportRow), n).
     """
-    actuators, step = plant.actuators, plant.step
-    v, current, saturation = state[StateRow.VELOCITY], state[StateRow.CURRENT], state[StateRow.SATURATION]
-    asked, damping = command[CommandRow.EFFORT], passive(plant, command, v)
+    actuators, step, v, current = plant.actuators, plant.step, state.v, state.current
+    damping = passive(plant, command, v)
     regulated = actuators.motors.motor.voltage(current, actuators.motors.gear.motor_motion(v))
     dry = clip(impulse, -friction, friction)
-    rows = {
-        ReportRow.VOLTAGE: np.where(actuators.is_motor, where(saturation, regulated, voltage), 0.0),
-        ReportRow.CURRENT: current,
-        ReportRow.EFFORT: ideal_effort(plant, command) + actuators.effort_of(current) - damping * v,
-        ReportRow.FRICTION: dry / step - (viscous(plant, command, v) - damping) * v,
-        ReportRow.STOP: (impulse - dry) / step,
-        ReportRow.VOLTAGE_SATURATED: np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
-                                           greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
-        ReportRow.CURRENT_SATURATED: abs(saturation),
-        ReportRow.EFFORT_SATURATED: where(command[CommandRow.BY_VOLTAGE], 0.0,
-                                          greater(abs(asked), plant.model.effort_limit)),
-    }
-    return np.stack([rows[row] for row in ReportRow])
+    return PlantReport(
+        voltage=np.where(actuators.is_motor, where(state.saturation, regulated, voltage), 0.0),
+        current=current,
+        effort=ideal_effort(plant, command) + actuators.effort_of(current) - damping * v,
+        friction=dry / step - (viscous(plant, command, v) - damping) * v,
+        stop=(impulse - dry) / step,
+        voltage_saturated=np.where(actuators.is_motor & np.isfinite(actuators.voltage_limit),
+                                   greater_equal(abs(voltage), actuators.voltage_limit), 0.0),
+        current_saturated=abs(state.saturation),
+        effort_saturated=where(command.by_voltage, 0.0, greater(abs(command.effort), plant.model.effort_limit)))
 
 
-def actuator_state(plant: PlantModel, state: Array, reported: Array) -> ActuatorState:
+def actuator_state(plant: PlantModel, state: PlantState, reported: PlantReport) -> ActuatorState:
     """Return the state of the actuators from the report.
 
     Args:
         plant: The simulated model.
-        state: Shape (len(StateRow), n).
-        reported: Result of :func:`report`, shape (len(ReportRow), n).
+        state: At the end of the step.
+        reported: Result of :func:`report`.
     """
     actuators = plant.actuators
 
@@ -126,49 +119,40 @@ def actuator_state(plant: PlantModel, state: Array, reported: Array) -> Actuator
         return np.where(actuators.is_motor, values, np.nan)
 
     return ActuatorState(
-        voltage=of_motor(reported[ReportRow.VOLTAGE]),
-        current=of_motor(reported[ReportRow.CURRENT]),
-        motor_torque=of_motor(actuators.motors.motor.torque_constant * reported[ReportRow.CURRENT]),
-        joint_effort=reported[ReportRow.EFFORT].copy(),
-        friction_effort=reported[ReportRow.FRICTION].copy(),
-        temperature=np.where(actuators.has_heat, state[StateRow.TEMPERATURE], np.nan),
-        voltage_saturated=reported[ReportRow.VOLTAGE_SATURATED] > 0.0,
-        current_saturated=reported[ReportRow.CURRENT_SATURATED] > 0.0,
-        effort_saturated=reported[ReportRow.EFFORT_SATURATED] > 0.0,
+        voltage=of_motor(reported.voltage),
+        current=of_motor(reported.current),
+        motor_torque=of_motor(actuators.motors.motor.torque_constant * reported.current),
+        joint_effort=reported.effort.copy(),
+        friction_effort=reported.friction.copy(),
+        temperature=np.where(actuators.has_heat, state.temperature, np.nan),
+        voltage_saturated=reported.voltage_saturated > 0.0,
+        current_saturated=reported.current_saturated > 0.0,
+        effort_saturated=reported.effort_saturated > 0.0,
     )
 
 
-def energy(plant: PlantModel, dynamics: Dynamics, state: Array) -> Energy:
+def energy(plant: PlantModel, dynamics: Dynamics, state: PlantState) -> Energy:
     """Compute the energies.
 
     Args:
         plant: The simulated model.
         dynamics: Of its rigid bodies.
-        state: Shape (len(StateRow), n).
+        state: The state.
     """
-    q, v = state[StateRow.POSITION], state[StateRow.VELOCITY]
+    q, v = state.q, state.v
     inertia = dynamics.mass_matrix(q) + np.diag(plant.actuators.reflected_inertia)
     return summed_energy(plant, state, float(0.5 * v @ inertia @ v), float(dynamics.potential_energy(q)))
 
 
-def summed_energy(plant: PlantModel, state: Array, kinetic: float, potential: float) -> Energy:
+def summed_energy(plant: PlantModel, state: PlantState, kinetic: float, potential: float) -> Energy:
     """Return the energies with the stored energy of the bodies as given.
 
     Args:
         plant: The simulated model.
-        state: Shape (len(StateRow), n).
+        state: The state.
         kinetic: Of links and rotors [J].
         potential: Of the links [J].
     """
-    sums = state.sum(axis=1).tolist()
-    return Energy(
-        kinetic=kinetic,
-        potential=potential,
-        magnetic=float(plant.actuators.magnetic_energy(state[StateRow.CURRENT]).sum()),
-        drive_work=sums[StateRow.DRIVE_WORK],
-        external_work=sums[StateRow.EXTERNAL_WORK],
-        viscous_loss=sums[StateRow.VISCOUS_LOSS],
-        friction_loss=sums[StateRow.FRICTION_LOSS],
-        stop_loss=sums[StateRow.STOP_LOSS],
-        winding_heat=sums[StateRow.WINDING_HEAT],
-    )
+    sums = EnergySums(*np.sum(state.energies, axis=1).tolist())
+    magnetic = float(plant.actuators.magnetic_energy(state.current).sum())
+    return Energy(kinetic, potential, magnetic, **sums._asdict())

@@ -35,7 +35,7 @@ from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SimulatedRobot
 from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
 from robodyn_ros.simulation.plant import start_position
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
 from robodyn_ros.simulation.quantities import (
     DELAY,
     MODEL,
@@ -247,9 +247,10 @@ class ClosedLoop:
                 values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
             return client.scores(self, scenario, values)
         if values.keys() & set(START):
-            given["state"] = np.array([self.plant.state(start.q, start.v) for start in starts])
+            rows = np.array([self.plant.state(start.q, start.v).rows for start in starts])
+            given["state"] = PlantState.from_rows(np.moveaxis(rows, 1, 0))
             given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
-            counts |= dict.fromkeys(("state", "memory"), count)
+            counts |= dict.fromkeys(("memory",), count)
         if self._has_own_inertias(values):
             packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
             pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values})
@@ -260,11 +261,15 @@ class ClosedLoop:
                                     longest_delay=self._longest_delay(values))
         if isinstance(procedure, InterpretedLoop):
             laws = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-            rows = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]),
+            runs = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]),
                                   self._own(scenario, values, i)) for i in range(count)]
-            return _score({name: np.stack([row[name] for row in rows]) for name in ("state", *SUMS)}, ticks)
+            names = ("state.q", "state.v", *SUMS)
+            return _score({name: np.stack([one[name] for one in runs]) for name in names}, ticks)
         if count == 1:  # faster than a batch of one
-            results = procedure(**given | {name: given[name][0] for name in counts if name in given})
+            alone = {name: given[name][0] for name in counts if name in given}
+            if values.keys() & set(START):
+                alone["state"] = self.plant.state(starts[0].q, starts[0].v)
+            results = procedure(**given | alone)
             return _score({name: result[None] for name, result in results.items()}, ticks)
         return _score(procedure.batch(threads=threads or 1, **given), ticks)
 
@@ -501,8 +506,6 @@ def _control_period(period: float, step: float) -> tuple[int, int]:
 def _score(results: dict[str, Array], ticks: int) -> Score:
     error_square, error_worst, effort_square, effort_worst, change_square, overshoot, saturated = (
         results[name] for name in SUMS)
-    state = results["state"]
     return Score(np.sqrt(error_square / ticks), error_worst, np.sqrt(effort_square / ticks), effort_worst,
-                 np.sqrt(change_square / max(1, ticks - 1)), overshoot, saturated / ticks,
-                 state[..., StateRow.POSITION, :],
-                 state[..., StateRow.VELOCITY, :])
+                 np.sqrt(change_square / max(1, ticks - 1)), overshoot, saturated / ticks, results["state.q"],
+                 results["state.v"])

@@ -24,77 +24,74 @@ from numpy.typing import NDArray
 
 from robodyn_ros.compile import clip
 from robodyn_ros.dynamics.second_moment_newton_euler import inverse_dynamics
-from robodyn_ros.simulation.joint_constraints import Problem, friction_part
+from robodyn_ros.simulation.joint_constraints import ConstraintSolution, Problem
 from robodyn_ros.simulation.joint_drives import joint_drives
 from robodyn_ros.simulation.motion import ideal_effort, inertia, viscous
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
+from robodyn_ros.simulation.plant_model import EnergySums, PlantCommand, PlantModel, PlantState
 
 
-def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> tuple[Problem, NDArray[Any]]:
+def problem(plant: PlantModel, state: PlantState, command: PlantCommand) -> tuple[Problem, NDArray[Any]]:
     """Pose the problem of the velocity after the step: [Yamamoto] (6.16) with (6.1), (6.17) without inductance.
 
     Args:
         plant: The simulated model.
-        state: Shape (len(StateRow), n).
-        command: Shape (len(CommandRow), n).
+        state: Before the step.
+        command: The commands.
 
     Returns:
         The problem; and the motors' voltages, shape (n,) [V].
     """
-    q, v, step = state[StateRow.POSITION], state[StateRow.VELOCITY], plant.step
+    q, v, step, limits = state.q, state.v, plant.step, plant.limits
     drives = joint_drives(plant, state, command)
     # M v - h b in one recursion: -h times the effort that would stop the bodies within the step.
     efforts = inverse_dynamics(plant.model, q, v, -v / step)
-    tau = drives.effort + command[CommandRow.EXTERNAL]
+    tau = drives.effort + command.external
     posed = Problem(
         matrix=inertia(plant, q) + np.diag(step * drives.viscous),
         momentum=step * (tau - efforts) + plant.actuators.reflected_inertia * v,
         friction=step * drives.friction,
-        slowest=np.where(np.isfinite(plant.limits.lower), (plant.limits.lower - q) / step, -np.inf),
-        fastest=np.where(np.isfinite(plant.limits.upper), (plant.limits.upper - q) / step, np.inf),
+        slowest=np.where(np.isfinite(limits.lower), (limits.lower - q) / step, -np.inf),
+        fastest=np.where(np.isfinite(limits.upper), (limits.upper - q) / step, np.inf),
         drive=step * drives.motor_effort,
         drive_damping=step * drives.motor_damping,
     )
     return posed, drives.voltage
 
 
-def commit(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],
-           velocity: NDArray[Any], impulse: NDArray[Any], contact_mode: NDArray[Any], saturation: NDArray[Any]
-           ) -> NDArray[Any]:
+def first_modes(state: PlantState, _problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Modes of friction and stops, and of the motors, to begin with: those of the step before."""
+    return state.contact_mode, state.saturation
+
+
+def integrate(plant: PlantModel, state: PlantState, command: PlantCommand, voltage: NDArray[Any],
+              solution: ConstraintSolution) -> PlantState:
     """Return the state after the step.
 
     Work is impulse times the mean of the velocities before and after, as the change of kinetic energy by an impulse.
 
     Args:
         plant: The simulated model.
-        state: Before the step, shape (len(StateRow), n).
-        command: Shape (len(CommandRow), n).
-        friction: Of :func:`problem`.
-        voltage: Likewise.
-        velocity: Its solution, shape (n,).
-        impulse: Of friction and stops, shape (n,).
-        contact_mode: Choice to begin the next step with, shape (n,).
-        saturation: Likewise.
-
-    Returns:
-        Shape (len(StateRow), n).
+        state: Before the step.
+        command: The commands, with the efforts of contacts among the external ones.
+        voltage: Of :func:`problem`.
+        solution: Of the problem.
     """
-    q, v, step, actuators = state[StateRow.POSITION], state[StateRow.VELOCITY], plant.step, plant.actuators
-    middle = 0.5 * (v + velocity)
-    electrical = actuators.electrical_step(voltage, state[StateRow.CURRENT], velocity, saturation, step)
-    dry = friction_part(friction, impulse)
+    step, actuators, before, velocity = plant.step, plant.actuators, state.energies, solution.velocity
+    middle = 0.5 * (state.v + velocity)
+    electrical = actuators.electrical_step(voltage, state.current, velocity, solution.saturation, step)
+    dry = solution.friction_part
     work = np.where(actuators.is_motor, electrical.work, step * ideal_effort(plant, command) * middle)
-    return np.stack([
-        clip(q + step * velocity, plant.limits.lower, plant.limits.upper),
-        velocity,
-        electrical.current,
-        actuators.next_temperature(state[StateRow.TEMPERATURE], electrical.heat, step),
-        contact_mode,
-        saturation,
-        state[StateRow.DRIVE_WORK] + work,
-        state[StateRow.EXTERNAL_WORK] + step * command[CommandRow.EXTERNAL] * middle,
-        state[StateRow.VISCOUS_LOSS] + step * viscous(plant, command, v) * velocity * middle,
-        state[StateRow.WINDING_HEAT] + electrical.heat,
-        state[StateRow.FRICTION_LOSS] - dry * middle,
-        state[StateRow.STOP_LOSS] - (impulse - dry) * middle,
-    ])
+    return PlantState(
+        q=clip(state.q + step * velocity, plant.limits.lower, plant.limits.upper),
+        v=velocity,
+        current=electrical.current,
+        temperature=actuators.next_temperature(state.temperature, electrical.heat, step),
+        contact_mode=solution.contact_mode,
+        saturation=solution.saturation,
+        energies=EnergySums(
+            drive_work=before.drive_work + work,
+            external_work=before.external_work + step * command.external * middle,
+            viscous_loss=before.viscous_loss + step * viscous(plant, command, state.v) * velocity * middle,
+            winding_heat=before.winding_heat + electrical.heat,
+            friction_loss=before.friction_loss - dry * middle,
+            stop_loss=before.stop_loss - (solution.impulse - dry) * middle))

@@ -26,38 +26,46 @@ from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import is_limit
 from robodyn_ros.compile import clip, equal, greater_equal, less_equal, where
-from robodyn_ros.simulation.joint_constraints import LOWER, STICKING, UPPER, Problem, friction_part
-from robodyn_ros.simulation.motion import STATE_ROWS, SmoothRow, demand, derivative, inertia
-from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, StateRow
+from robodyn_ros.simulation.joint_constraints import (
+    LOWER,
+    STICKING,
+    UPPER,
+    ConstraintSolution,
+    Problem,
+    within_reach,
+)
+from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia
+from robodyn_ros.simulation.plant_model import EnergySums, Integrator, PlantCommand, PlantModel, PlantState
 
 
-def smooth_step(plant: PlantModel, state: NDArray[Any], command: NDArray[Any]) -> NDArray[Any]:
+def smooth_step(plant: PlantModel, state: PlantState, command: PlantCommand) -> SmoothState:
     """Integrate the smooth motion over a step by the explicit Euler or the Runge-Kutta method.
 
     Args:
         plant: The simulated model.
-        state: Shape (len(StateRow), n).
-        command: Shape (len(CommandRow), n).
+        state: Before the step.
+        command: The commands.
 
     Returns:
-        x at the end, shape (len(SmoothRow), n).
+        x at the end.
     """
-    asked = demand(plant, command, state[StateRow.VELOCITY])
+    asked = demand(plant, command, state.v)
 
-    def rate(x: NDArray[Any]) -> NDArray[Any]:
+    def rate(x: SmoothState) -> SmoothState:
         return derivative(plant, x, asked, command)
 
-    x, step = state[list(STATE_ROWS)], plant.step
+    x, step = SmoothState.from_state(state), plant.step
     k1 = rate(x)
     if plant.integrator is Integrator.EXPLICIT_EULER:
-        return x + step * k1
-    k2 = rate(x + 0.5 * step * k1)  # the classical method of order 4, [HairerLubichWanner] II.1
-    k3 = rate(x + 0.5 * step * k2)
-    k4 = rate(x + step * k3)
-    return x + step / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        return x.moved(k1, step)
+    k2 = rate(x.moved(k1, 0.5 * step))  # the classical method of order 4, [HairerLubichWanner] II.1
+    k3 = rate(x.moved(k2, 0.5 * step))
+    k4 = rate(x.moved(k3, step))
+    mean = SmoothState(*(a + 2.0 * b + 2.0 * c + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
+    return x.moved(mean, step / 6.0)
 
 
-def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: NDArray[Any]
+def problem(plant: PlantModel, state: PlantState, command: PlantCommand, x: SmoothState
             ) -> tuple[Problem, NDArray[Any]]:
     """Pose the problem of friction and stops after the smooth motion.
 
@@ -65,60 +73,64 @@ def problem(plant: PlantModel, state: NDArray[Any], command: NDArray[Any], x: ND
 
     Args:
         plant: The simulated model.
-        state: Shape (len(StateRow), n).
-        command: Shape (len(CommandRow), n).
-        x: End of the smooth motion, shape (len(SmoothRow), n).
+        state: Before the step.
+        command: The commands.
+        x: End of the smooth motion.
 
     Returns:
         The problem; and the motors' voltages, shape (n,) [V].
     """
-    v, actuators = state[StateRow.VELOCITY], plant.actuators
+    v, actuators, limits = state.v, plant.actuators, plant.limits
     voltage = demand(plant, command, v).voltage
-    motor = actuators.effort_of(actuators.instant_current(voltage, state[StateRow.CURRENT], v))
-    level = plant.friction.level(v) + actuators.gear_friction(motor) + command[CommandRow.BRAKE]
-    mass, nothing = inertia(plant, state[StateRow.POSITION]), np.zeros(plant.n)
+    motor = actuators.effort_of(actuators.instant_current(voltage, state.current, v))
+    level = plant.friction.level(v) + actuators.gear_friction(motor) + command.brake
+    mass, nothing = inertia(plant, state.q), np.zeros(plant.n)
     posed = Problem(
         matrix=mass,
-        momentum=mass @ x[SmoothRow.VELOCITY],
+        momentum=mass @ x.v,
         friction=plant.step * level,
-        slowest=where(less_equal(x[SmoothRow.POSITION], plant.limits.lower), 0.0, -np.inf),
-        fastest=where(greater_equal(x[SmoothRow.POSITION], plant.limits.upper), 0.0, np.inf),
+        slowest=np.where(np.isfinite(limits.lower), where(less_equal(x.q, limits.lower), 0.0, -np.inf), -np.inf),
+        fastest=np.where(np.isfinite(limits.upper), where(greater_equal(x.q, limits.upper), 0.0, np.inf), np.inf),
         drive=nothing,
         drive_damping=nothing,
     )
     return posed, voltage
 
 
-def commit(plant: PlantModel, state: NDArray[Any], x: NDArray[Any], friction: NDArray[Any], voltage: NDArray[Any],
-           velocity: NDArray[Any], impulse: NDArray[Any], contact_mode: NDArray[Any]) -> NDArray[Any]:
-    """The state after the step, shape (len(StateRow), n).
+def first_modes(state: PlantState, posed: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Modes of friction and stops, and of the motors, to begin with."""
+    return within_reach(state.contact_mode, posed), np.zeros(len(state.q))
 
-    Arguments are those of :func:`problem` and ``semi_implicit_euler.commit``.
+
+def integrate(plant: PlantModel, state: PlantState, _command: PlantCommand, voltage: NDArray[Any],
+              solution: ConstraintSolution, x: SmoothState) -> PlantState:
+    """Return the state after the step.
+
+    Args:
+        plant: The simulated model.
+        state: Before the step.
+        voltage: Of :func:`problem`.
+        solution: Of the problem.
+        x: End of the smooth motion.
     """
-    actuators, step, v = plant.actuators, plant.step, state[StateRow.VELOCITY]
+    actuators, step, velocity, mode = plant.actuators, plant.step, solution.velocity, solution.contact_mode
     share = 0.0 if plant.integrator is Integrator.EXPLICIT_EULER else 0.5
-    corrected = x[SmoothRow.POSITION] + share * step * (velocity - x[SmoothRow.VELOCITY])
+    corrected = x.q + share * step * (velocity - x.v)
     # A joint at a stop, or at rest, is exactly there in spite of the error of the method.
     lower, upper = plant.limits.lower, plant.limits.upper
-    at_stop = where(equal(contact_mode, LOWER), lower, where(equal(contact_mode, UPPER), upper, corrected))
-    resting = equal(contact_mode, STICKING) * equal(v, 0.0)
-    q = where(resting, state[StateRow.POSITION], clip(at_stop, lower, upper))
-    current = actuators.instant_current(voltage, x[SmoothRow.CURRENT], velocity)
-    heat = x[SmoothRow.WINDING_HEAT] - state[StateRow.WINDING_HEAT]
-    dry, middle = friction_part(friction, impulse), 0.5 * (x[SmoothRow.VELOCITY] + velocity)
-    limit = actuators.greatest_current
-    saturation = np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0)
-    return np.stack([
-        q,
-        velocity,
-        current,
-        actuators.next_temperature(state[StateRow.TEMPERATURE], heat, step),
-        contact_mode,
-        saturation,
-        x[SmoothRow.DRIVE_WORK],
-        x[SmoothRow.EXTERNAL_WORK],
-        x[SmoothRow.VISCOUS_LOSS],
-        x[SmoothRow.WINDING_HEAT],
-        state[StateRow.FRICTION_LOSS] - dry * middle,
-        state[StateRow.STOP_LOSS] - (impulse - dry) * middle,
-    ])
+    at_stop = where(equal(mode, LOWER), lower, where(equal(mode, UPPER), upper, corrected))
+    resting = equal(mode, STICKING) * equal(state.v, 0.0)
+    current = actuators.instant_current(voltage, x.current, velocity)
+    heat = x.winding_heat - state.energies.winding_heat
+    dry, middle, limit = solution.friction_part, 0.5 * (x.v + velocity), actuators.greatest_current
+    return PlantState(
+        q=where(resting, state.q, clip(at_stop, lower, upper)),
+        v=velocity,
+        current=current,
+        temperature=actuators.next_temperature(state.temperature, heat, step),
+        contact_mode=mode,
+        saturation=np.where(is_limit(limit), greater_equal(abs(current), limit), 0.0),
+        energies=EnergySums(
+            x.drive_work, x.external_work, x.viscous_loss, x.winding_heat,
+            friction_loss=state.energies.friction_loss - dry * middle,
+            stop_loss=state.energies.stop_loss - (solution.impulse - dry) * middle))

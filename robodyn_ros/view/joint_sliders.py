@@ -79,7 +79,7 @@ class JointSliders:
             for slider in self._sliders if goal.crossed else ():
                 slider.send_again()
         for slider, value in zip(self._sliders, np.clip(q, self._lower, self._upper), strict=True):
-            if not abs(slider.handle.value - value) <= slider.handle.step:  # also where a browser made it NaN
+            if abs(slider.handle.value - value) > slider.handle.step:
                 slider.show(round(float(value), 3))
                 self._shown = now
 
@@ -93,4 +93,4 @@ class JointSliders:
     def _add(self, server: viser.ViserServer, name: str, unit: str, index: int) -> SharedValue:
         lower, upper = (math.trunc(1000.0 * limit) / 1000.0 for limit in (self._lower[index], self._upper[index]))
         handle: Any = server.gui.add_slider(f"{name} [{unit}]", lower, upper, 0.001, min(max(0.0, lower), upper))
-        return SharedValue(handle, self._move, math.isfinite)
+        return SharedValue(handle, self._move)

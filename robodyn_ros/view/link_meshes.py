@@ -13,8 +13,10 @@ Primitives become meshes too, so that other modules handle one kind of shape.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,16 +26,25 @@ import trimesh
 import yourdfpy
 from lxml import etree
 
+from robodyn_ros.checks import Range, as_array, as_floats, as_joint_array, as_number
 from robodyn_ros.description.document import read_document_text
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import link_poses
 from robodyn_ros.kinematics.reach import reach
-from robodyn_ros.view.mesh_files import find_mesh, load_mesh
+from robodyn_ros.view.mesh_files import MeshReader, find_mesh
 
 DEFAULT_COLOR = (0.62, 0.65, 0.70, 1.0)
 MISSING_COLOR = (0.90, 0.35, 0.60, 1.0)
 SHARP_EDGE = 0.6
 """Angle between faces above which the picture shows an edge [rad]."""
+MOST_SHAPES = 2000
+"""Shapes of a robot."""
+LARGEST_SIZE = 1e4
+"""Greatest size and coordinate of a shape [m]."""
+
+_SIZES = Range(0.0, LARGEST_SIZE, unit="m", above=True)
+_SCALES = Range(-1e6, 1e6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,53 +98,79 @@ def frame_poses(model: RobotModel, q: Array) -> dict[str, Array]:
 
 def _described(model: RobotModel, tag: str, folder: Path | None, warnings: list[str]) -> list[LinkMesh]:
     document, _ = read_document_text(model.description)
-    materials = list(document.root.findall("material"))
+    materials = {material.get("name"): material for material in document.root.findall("material")}
     shapes: list[LinkMesh] = []
-    for name, element in document.links.items():
-        if element.find(tag) is None:
-            continue
-        try:
-            link, colors = _read_with_yourdfpy(element, tag, materials)
-        except Exception as error:  # yourdfpy lets errors of its libraries through, and the URDF may hold anything
-            warnings.append(f"link '{name}': its <{tag}> cannot be read ({type(error).__name__}: {error}); not shown")
-            continue
-        for shape in link.visuals if tag == "visual" else link.collisions:
-            mesh, color = _mesh(shape, name, folder, 0.08 * reach(model), warnings)
-            if shape.origin is not None:
-                mesh.apply_transform(shape.origin)
-            shapes.append(LinkMesh(name, mesh, color or _color(shape, colors, shape.geometry.mesh is None)))
+    with contextlib.closing(MeshReader()) as reader:
+        for name, element in document.links.items():
+            if element.find(tag) is None:
+                continue
+            try:
+                link, colors = _read_with_yourdfpy(element, tag, materials)
+            except Exception as error:  # yourdfpy lets errors of its libraries through; the URDF may hold anything
+                warnings.append(f"link '{name}': its <{tag}> cannot be read ({type(error).__name__}: {error}); "
+                                "not shown")
+                continue
+            for shape in link.visuals if tag == "visual" else link.collisions:
+                if len(shapes) == MOST_SHAPES:
+                    warnings.append(f"link '{name}': the robot has more than {MOST_SHAPES} shapes; no more are shown")
+                    return shapes
+                try:
+                    shapes.append(_shape(shape, colors, name, folder, 0.08 * reach(model), reader, warnings))
+                except InputError as error:
+                    warnings.append(f"link '{name}': its <{tag}>: {error}; not shown")
     return shapes
 
 
-def _read_with_yourdfpy(link: etree._Element, tag: str, materials: list[etree._Element]) -> tuple[Any, dict[str, Any]]:
+def _read_with_yourdfpy(link: etree._Element, tag: str, materials: Mapping[str | None, etree._Element]
+                        ) -> tuple[Any, dict[str, Any]]:
     """Return a link with its shapes, and the colours of the robot's materials by name."""
     robot = etree.Element("robot", name="link")
-    robot.extend(copy.deepcopy(material) for material in materials)
+    used = {material.get("name") for material in link.iter("material")}
+    robot.extend(copy.deepcopy(materials[name]) for name in used & materials.keys())
     kept = etree.SubElement(robot, "link", name=link.get("name"))
     kept.extend(copy.deepcopy(child) for child in link.iterchildren(tag))
     read = yourdfpy.URDF.load(io.BytesIO(etree.tostring(robot)), build_scene_graph=False, load_meshes=False).robot
     return read.links[0], {material.name: material.color for material in read.materials}
 
 
-def _mesh(shape: Any, link: str, folder: Path | None, missing_edge: float, warnings: list[str]
+def _shape(shape: Any, colors: dict[str, Any], link: str, folder: Path | None, missing_edge: float, reader: MeshReader,
+           warnings: list[str]) -> LinkMesh:
+    """Return one shape of a link.
+
+    Raises:
+        InputError: A size, coordinate or colour is missing, not finite, negative or too large.
+    """
+    mesh, color = _mesh(shape.geometry, link, folder, missing_edge, reader, warnings)
+    if shape.origin is not None:
+        mesh.apply_transform(as_floats(shape.origin, (4, 4), "origin"))
+    farthest = float(np.abs(mesh.bounds).max())
+    if not farthest <= LARGEST_SIZE:
+        raise InputError(f"expected a shape within {LARGEST_SIZE:g} m, received one that reaches {farthest:g} m; is "
+                         "its scale right?")
+    return LinkMesh(link, mesh, color or _color(shape, colors, shape.geometry.mesh is None))
+
+
+def _mesh(geometry: Any, link: str, folder: Path | None, missing_edge: float, reader: MeshReader, warnings: list[str]
           ) -> tuple[trimesh.Trimesh, tuple[float, float, float, float] | None]:
     """Return the triangles of one shape about its own origin, and a colour if it replaces a missing mesh."""
-    geometry = shape.geometry
     if geometry.box is not None:
-        mesh = trimesh.creation.box(geometry.box.size)
+        mesh = trimesh.creation.box(as_joint_array(as_array(geometry.box.size, (3,), "size"), 3, _SIZES, "size"))
     elif geometry.cylinder is not None:
-        mesh = trimesh.creation.cylinder(geometry.cylinder.radius, geometry.cylinder.length, sections=48)
+        radius = as_number(geometry.cylinder.radius, _SIZES, "radius")
+        mesh = trimesh.creation.cylinder(radius, as_number(geometry.cylinder.length, _SIZES, "length"), sections=48)
     elif geometry.sphere is not None:
-        mesh = trimesh.creation.icosphere(3, geometry.sphere.radius)
-    else:
+        mesh = trimesh.creation.icosphere(3, as_number(geometry.sphere.radius, _SIZES, "radius"))
+    elif geometry.mesh is not None:
+        scale = as_joint_array(1.0 if geometry.mesh.scale is None else geometry.mesh.scale, 3, _SCALES, "scale")
         try:
-            mesh = load_mesh(find_mesh(geometry.mesh.filename, folder))
+            mesh = reader.read(find_mesh(geometry.mesh.filename, folder))
         except (OSError, ValueError) as error:
             warnings.append(f"link '{link}': {error}; a box replaces it")
             return trimesh.creation.box([missing_edge] * 3), MISSING_COLOR
-        scale = 1.0 if geometry.mesh.scale is None else geometry.mesh.scale
-        mesh.apply_transform(np.diag([*np.broadcast_to(scale, 3), 1.0]))
+        mesh.apply_transform(np.diag([*scale, 1.0]))
         return mesh, None
+    else:
+        raise InputError("expected a box, cylinder, sphere or mesh, received none")
     return trimesh.graph.smooth_shade(mesh, angle=SHARP_EDGE), None
 
 
@@ -142,7 +179,7 @@ def _color(shape: Any, colors: dict[str, Any], primitive: bool) -> tuple[float, 
     color = None if material is None else material.color or colors.get(material.name)
     if color is None:
         return DEFAULT_COLOR if primitive else None
-    red, green, blue, opacity = (float(part) for part in color.rgba)
+    red, green, blue, opacity = np.clip(as_floats(color.rgba, (4,), "rgba"), 0.0, 1.0).tolist()
     return red, green, blue, opacity
 
 

@@ -10,11 +10,38 @@
 
 from __future__ import annotations
 
+import math
+import multiprocessing
 import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import trimesh
+
+from robodyn_ros.bounded_files import is_file
+
+ZIPPED = (".3mf", ".zae")
+FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", *ZIPPED)
+"""Endings of mesh files."""
+LARGEST_FILE = 128 * 2**20
+"""Bytes of a mesh file, also unzipped."""
+MEMORY = 1024 * 2**20
+"""Bytes that a mesh may take while it is read."""
+MOST_TRIANGLES = 2_000_000
+"""Triangles of a mesh."""
+MESH_SECONDS = 5
+"""Processor time for one mesh [s]."""
+ROBOT_SECONDS = 30.0
+"""Time for all meshes of a robot [s]."""
 
 
 def find_mesh(name: str, folder: Path | None = None) -> Path:
@@ -45,26 +72,108 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
     else:
         raise ValueError(f"mesh '{name}': expected package://, file:// or a path, not {parts.scheme}://")
     for place in places:
-        if place.is_file():
+        if is_file(place):
             return place
     looked = ", ".join(map(str, places)) or f"no package '{parts.netloc}' is known: source its workspace"
     raise FileNotFoundError(f"mesh '{name}' was not found ({looked})")
 
 
-def load_mesh(path: Path) -> trimesh.Trimesh:
-    """Return all triangles of a mesh file (STL, OBJ, COLLADA, glTF, PLY and others), in its own axes and units.
+class MeshReader:
+    """Reads mesh files in a process of its own, whose memory and time are bounded.
 
-    Raises:
-        ValueError: The file is no mesh.
+    A file of a kilobyte can stand for gigabytes of triangles: by repeated parts, by counts, or zipped. The process
+    starts with the first mesh; `close` ends it.
     """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._end = 0.0
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._connection.close()
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def read(self, path: Path) -> trimesh.Trimesh:
+        """Return all triangles of a mesh file, in its own axes and units.
+
+        Args:
+            path: STL, OBJ, COLLADA, glTF, PLY, OFF or 3MF.
+
+        Raises:
+            ValueError: The file is no mesh, is too large, or has a number that is not finite.
+        """
+        if self._process is None:
+            self._start()
+        self._end = self._end or time.monotonic() + ROBOT_SECONDS
+        try:
+            self._connection.send(path)
+            if not self._connection.poll(max(0.0, self._end - time.monotonic())):
+                raise TimeoutError
+            mesh = self._connection.recv()
+        except (OSError, EOFError):  # TimeoutError is an OSError
+            self.close()
+            late = time.monotonic() > self._end
+            limit = f"{ROBOT_SECONDS:g} s for all meshes" if late else f"{MEMORY >> 20} MiB or {MESH_SECONDS} s"
+            raise ValueError(f"mesh '{path}': reading it takes more than {limit}") from None
+        if isinstance(mesh, str):
+            raise ValueError(mesh)
+        return mesh
+
+    def _start(self) -> None:
+        self._connection, other = multiprocessing.Pipe()
+        self._process = subprocess.Popen(  # in a session of its own: Ctrl-C is this process's to handle
+            [sys.executable, "-m", __name__, str(other.fileno())], pass_fds=[other.fileno()], start_new_session=True)
+        other.close()
+
+
+def _serve(connection: Connection) -> None:
+    """Answer each path with its mesh, or with a sentence, until the other process ends."""
+    def out_of_time(*_: object) -> None:
+        raise TimeoutError(f"it takes more than {MESH_SECONDS} s")
+
+    signal.signal(signal.SIGXCPU, out_of_time)
+    present = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (present + MEMORY, present + MEMORY))
+    with suppress(EOFError):
+        while True:
+            path = connection.recv()
+            used = math.ceil(time.process_time())
+            resource.setrlimit(resource.RLIMIT_CPU, (used + MESH_SECONDS, resource.RLIM_INFINITY))
+            try:
+                connection.send(load_mesh(path))
+            except ValueError as error:
+                connection.send(str(error))
+            except MemoryError:
+                connection.send(f"mesh '{path}': reading it takes more than {MEMORY >> 20} MiB")
+
+
+def load_mesh(path: Path) -> trimesh.Trimesh:
+    """Return all triangles of a mesh file in this process; arguments and errors as for :meth:`MeshReader.read`."""
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(f"mesh '{path}': expected a file of type {', '.join(FORMATS)}")
     try:
-        mesh = trimesh.load(path, force="mesh")
+        if path.stat().st_size > LARGEST_FILE:
+            raise ValueError(f"expected at most {LARGEST_FILE >> 20} MiB, received more")
+        if path.suffix.lower() in ZIPPED:
+            with zipfile.ZipFile(path) as archive:  # reads no more of an entry than its declared size
+                if sum(entry.file_size for entry in archive.infolist()) > LARGEST_FILE:
+                    raise ValueError(f"expected at most {LARGEST_FILE >> 20} MiB unzipped, received more")
+        mesh = trimesh.load(path, force="mesh", process=False)  # processing leaves out triangles with NaN
+    except MemoryError:
+        raise
     except Exception as error:  # each format's reader raises its own
-        raise ValueError(f"mesh '{path}' cannot be read as {path.suffix or 'a mesh'}: {error}") from error
+        raise ValueError(f"mesh '{path}' cannot be read as {path.suffix or 'a mesh'}: {error}") from None
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
         raise ValueError(f"mesh '{path}' has no triangles: is it a mesh?")
-    return mesh
-
+    if len(mesh.faces) > MOST_TRIANGLES:
+        raise ValueError(f"mesh '{path}': expected at most {MOST_TRIANGLES:,} triangles, received {len(mesh.faces):,}")
+    if not np.isfinite(mesh.vertices).all():
+        raise ValueError(f"mesh '{path}': expected finite coordinates, received NaN or infinity")
+    return mesh.process()
 
 def _package_folders(package: str, folder: Path | None) -> list[Path]:
     prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
@@ -76,3 +185,7 @@ def _package_folders(package: str, folder: Path | None) -> list[Path]:
     for above in () if folder is None else (folder.resolve(), *folder.resolve().parents):
         places += [above] if above.name == package else [above / package]
     return [place for place in places if place.is_dir()]
+
+
+if __name__ == "__main__":
+    _serve(Connection(int(sys.argv[1])))

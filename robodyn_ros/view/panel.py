@@ -53,15 +53,14 @@ class Panel:
             with gui.add_folder("Motion"):
                 self._motion_speed = SharedValue(
                     gui.add_slider("Speed [%]", 0, 100, 1, 100, hint="Of all motions, relative to the one asked for."),
-                    lambda percent: commands.set_motion_speed(percent / 100.0), _is_percent)
+                    lambda percent: commands.set_motion_speed(percent / 100.0))
             with gui.add_folder("Simulation"):
                 self._add_simulation(gui)
             with gui.add_folder("Recording"):
                 self._add_recording(gui)
             with gui.add_folder("Drag at the tip"):
                 mode = gui.add_button_group("Dragging", MODES)
-                mode.on_click(lambda event: self.handle.set_mode(event.target.value)
-                              if event.target.value in MODES else None)
+                mode.on_click(lambda event: self.handle.set_mode(event.target.value))
             with gui.add_folder("Joints"):
                 self.joints = JointSliders(server, model, commands.move_joints)
         with (gains := tabs.add_tab("Gains")):
@@ -88,8 +87,8 @@ class Panel:
             self._controller.handle.remove()
         with self._controllers:
             handle: Any = self._scene.server.gui.add_dropdown("In force", tuple(names))
-        # Any program that speaks the page's protocol can send any text, for example package.module:Class.
-        self._controller = SharedValue(handle, self._commands.swap, frozenset(names).__contains__)
+        # The controller in force is an option, too: a name from a topic, which may name a module.
+        self._controller = SharedValue(handle, lambda name: self._commands.swap(name) if name in names else None)
 
     def show_controller(self, name: str, refused: bool = False) -> None:
         """Show the active controller.
@@ -153,12 +152,12 @@ class Panel:
         buttons = gui.add_button_group("Time", (PAUSE, RESUME, STEP, RESET))
         actions = {PAUSE: lambda: self._commands.pause(True), RESUME: lambda: self._commands.pause(False),
                    STEP: self._commands.step, RESET: self._commands.reset}
-        buttons.on_click(lambda event: actions.get(event.target.value, lambda: None)())
+        buttons.on_click(lambda event: actions[event.target.value]())
         self._speed: Any = gui.add_slider("Real-time factor", 0.05, 5.0, 0.05, 1.0, visible=False)
 
         @self._speed.on_update
         def changed(event: viser.GuiEvent[Any]) -> None:
-            if event.client is not None and 0.05 <= event.target.value <= self._speed.max:
+            if event.client is not None:
                 self._commands.set_speed(event.target.value)
 
     def _add_recording(self, gui: viser.GuiApi) -> None:
@@ -183,10 +182,6 @@ class Panel:
         gui.add_button("Forget the path").on_click(lambda _: scene.clear_path())
         gui.add_button("Frame the robot").on_click(
             lambda event: None if event.client is None else scene.frame_robot(event.client))
-
-
-def _is_percent(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 100
 
 
 def _switch(action: Callable[[bool], None]) -> Callable[[viser.GuiEvent[Any]], None]:

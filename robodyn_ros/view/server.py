@@ -13,39 +13,49 @@ from __future__ import annotations
 import contextlib
 import io
 import ipaddress
+import logging
 import os
 import socket
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 
 import viser
-from viser import _messages, infra
+import websockets.asyncio.server
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
 
 from robodyn_ros.errors import InputError
+from robodyn_ros.view.page_messages import LARGEST_MESSAGE, PageMessages
 
-FORBIDDEN_ORIGIN = 1008
-"""Close code for a WebSocket that a page of another site opened: policy violation (RFC 6455)."""
+MOST_PAGES = 50
+"""Greatest number of connections at once."""
 
 
-def start_server(host: str, port: int, label: str) -> viser.ViserServer:
+def start_server(host: str, port: int, label: str, on_refused: Callable[[str, str], None] = lambda kind, text: None
+                 ) -> viser.ViserServer:
     """Start to serve an empty page.
 
     Args:
         host: Address or name of the interface to listen on.
         port: TCP port; 0: any that is free.
         label: Title of the page's panel.
+        on_refused: Called on the server's thread with the kind of a refused connection or message, and a sentence.
 
     Raises:
         InputError: The server cannot listen on the address, for example because another program does.
     """
     _check_address(host, port)
-    with contextlib.redirect_stdout(io.StringIO()):  # viser prints a banner
+    messages = PageMessages(on_refused)
+    with contextlib.redirect_stdout(io.StringIO()), _checked_connections(messages, on_refused):  # viser prints a banner
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+    messages.server = server
     if port and server.get_port() != port:  # taken since the check; viser chose the next port
         stop_server(server)
         raise _cannot_listen(host, port, "Address already in use")
     server.gui.configure_theme(show_share_button=False, show_logo=False)
-    _forbid_tunnels(server)
-    _refuse_other_sites(server)
     return server
 
 
@@ -63,7 +73,7 @@ def address(server: viser.ViserServer) -> str:
 
 
 def same_site(origin: str | None, host: str) -> bool:
-    """Whether a WebSocket was opened by this server's own page.
+    """Whether a connection was opened by this server's own page.
 
     Browsers let any page open a WebSocket to any address, also to this machine, and put the site of the page into
     ``Origin``. The owner of any host name can make it resolve to this machine, and both headers would then agree.
@@ -75,8 +85,11 @@ def same_site(origin: str | None, host: str) -> bool:
     """
     if origin is None:
         return True
-    name = urlsplit(f"//{host}").hostname or ""
-    return urlsplit(origin).netloc == host and (_is_address(name) or name in ("localhost", *_own_names()))
+    try:
+        name, site = urlsplit(f"//{host}").hostname or "", urlsplit(origin).netloc
+    except ValueError:  # such as http://[
+        return False
+    return site == host and (_is_address(name) or name in ("localhost", *_own_names()))
 
 
 def _is_address(name: str) -> bool:
@@ -108,18 +121,45 @@ def _cannot_listen(host: str, port: int, reason: str) -> InputError:
                       "--host, or end the program that uses it")
 
 
-def _forbid_tunnels(server: viser.ViserServer) -> None:
-    """Refuse requests for viser's tunnel, which would open the page to the internet."""
-    server._websock_server.unregister_handler(_messages.ShareUrlRequest)
-    server._websock_server.unregister_handler(_messages.ShareUrlDisconnect)
+
+@contextlib.contextmanager
+def _checked_connections(messages: PageMessages, on_refused: Callable[[str, str], None]) -> Iterator[None]:
+    """Let a viser server that is started meanwhile refuse handshakes and messages; viser has no option for it."""
+    serve = websockets.asyncio.server.serve
+    logger = logging.getLogger(__name__)
+    logger.addFilter(lambda record: record.getMessage() != "opening handshake failed")  # with a traceback
+
+    class Connection(ServerConnection):
+        """Gives viser the messages that pass the checks."""
+
+        async def recv(self, decode: bool | None = None) -> Any:
+            while True:
+                frame = await super().recv(decode)
+                if messages.accept(frame):
+                    return frame
+
+    def checked(*arguments: Any, process_request: Callable[[ServerConnection, Request], Response | None],
+                **options: Any) -> Any:
+        def process(connection: ServerConnection, request: Request) -> Response | None:
+            refusal = _refusal(connection, request)
+            if refusal is None:
+                return process_request(connection, request)
+            status, reason = refusal
+            on_refused("connections", f"a connection to the page was refused: {reason}")
+            return connection.respond(status, f"{reason}\n")
+
+        return serve(*arguments, **{**options, "process_request": process, "create_connection": Connection,
+                                    "max_size": LARGEST_MESSAGE, "logger": logger})
+
+    with mock.patch.object(websockets.asyncio.server, "serve", checked):
+        yield
 
 
-def _refuse_other_sites(server: viser.ViserServer) -> None:
-    sockets = server._websock_server
-
-    @sockets.on_client_connect
-    async def close_foreign(client: infra.WebsockClientConnection) -> None:
-        connection = sockets._live_connections[client.client_id]
-        headers = {} if connection.request is None else connection.request.headers
-        if not same_site(headers.get("Origin"), headers.get("Host", "")):
-            await connection.close(FORBIDDEN_ORIGIN, "opened by a page of another site")
+def _refusal(connection: ServerConnection, request: Request) -> tuple[HTTPStatus, str] | None:
+    """Return why a request is refused before any message of it is read; None if it is not."""
+    origins, hosts = request.headers.get_all("Origin"), request.headers.get_all("Host")
+    if len(hosts) != 1 or len(origins) > 1 or not same_site(next(iter(origins), None), hosts[0]):
+        return HTTPStatus.FORBIDDEN, f"opened by a page of another site, {', '.join(origins)[:200]!r}"
+    if len(connection.server.connections) >= MOST_PAGES:
+        return HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_PAGES} pages are open already"
+    return None

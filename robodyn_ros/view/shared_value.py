@@ -30,30 +30,28 @@ class SharedValue:
 
     Args:
         handle: The widget.
-        on_change: Called with each valid value from a user, on the server's thread.
-        valid: Whether a value is acceptable; any program can send any value by the page's protocol.
+        on_change: Called with each value from a user, on the server's thread.
     """
 
-    def __init__(self, handle: Any, on_change: Callable[[Any], None], valid: Callable[[Any], bool]) -> None:
+    def __init__(self, handle: Any, on_change: Callable[[Any], None]) -> None:
         self.handle = handle
         self.value = handle.value
         """The last value that the graph reported or a user selected."""
-        self._on_change, self._valid = on_change, valid
+        self._on_change = on_change
         self._reported: Any = None
         self._touched = -math.inf
         handle.on_update(self._changed)
 
     async def _changed(self, event: viser.GuiEvent[Any]) -> None:  # async: in the order of the events
         value = self.handle.value
-        if event.client is not None and self._valid(value):
+        if event.client is not None:
             self._touched, self.value = time.monotonic(), value
             self._on_change(value)
 
     @property
     def held(self) -> bool:
         """Whether a user has just changed the value."""
-        value = self.handle.value
-        arriving = value != self.value and self._valid(value)  # its event is still to be handled
+        arriving = self.handle.value != self.value  # its event is still to be handled
         return arriving or time.monotonic() - self._touched < HANDS_OFF
 
     def show(self, value: Any) -> None:

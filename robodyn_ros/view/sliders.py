@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -135,4 +134,4 @@ class GainSliders:
             lower, upper = gain.range
             step = (upper - lower) / 1000.0 if isinstance(gain.value, float) else 1
             handle = gui.add_slider(label, lower, upper, step, gain.value, disabled=disabled, hint=gain.description)
-        return SharedValue(handle, partial(self._on_change, gain.name), math.isfinite)
+        return SharedValue(handle, partial(self._on_change, gain.name))

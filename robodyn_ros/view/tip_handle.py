@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 import time
 from typing import Any
 
@@ -42,8 +43,9 @@ class TipHandle:
         self._mode, self._dragging, self._touched = MOVE, False, -math.inf
         self._tip: Array = np.eye(4)
         self._turns = turns
-        self._gizmo = scene.add_transform_controls("/tip handle", scale=0.22 * size, disable_rotations=not turns,
-                                                   depth_test=False, opacity=0.8)
+        # A name that only pages know that were let in.
+        self._gizmo = scene.add_transform_controls(f"/tip handle {secrets.token_hex(16)}", scale=0.22 * size,
+                                                   disable_rotations=not turns, depth_test=False, opacity=0.8)
         self._gizmo.on_update(self._on_drag)
 
     def set_mode(self, mode: str) -> None:
@@ -72,9 +74,7 @@ class TipHandle:
     async def _on_drag(self, event: viser.TransformControlsEvent) -> None:  # async: in the order of the events
         self._dragging, self._touched = event.phase != "end", time.monotonic()
         if self._mode == MOVE and event.phase != "start":
-            pose = to_pose(np.asarray(self._gizmo.position), np.asarray(self._gizmo.wxyz))
-            if np.isfinite(pose).all():
-                self._commands.move_tip(pose)
+            self._commands.move_tip(to_pose(np.asarray(self._gizmo.position), np.asarray(self._gizmo.wxyz)))
         elif self._mode == PUSH and event.phase == "end":
             self._commands.push(np.zeros(3))
         elif self._mode == PUSH:
@@ -83,5 +83,4 @@ class TipHandle:
     def _push(self) -> None:
         offset: Any = np.asarray(self._gizmo.position) - self._tip[:3, 3]
         distance = float(np.linalg.norm(offset))
-        if np.isfinite(distance):
-            self._commands.push(offset * min(1.0, self._reach / max(distance, 1e-9)) / self._force_scale)
+        self._commands.push(offset * min(1.0, self._reach / max(distance, 1e-9)) / self._force_scale)

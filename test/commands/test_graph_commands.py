@@ -174,6 +174,19 @@ def test_the_tip_link_moves_to_a_pose(rig, controller):
     rig.swap("computed_torque")
 
 
+def test_the_status_tells_joints_tip_law_and_publishers(rig):
+    rig.run("move", "joint2=30deg", "--duration", "0.5")
+    said = rig.run("status")
+    assert re.search(rf"^{ROBOT} at \d+\.\d+ s: \d+ joint states a second, real-time factor \d\.\d\d$", said, re.M)
+    assert "controller computed_torque, speed 100 %" in said
+    assert re.search(r"^joint2 +30\.00 deg +-?0\.\d+ deg +-?\d+\.\d+ N m +\d+ %$", said, re.M)
+    assert f"joint_states: from /{SPACE}/hardware" in said and f"joint_commands: from /{SPACE}/controller" in said
+    assert re.search(r"^tip \w+: x ", said, re.M) and "warning" not in said
+    rig.run("pause")
+    assert re.search(r"0 joint states a second, real-time factor 0\.00", rig.run("status"))
+    rig.run("resume")
+
+
 def test_time_stands_still_steps_and_goes_on(rig):
     assert rig.run("pause") == "paused\n"
     assert rig.run("step", 7) == "7 periods done\n"

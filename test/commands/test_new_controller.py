@@ -33,12 +33,19 @@ def test_the_package_installs_passes_its_test_and_is_found_by_name(tmp_path, mon
 
 @pytest.mark.parametrize("name, message", [
     ("pd", "installed already"), ("json", "a module 'json'"), ("My Law", "received 'My Law'"), ("class", "'class'"),
-    ("../up", "received '../up'"),
+    ("../up", "received '../up'"), ("none", "the class 'None'"), ("true", "the class 'True'"),
+    ("law", "the class 'Law'"), ("gains", "the class 'Gains'"), ("joint_reference", "the class 'JointReference'"),
+    ("_", "received '_'"),
 ])
 def test_a_name_that_cannot_be_or_is_taken_is_refused(name, message, tmp_path, capsys):
     assert main(["new-controller", name, "--folder", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_of_nobody_is_one_line(capsys):
+    assert main(["new-controller", "my_law", "--folder", "~nosuch/x"]) == 2
+    assert "path '~nosuch/x'" in capsys.readouterr().err
 
 
 def test_what_exists_is_left_alone(tmp_path, capsys):

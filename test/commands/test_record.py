@@ -34,3 +34,11 @@ def test_without_the_library_one_line_says_how_to_get_it(monkeypatch, capfd):
     assert main(["record"]) == USAGE_ERROR
     [line] = capfd.readouterr().err.splitlines()
     assert "mcap-ros2-support, which is not installed: pip install mcap-ros2-support" in line
+
+
+@pytest.mark.parametrize("command", [["record", "--output"], ["simulate", "--record"]])
+def test_a_folder_of_nobody_is_one_line(command, capsys):
+    pytest.importorskip("rclpy")
+    assert main([*command, "~nosuch/x"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "path '~nosuch/x'" in error

@@ -23,9 +23,9 @@ from robodyn_ros.simulation.joint_constraints import (
     STICKING,
     UPPER,
     ConstraintLimits,
+    ConstraintSolution,
     Problem,
     admissible,
-    friction_part,
     most_pivot_steps,
     pivot_step,
     unhindered,
@@ -80,11 +80,11 @@ def problems(draw, motors=True):
 @given(problems())
 def test_solution_fits_the_staircases_and_is_the_only_one(problem):
     limits, posed, contact_mode, saturation = problem
-    velocity, impulse, *_ = solve(limits, posed, contact_mode, saturation)
+    velocity, impulse, *modes = solve(limits, posed, contact_mode, saturation)
     motor = np.clip(posed.drive - posed.drive_damping * velocity, -limits.drive, limits.drive)
     size = np.abs(posed.momentum).max() + np.abs(motor).max() + np.abs(posed.drive_damping * velocity).max()
     np.testing.assert_allclose(posed.matrix @ velocity, posed.momentum + motor + impulse, atol=1e-9 * size)
-    dry = friction_part(posed.friction, impulse)
+    dry = ConstraintSolution(velocity, impulse, posed.friction, *modes[:2]).friction_part
     for i, f in enumerate(posed.friction):
         small = 1e-9 * (size + (f if np.isfinite(f) else 0.0))
         assert posed.slowest[i] - 1e-9 <= velocity[i] <= posed.fastest[i] + 1e-9

@@ -16,8 +16,8 @@ from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, Joint
 from robodyn_ros.actuation.actuated_dynamics import forward_dynamics, state_derivative
 from robodyn_ros.compile import compile_function
 from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.motion import SmoothRow, demand, derivative, inertia, viscous
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel
+from robodyn_ros.simulation.motion import SmoothState, demand, derivative, inertia, viscous
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 RNG = np.random.default_rng(8)
@@ -30,29 +30,26 @@ def plant(inductance, **limits):
 
 
 def command(**rows):
-    array = np.zeros((len(CommandRow), 2))
-    for name, values in rows.items():
-        array[CommandRow[name.upper()]] = values
-    return array
+    return PlantCommand.of_effort(np.zeros(2))._replace(
+        **{name: np.broadcast_to(values, 2).astype(float) for name, values in rows.items()})
 
 
 @pytest.mark.parametrize("inductance", [0.0, [3e-3, 2e-3]])
 def test_derivative_is_that_of_the_book(inductance):
     model = plant(inductance)
-    x = np.zeros((len(SmoothRow), 2))
-    x[:3] = RNG.normal(size=(3, 2))
+    x = SmoothState(*RNG.normal(size=(3, 2)), *np.zeros((4, 2)))
     acting = command(voltage=[11.0, -7.0], by_voltage=1.0)
     rate = derivative(model, x, demand(model, acting, x[1]), acting)
     motors = model.actuators.motors
     if model.actuators.has_inductance.any():
-        expected = state_derivative(MODEL, motors, x[:3].ravel(), [11.0, -7.0]).reshape(3, 2)
+        expected = state_derivative(MODEL, motors, np.ravel(x[:3]), [11.0, -7.0]).reshape(3, 2)
         np.testing.assert_allclose(rate[:3], expected, rtol=1e-10)
-        np.testing.assert_allclose(rate[SmoothRow.DRIVE_WORK], [11.0, -7.0] * x[2], rtol=1e-9)
+        np.testing.assert_allclose(rate.drive_work, [11.0, -7.0] * x[2], rtol=1e-9)
     else:
         np.testing.assert_allclose(rate[1], forward_dynamics(MODEL, motors, x[0], x[1], np.array([11.0, -7.0])),
                                    rtol=1e-10)
     compiled = compile_function(lambda x: derivative(model, x, demand(model, acting, x[1]), acting),
-                                {"x": (len(SmoothRow), 2)})
+                                {"x": x})
     np.testing.assert_allclose(compiled(x), rate, rtol=1e-10, atol=1e-12)
 
 

@@ -141,7 +141,7 @@ def test_missing_file_and_divergent_start_are_refused(tmp_path):
 
 def test_missing_mujoco_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(InputError, match=r"pip install 'robodyn_ros\[mujoco\]', or choose the engine robodyn"):
+    with pytest.raises(InputError, match="pip install mujoco, or choose the engine robodyn"):
         import_mujoco()
 
 

@@ -14,7 +14,7 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.resources import robot_file
-from robodyn_ros.simulation.plant_model import Integrator, PlantModel, StateRow
+from robodyn_ros.simulation.plant_model import Integrator, PlantModel
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
 FAST_MOTOR = JointActuators(Actuators(DCMotor([1.0, 1.0], 0.05, 1e-5, [0.0, 1e-4]), GearTrain(50.0)))
@@ -30,9 +30,9 @@ def test_description_says_what_is_left_open():
 def test_state_begins_without_current_at_ambient_temperature():
     actuators = JointActuators(FAST_MOTOR.motors, ambient_temperature=[20.0, 30.0])
     state = PlantModel.from_description(MODEL, actuators=actuators).state(np.array([0.1, 0.2]), np.array([1.0, 2.0]))
-    assert state[StateRow.POSITION].tolist() == [0.1, 0.2] and state[StateRow.VELOCITY].tolist() == [1.0, 2.0]
-    assert state[StateRow.TEMPERATURE].tolist() == [20.0, 30.0]
-    assert not state[StateRow.CURRENT].any() and not state[StateRow.DRIVE_WORK:].any()
+    assert state.q.tolist() == [0.1, 0.2] and state.v.tolist() == [1.0, 2.0]
+    assert state.temperature.tolist() == [20.0, 30.0]
+    assert not state.current.any() and not np.any(state.energies)
 
 
 @pytest.mark.parametrize(("options", "message"), [

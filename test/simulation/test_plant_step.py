@@ -23,11 +23,14 @@ from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.compile import Repeat, compile_procedure
 from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import config_file, robot_file, shipped_robots
+from robodyn_ros.simulation import plant_step
 from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.contact_world import ContactPoint, World
 from robodyn_ros.simulation.joint_constraints import LOWER, UPPER
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import CommandRow, Integrator, PlantModel, StateRow
-from robodyn_ros.simulation.plant_step import EVERYTHING, MOTION_UNDER_EFFORTS, Scope, plant_program
+from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
+from robodyn_ros.simulation.plant_step import report_statement, step_program
+from robodyn_ros.simulation.surfaces import Material, Plane
 
 GEAR = GearTrain([50.0, -43.0])
 
@@ -228,10 +231,10 @@ def test_compiled_step_is_the_textbook_step(name, integrator):
         for plant in (compiled, textbook):
             plant.set_state(q, v)
             plant.advance(acting, 3)
-        for row in (StateRow.POSITION, StateRow.VELOCITY, StateRow.CURRENT, StateRow.TEMPERATURE):
-            scale = np.abs(textbook._state[row]).max() + 1e-9
-            np.testing.assert_allclose(compiled._state[row], textbook._state[row], rtol=0.0, atol=1e-12 * scale)
-        np.testing.assert_array_equal(compiled._state[StateRow.CONTACT_MODE], textbook._state[StateRow.CONTACT_MODE])
+        for name in ("q", "v", "current", "temperature"):
+            ours, theirs = getattr(compiled._state, name), getattr(textbook._state, name)
+            np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-12 * (np.abs(theirs).max() + 1e-9))
+        np.testing.assert_array_equal(compiled._state.contact_mode, textbook._state.contact_mode)
 
 
 def test_example_configuration_holds_its_arm_by_effort_commands():
@@ -270,32 +273,41 @@ def test_flags_tell_which_limit_cut_off():
 
 
 def near_their_stops(model, seed, effort):
-    """States and commands of 19 robots, some of whose joints are at rest, or just before a stop."""
+    """States and efforts of 19 robots, some of whose joints are at rest, or just before a stop."""
     rng, n = np.random.default_rng(seed), model.n
     upper = model.limits.upper
-    states = np.array([model.state(np.where(rng.random(n) < 0.3, upper - 1e-3, rng.uniform(-1, 1, n)),
-                                   rng.choice([0.0, 1.0], n) * rng.normal(size=n)) for _ in range(19)])
-    commands = np.zeros((19, len(CommandRow), n))
-    commands[:, CommandRow.EFFORT] = effort * rng.normal(size=(19, n))
-    return states, commands
+    rows = np.array([model.state(np.where(rng.random(n) < 0.3, upper - 1e-3, rng.uniform(-1, 1, n)),
+                                 rng.choice([0.0, 1.0], n) * rng.normal(size=n)).rows for _ in range(19)])
+    return PlantState.from_rows(np.moveaxis(rows, 1, 0)), effort * rng.normal(size=(19, n))
+
+
+def sample(states, k):
+    return PlantState.from_rows(states.rows[:, k])
+
+
+def commands(efforts):
+    return PlantCommand(efforts, *np.zeros((5, *efforts.shape)))
+
+
+def compiled_step(model, outputs=("state",), **options):
+    program = step_program(model, **options)
+    return compile_procedure(program.variables, [Repeat("steps", program.statements)], program.inputs, outputs)
 
 
 def test_batch_is_each_robot_on_its_own():
     """Samples of a vector that need different numbers of rounds do not disturb each other."""
     robot = Robot.from_urdf(robot_file("arm6"))
     model = PlantModel.from_description(robot.model, 1e-3, friction=Friction(np.full(6, 0.3), np.linspace(0.0, 6.0, 6)))
-    variables, statements = plant_program(model)
-    procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"), ("state", "rounds"))
-    states, commands = near_their_stops(model, seed=12, effort=30.0)
-    batch = procedure.batch(state=states, command=commands, steps=7)
+    procedure = compiled_step(model, ("state", "guess.rounds"))
+    states, efforts = near_their_stops(model, seed=12, effort=30.0)
+    batch = procedure.batch(state=states, command=commands(efforts), steps=7)
     for k in range(19):
-        single = procedure(state=states[k], command=commands[k], steps=7)
-        np.testing.assert_allclose(batch["state"][k], single["state"], rtol=1e-9, atol=1e-11)
-    first = procedure.batch(state=states, command=commands, steps=1)["rounds"]
+        single = procedure(state=sample(states, k), command=commands(efforts[k]), steps=7)
+        np.testing.assert_allclose(sample(batch["state"], k).rows, single["state"].rows, rtol=1e-9, atol=1e-11)
+    first = procedure.batch(state=states, command=commands(efforts), steps=1)["guess.rounds"]
     assert len(set(first.tolist())) > 1
 
 
-NEVER_READ = 1e3
 KINDS = {
     "free": {"friction": Friction(np.full(6, 0.3), np.zeros(6))},
     "dry": {"friction": Friction(np.full(6, 0.3), np.linspace(0.0, 6.0, 6))},
@@ -312,34 +324,59 @@ def test_what_a_program_leaves_out_does_not_change_the_motion(kind, integrator):
     """Robots that swing freely, run into their stops, stick, or draw all the current there is."""
     robot = Robot.from_urdf(robot_file("arm6"))
     model = PlantModel.from_description(robot.model, 1e-3, integrator=integrator, **KINDS[kind])
-    states, commands = near_their_stops(model, seed=3, effort=100.0)
-    noise = commands.copy()
-    noise[:, CommandRow.VOLTAGE:] = NEVER_READ
-    results = {}
-    for scope, command in ((EVERYTHING, commands), (MOTION_UNDER_EFFORTS, noise)):
-        variables, statements = plant_program(model, scope)
-        procedure = compile_procedure(variables, [Repeat("steps", statements)], ("state", "command"), ("state",))
-        results[scope] = procedure.batch(state=states, command=command, steps=40)["state"]
-        single = procedure(state=states[7], command=command[7], steps=40)["state"]
-        np.testing.assert_allclose(results[scope][7], single, rtol=1e-9, atol=1e-9)
-        interpreted = procedure.interpret(state=states[7], command=command[7], steps=2)["state"]
-        np.testing.assert_allclose(procedure(state=states[7], command=command[7], steps=2)["state"], interpreted,
+    states, efforts = near_their_stops(model, seed=3, effort=100.0)
+    results = []
+    for under_efforts, acting, one in ((False, {"command": commands(efforts)}, {"command": commands(efforts[7])}),
+                                       (True, {"command.effort": efforts}, {"command.effort": efforts[7]})):
+        procedure = compiled_step(model, under_efforts=under_efforts)
+        results.append(procedure.batch(state=states, steps=40, **acting)["state"])
+        single = procedure(state=sample(states, 7), steps=40, **one)["state"]
+        np.testing.assert_allclose(sample(results[-1], 7).rows, single.rows, rtol=1e-9, atol=1e-9)
+        interpreted = procedure.interpret(state=sample(states, 7), steps=2, **one)["state"]
+        np.testing.assert_allclose(procedure(state=sample(states, 7), steps=2, **one)["state"].rows, interpreted.rows,
                                    rtol=1e-9, atol=1e-9)
-    whole, part = results[EVERYTHING], results[MOTION_UNDER_EFFORTS]
+    whole, part = results
     if kind != "dry":
-        assert np.isin(whole[:, StateRow.CONTACT_MODE], (LOWER, UPPER)).any()
-    np.testing.assert_allclose(part[:, :StateRow.DRIVE_WORK], whole[:, :StateRow.DRIVE_WORK], rtol=1e-8, atol=1e-8)
-    assert whole[:, StateRow.DRIVE_WORK].all()
-    assert not part[:, StateRow.DRIVE_WORK:].any()
+        assert np.isin(whole.contact_mode, (LOWER, UPPER)).any()
+    np.testing.assert_allclose(part.rows, whole.rows, rtol=1e-8, atol=1e-8)
+    assert whole.energies.drive_work.all()
 
 
-def test_a_program_for_efforts_takes_fewer_operations():
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "explicit_euler", "runge_kutta"])
+@pytest.mark.parametrize("touching", [False, True])
+def test_the_step_on_floats_is_the_compiled_program(kind, integrator, touching):
+    if touching and integrator != "semi_implicit_euler":
+        return
+    robot = Robot.from_urdf(robot_file("arm6"))
+    options = KINDS[kind]
+    if touching:
+        height = robot.dynamics().forward_kinematics(np.zeros(6))[2, 3]
+        floor = Plane("floor", Material(2e4, 0.2, 0.3), np.eye(3), np.array([0.0, 0.0, height - 0.01]))
+        options = options | {"world": World((floor,), (ContactPoint(robot.tip_link, np.zeros(3), 0.01),))}
+    model = PlantModel.from_description(robot.model, 1e-3, integrator=integrator, **options)
+    program = step_program(model)
+    variables = program.variables | {"report": PlantReport(*np.zeros((8, 6))), "health": ()}
+    procedure = compile_procedure(variables, [*program.statements, report_statement(model)], program.inputs,
+                                  ["state", "report", "health"])
+    rng, state = np.random.default_rng(4), model.state(np.zeros(6), np.zeros(6))
+    for _ in range(5):
+        command = PlantCommand(20.0 * rng.normal(size=6), *np.zeros((2, 6)), np.full(6, 0.1),
+                               np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0]), rng.normal(size=6))
+        found, (after, report) = procedure(state=state, command=command), plant_step.step(model, state, command)
+        np.testing.assert_allclose(found["state"].rows, after.rows, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found["report"], report, rtol=1e-7, atol=1e-7)
+        assert np.isfinite(found["health"])
+        state = after
+
+
+def test_a_program_computes_what_is_asked_for_alone():
     model = PlantModel.from_description(Robot.from_urdf(robot_file("arm6")).model, **KINDS["dry"])
 
-    def operations(scope):
-        variables, statements = plant_program(model, scope)
-        procedure = compile_procedure(variables, statements, ("state", "command"), ("state",))
-        return sum(tape.operation_count for tape in procedure.traced.tapes.values())
+    def operations(outputs, **options):
+        tapes = compiled_step(model, outputs, **options).traced.tapes
+        return sum(tape.operation_count for tape in tapes.values())
 
-    without_brake = operations(Scope(frozenset(CommandRow) - {CommandRow.BRAKE}))
-    assert operations(MOTION_UNDER_EFFORTS) < without_brake < operations(EVERYTHING)
+    motion = ("state.q", "state.v")
+    assert operations(motion, under_efforts=True) < operations(motion) < operations(("state",))
+    assert not compiled_step(model, motion).traced.reads("state.energies")

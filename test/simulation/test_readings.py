@@ -17,7 +17,6 @@ from robodyn_ros.dynamics.energy import kinetic_energy, potential_energy
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.plant_model import ReportRow
 
 
 @pytest.mark.parametrize("motor", [False, True])
@@ -38,13 +37,13 @@ def test_reported_efforts_are_all_that_acts_on_the_joints(motor):
     inertia = dynamics.mass_matrix(start) + np.diag(plant.model.actuators.reflected_inertia)
     needed = inertia @ (plant.v - v) / 1e-3 + dynamics.bias(start, v) - dynamics.jacobian(start).T @ wrench
     report = plant._report
-    np.testing.assert_allclose(report[ReportRow.EFFORT] + report[ReportRow.FRICTION] + report[ReportRow.STOP], needed,
+    np.testing.assert_allclose(report.effort + report.friction + report.stop, needed,
                                atol=1e-7 * np.abs(needed).max())
-    assert report[ReportRow.STOP][2] < -10.0 and np.count_nonzero(report[ReportRow.STOP]) == 1
+    assert report.stop[2] < -10.0 and np.count_nonzero(report.stop) == 1
     assert plant.q[2] == upper and (plant.v == 0.0).any()
     state = plant.actuator_state
     np.testing.assert_array_equal(state.joint_effort, plant.effort)
-    np.testing.assert_array_equal(state.friction_effort, report[ReportRow.FRICTION])
+    np.testing.assert_array_equal(state.friction_effort, report.friction)
     assert np.isnan(state.voltage).all() == (not motor)
     if motor:
         assert state.current_saturated.any() and not state.current_saturated.all()

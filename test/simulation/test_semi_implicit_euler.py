@@ -17,7 +17,7 @@ from random_robots import urdf_robots
 from robodyn_ros import Robot
 from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
 from robodyn_ros.resources import robot_file, shipped_robots
-from robodyn_ros.simulation.plant_model import CommandRow, PlantModel, StateRow
+from robodyn_ros.simulation.plant_model import PlantCommand, PlantModel
 from robodyn_ros.simulation.semi_implicit_euler import problem
 
 STEP = 1e-3
@@ -26,9 +26,7 @@ STEP = 1e-3
 def random_state(plant, seed):
     rng = np.random.default_rng(seed)
     state = plant.state(rng.uniform(-1, 1, plant.n), rng.normal(size=plant.n))
-    command = np.zeros((len(CommandRow), plant.n))
-    command[CommandRow.EFFORT] = 10.0 * rng.normal(size=plant.n)
-    return state, command
+    return state, PlantCommand.of_effort(10.0 * rng.normal(size=plant.n))
 
 
 def without_friction(model):
@@ -42,8 +40,8 @@ def test_free_step_is_the_forward_dynamics(urdf, seed):
     plant = PlantModel(robot.model, JointActuators.ideal_sources(robot.n), without_friction(robot.model), STEP)
     state, command = random_state(plant, seed)
     posed, _ = problem(plant, state, command)
-    q, v = state[StateRow.POSITION], state[StateRow.VELOCITY]
-    effort = np.clip(command[CommandRow.EFFORT], -robot.model.effort_limit, robot.model.effort_limit)
+    q, v = state.q, state.v
+    effort = np.clip(command.effort, -robot.model.effort_limit, robot.model.effort_limit)
     expected = v + STEP * robot.dynamics(compiled=False).forward_dynamics(q, v, effort)
     np.testing.assert_allclose(np.linalg.solve(posed.matrix, posed.momentum), expected, rtol=1e-8,
                                atol=1e-9 * np.abs(expected).max())
@@ -58,16 +56,16 @@ def test_damping_motors_and_inertia_of_rotors_are_implicit(name):
     friction = Friction(np.linspace(1.0, 1e5, n), 0.3)
     plant = PlantModel(robot.model, JointActuators(motors, motor_damping=1e-5), friction, STEP)
     state, command = random_state(plant, 7)
-    command[CommandRow.VOLTAGE], command[CommandRow.BY_VOLTAGE] = np.linspace(-12.0, 24.0, n), 1.0
-    command[CommandRow.DAMPING], command[CommandRow.EXTERNAL] = 0.25, np.linspace(-3.0, 2.0, n)
+    command = command._replace(voltage=np.linspace(-12.0, 24.0, n), by_voltage=np.ones(n), damping=np.full(n, 0.25),
+                               external=np.linspace(-3.0, 2.0, n))
     posed, voltage = problem(plant, state, command)
     implicit = posed.matrix + np.diag(posed.drive_damping)
     velocity = np.linalg.solve(implicit, posed.momentum + posed.drive)
-    q, v = state[StateRow.POSITION], state[StateRow.VELOCITY]
+    q, v = state.q, state.v
     inertia = dynamics.mass_matrix(q) + np.diag(motors.reflected_inertia)
     damping = friction.viscous + motors.damping + motors.gear.ratio**2 * 1e-5 + 0.25
-    effort = motors.voltage_gain * command[CommandRow.VOLTAGE] + command[CommandRow.EXTERNAL] - dynamics.bias(q, v)
+    effort = motors.voltage_gain * command.voltage + command.external - dynamics.bias(q, v)
     np.testing.assert_allclose(inertia @ (velocity - v), STEP * (effort - damping * velocity), rtol=1e-7,
                                atol=1e-9 * np.abs(effort).max())
     np.testing.assert_allclose(posed.friction, STEP * 0.3, rtol=1e-12)
-    np.testing.assert_array_equal(voltage, command[CommandRow.VOLTAGE])
+    np.testing.assert_array_equal(voltage, command.voltage)

@@ -8,6 +8,8 @@
 
 """Shapes of links from the visuals of a URDF."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,48 @@ def test_a_shape_that_cannot_be_read_is_left_out_with_a_warning():
     shapes, [warning] = link_meshes(robot(['<geometry><box size="a b c"/></geometry>']))
     assert "link 'arm': its <visual> cannot be read" in warning
     assert shapes  # rods
+
+
+@pytest.mark.parametrize(("geometry", "reason"), [
+    ('<box size="nan 1 1"/>', "size"), ('<box size="-1 1 1"/>', "size"), ('<box size="1e300 1 1"/>', "size"),
+    ('<box size="0 1 1"/>', "size"), ('<box size="1 1"/>', "size"), ('<box size="1 inf 1"/>', "size"),
+    ("<box/>", "size"),
+    ('<sphere radius="nan"/>', "radius"), ('<sphere radius="-1"/>', "radius"), ('<sphere radius="1e9"/>', "radius"),
+    ('<cylinder radius="0" length="1"/>', "radius"), ('<cylinder radius="1" length="-inf"/>', "length"),
+    ('<cylinder radius="1" length="1e308"/>', "length"), ("", "cannot be read"),
+    ('<mesh filename="box.stl" scale="nan 1 1"/>', "scale"), ('<mesh filename="box.stl" scale="1e300 1 1"/>', "scale"),
+    ('<mesh filename="box.stl" scale="1e5 1 1"/>', "is its scale right"), ('<mesh filename="huge.obj"/>', "1e.300"),
+    ('<mesh filename="box.stl" scale="1 1"/>', "scale"), ('<mesh filename="nan.obj"/>', "nan.obj"),
+])
+def test_absurd_sizes_are_refused_by_name_and_the_others_are_shown(tmp_path, geometry, reason):
+    trimesh.creation.box([1, 2, 3]).export(tmp_path / "box.stl")
+    (tmp_path / "huge.obj").write_text("v 1e300 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    (tmp_path / "nan.obj").write_text("v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    model = robot([f"<geometry>{geometry}</geometry>", '<geometry><sphere radius="0.5"/></geometry>'])
+    shapes, [warning] = link_meshes(model, tmp_path)
+    assert "link 'arm'" in warning and re.search(reason, warning) and "\n" not in warning and len(warning) < 400
+    assert all(np.isfinite(shape.mesh.vertices).all() and np.abs(shape.mesh.bounds).max() < 1e4 for shape in shapes)
+
+
+@pytest.mark.parametrize("origin", ['xyz="nan 0 0"', 'xyz="1e300 0 0"', 'rpy="inf 0 0"', 'xyz="1 2"', 'rpy="1"',
+                                    'xyz="a b c"'])
+def test_absurd_origins_are_refused_by_name(origin):
+    shapes, warnings = link_meshes(robot([f'<origin {origin}/><geometry><sphere radius="0.5"/></geometry>']))
+    assert len(warnings) == 1 and "link 'arm'" in warnings[0]
+    assert all(np.abs(shape.mesh.bounds).max() < 1e4 for shape in shapes)
+
+
+@pytest.mark.parametrize("color", ["nan 0 0 1", "1e300 -5 0 1", "1 0 0", "1 0 0 inf", "1 2 3 4 5 6", ""])
+def test_absurd_colors_are_refused_or_cut(color):
+    material = f'<material name="absurd"><color rgba="{color}"/></material>'
+    shapes, _ = link_meshes(robot([f'<geometry><sphere radius="0.5"/></geometry>{material}']))
+    assert all(shape.color is None or all(0.0 <= part <= 1.0 for part in shape.color) for shape in shapes)
+
+
+def test_the_number_of_shapes_is_bounded(monkeypatch):
+    monkeypatch.setattr("robodyn_ros.view.link_meshes.MOST_SHAPES", 100)
+    shapes, [warning] = link_meshes(robot(['<geometry><box size="1 1 1"/></geometry>'] * 20_000))
+    assert len(shapes) == 100 and "more than 100 shapes" in warning
 
 
 def test_a_robot_without_shapes_gets_rods():

@@ -54,7 +54,8 @@ class ViewNode(RobodynNode):
     def __init__(self) -> None:
         super().__init__("view")
         self.parameters.declare(PARAMETERS)
-        self._server = start_server(self.parameters["host"], self.parameters["port"], "robodyn")
+        self._server = start_server(self.parameters["host"], self.parameters["port"], "robodyn",
+                                    lambda kind, text: self.diagnostics.problem(f"refused {kind}", text))
         self._folder = Path(self.parameters["robot_file"]).parent if self.parameters["robot_file"] else None
         self._description = ""
         self._view: GraphView | None = None

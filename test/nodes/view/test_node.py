@@ -64,6 +64,7 @@ def start_view(namespace, *parameters):
         view.wait_for_output(" in a browser", timeout=PATIENCE)
         yield re.search(r"http://\S+", view.output())[0]
         view.stop()
+        assert "message of a page was refused" not in view.output(), "what a real browser sends was refused"
 
 
 @pytest.fixture(scope="module")

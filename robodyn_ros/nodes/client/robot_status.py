@@ -1,0 +1,217 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""How a running graph is: joints and errors, the tip link, law, time, warnings, and who publishes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+
+from robodyn_interfaces.msg import ControllerState
+from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.kinematics.forward import forward_kinematics
+from robodyn_ros.nodes.client.graph_client import GraphClient
+from robodyn_ros.nodes.client.motion_requests import MotionRequests
+from robodyn_ros.nodes.common.messages import read_stamp
+from robodyn_ros.nodes.common.poses import to_vector
+from robodyn_ros.nodes.common.topics import LATEST_QOS
+from robodyn_ros.timing import to_seconds
+
+_CALENDAR = 1e9  # [s]; later stamps are those of the calendar
+_UNITS = {"prismatic": ("mm", 1e3, "N"), "revolute": ("deg", math.degrees(1.0), "N m")}
+
+LISTENING = 1.2
+"""Time for which messages are collected: diagnostics come once a second [s]."""
+PATIENCE = 10.0
+"""Longest wait for a first joint state [s]."""
+COMMANDS = ("joint_commands", "voltage_commands")
+
+
+@dataclass(frozen=True)
+class RobotStatus:
+    """State of a graph; arrays have shape (n,) and NaN where nothing is known.
+
+    Attributes:
+        time: Stamp of the newest joint state [s].
+        rate: Joint states in a second of real time; 0 while none come.
+        real_time_factor: Increase of their stamps in a second of real time.
+        q: Positions [rad or m].
+        error: Desired minus measured positions [rad or m].
+        effort: Efforts [N m or N].
+        pose_base_tip: Pose of the tip link in the base frame, shape (4, 4); None where a position is not known.
+        tip_error: Distance from the desired to the measured position of the tip link [m]; None without a desired one.
+        law: The active controller; empty without a controller node.
+        uncompiled_reason: Why it runs as Python code; empty if it is compiled.
+        intervention: What the supervisor did, or why the robot is stopped; empty: nothing.
+        speed_scaling: Speed of motions relative to the one asked for.
+        publishers: Nodes by topic, of joint states and commands.
+        warnings: Messages of nodes whose status is not OK, by node.
+    """
+
+    time: float
+    rate: float
+    real_time_factor: float
+    q: Array
+    error: Array
+    effort: Array
+    pose_base_tip: Array | None
+    tip_error: float | None
+    law: str
+    uncompiled_reason: str
+    intervention: str
+    speed_scaling: float
+    publishers: Mapping[str, tuple[str, ...]]
+    warnings: Mapping[str, str]
+
+
+class StatusReader:
+    """Collects the status of the graph of one namespace.
+
+    Args:
+        client: The connection to the graph.
+
+    Attributes:
+        model: The robot.
+
+    Raises:
+        RobodynError: Nobody publishes the robot's description, or it cannot be used.
+    """
+
+    def __init__(self, client: GraphClient) -> None:
+        self._client, node = client, client.node
+        self._states: list[tuple[float, JointState]] = []
+        self._controller: ControllerState | None = None
+        self._diagnostics: dict[str, DiagnosticStatus] = {}
+        node.create_subscription(JointState, "joint_states",
+                                 lambda message: self._states.append((time.monotonic(), message)), LATEST_QOS)
+        node.create_subscription(ControllerState, "controller/controller_state", self._on_controller_state, LATEST_QOS)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        self.model: RobotModel = MotionRequests(client).robot.model
+
+    def read(self) -> RobotStatus:
+        """Listen for a moment, and return the status.
+
+        Raises:
+            RobodynError: No joint state of the robot comes.
+        """
+        own = set(self.model.joint_names)
+        self._states.clear()
+        self._controller = None
+        self._client.wait_for(lambda: any(own & set(message.name) for _, message in self._states),
+                              f"joint state of '{self.model.name}'", PATIENCE)
+        began = time.monotonic()
+        self._client.wait_for(lambda: time.monotonic() - began > LISTENING, "time", PATIENCE)
+        states = [(at, message) for at, message in self._states if own & set(message.name)]
+        (first_at, first), (last_at, last) = states[0], states[-1]
+        span = last_at - first_at
+        since, until = read_stamp(first.header.stamp), read_stamp(last.header.stamp)
+        q = effort = error = np.full(self.model.n, math.nan)
+        for _, message in states:
+            q = self._by_joint(q, message.name, message.position)
+            effort = self._by_joint(effort, message.name, message.effort)
+        controller = self._controller
+        tip_error = None
+        if controller is not None:
+            error = self._by_joint(error, controller.joint_names, controller.error.positions)
+            if np.isnan(effort).all():
+                effort = self._by_joint(effort, controller.joint_names, controller.output)
+            for state in controller.cartesian:
+                tip_error = float(np.linalg.norm(to_vector(state.position_error)))
+        return RobotStatus(
+            time=to_seconds(until), rate=(len(states) - 1) / span if span > 0.0 else 0.0,
+            real_time_factor=to_seconds(until - since) / span if span > 0.0 else 0.0,
+            q=q, error=error, effort=effort, tip_error=tip_error,
+            pose_base_tip=None if np.isnan(q).any() else forward_kinematics(self.model, q),
+            law="" if controller is None else controller.controller,
+            uncompiled_reason="" if controller is None else controller.uncompiled_reason,
+            intervention="" if controller is None else controller.intervention,
+            speed_scaling=math.nan if controller is None else controller.speed_scaling_factor,
+            publishers={topic: self._publishers(topic) for topic in ("joint_states", *COMMANDS)},
+            warnings={name: status.message for name, status in sorted(self._diagnostics.items())
+                      if status.level != DiagnosticStatus.OK})
+
+    def _on_controller_state(self, message: ControllerState) -> None:
+        self._controller = message
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        own = self._client.node.get_namespace().rstrip("/")
+        for status in message.status:
+            if status.name.rpartition("/")[0] == own:
+                self._diagnostics[status.name] = status
+
+    def _by_joint(self, known: Array, names: Sequence[str], values: Sequence[float]) -> Array:
+        """Known values with those of a message, whose names may be those of other joints, too."""
+        if len(names) != len(values):
+            return known
+        given = dict(zip(names, values, strict=True))
+        return np.array([given.get(name, value) for name, value in zip(self.model.joint_names, known, strict=True)])
+
+    def _publishers(self, topic: str) -> tuple[str, ...]:
+        node = self._client.node
+        return tuple(sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}"
+                            for one in node.get_publishers_info_by_topic(node.resolve_topic_name(topic))))
+
+
+def lines(model: RobotModel, status: RobotStatus) -> Iterator[str]:
+    """The lines of a status.
+
+    Args:
+        model: The robot.
+        status: Its status.
+    """
+    yield (f"{model.name} at {_clock(status.time)}: {status.rate:.0f} joint states a second, real-time factor "
+           f"{status.real_time_factor:.2f}")
+    yield _law(status)
+    yield ""
+    width = max(len("joint"), *map(len, model.joint_names))
+    yield f"{'joint':<{width}}  {'position':>13}  {'error':>13}  {'effort':>13}  {'of limit':>8}"
+    limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, np.nan)
+    share = 100.0 * np.abs(status.effort) / limit
+    for joint, q, error, effort, part in zip(model.leaders, status.q, status.error, status.effort, share, strict=True):
+        unit, factor, force = _UNITS["prismatic" if joint.kind == "prismatic" else "revolute"]
+        yield (f"{joint.name:<{width}}  {_number(factor * q, 2)} {unit:<3}  {_number(factor * error, 3)} {unit:<3}  "
+               f"{_number(effort, 2)} {force:<3}  {_number(part, 0, 6)} %")
+    yield ""
+    if status.pose_base_tip is not None:
+        x, y, z = status.pose_base_tip[:3, 3]
+        roll, pitch, yaw = Rotation.from_matrix(status.pose_base_tip[:3, :3]).as_euler("xyz", degrees=True)
+        missing = "" if status.tip_error is None else f", error {1e3 * status.tip_error:.2f} mm"
+        yield (f"tip {model.tip_link}: x {x:.4f} y {y:.4f} z {z:.4f} m, roll {roll:.1f} pitch {pitch:.1f} "
+               f"yaw {yaw:.1f} deg in {model.base_link}{missing}")
+    for topic, nodes in status.publishers.items():
+        if nodes or topic == "joint_states":
+            yield f"{topic}: from {', '.join(nodes) or 'nobody'}"
+    for node, message in status.warnings.items():
+        yield f"warning of {node}: {message}"
+
+
+def _law(status: RobotStatus) -> str:
+    if not status.law:
+        return "no controller"
+    return "".join((f"controller {status.law}",
+                    f", uncompiled: {status.uncompiled_reason}" if status.uncompiled_reason else "",
+                    f", speed {100.0 * status.speed_scaling:g} %" if status.speed_scaling >= 0.0 else "",
+                    f"; {status.intervention}" if status.intervention else ""))
+
+
+def _clock(seconds: float) -> str:
+    """Time of a joint state: simulated time in seconds, or the time of day."""
+    return f"{seconds:.3f} s" if seconds < _CALENDAR else time.strftime("%X", time.localtime(seconds))
+
+
+def _number(value: float, digits: int, width: int = 9) -> str:
+    """A number of a column; a dash if it is not known."""
+    return f"{'-':>{width}}" if math.isnan(value) else f"{round(value, digits) + 0.0:>{width}.{digits}f}"
