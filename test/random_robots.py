@@ -67,7 +67,8 @@ def _joint(index: int, parent: int, kind: str, leader: int | None, rng: np.rando
         axis = rng.choice([-1.0, 1.0]) * np.eye(3)[rng.integers(3)] if rng.random() < 0.5 else rng.normal(size=3)
         body += f'<axis xyz="{_text(axis / np.linalg.norm(axis))}"/>'
         # Wide enough that a mimic joint's limits and its leader's always overlap.
-        body += f'<limit lower="-{6 + rng.random()}" upper="{6 + rng.random()}" velocity="3" effort="100"/>'
+        ends = "" if kind == "continuous" else f'lower="-{6 + rng.random()}" upper="{6 + rng.random()}"'
+        body += f'<limit {ends} velocity="3" effort="100"/>'
         body += f'<dynamics damping="{rng.random()}" friction="{rng.random()}"/>'
     if leader is not None:
         multiplier = rng.choice([-1.0, 1.0]) * rng.uniform(0.2, 2.0)

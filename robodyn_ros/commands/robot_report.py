@@ -79,7 +79,7 @@ def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
         model: The robot.
         gravity: As of `gravity_efforts`.
     """
-    width = max(len("joint"), *(len(joint.name) for joint in model.joints))
+    width = max(map(len, ("joint", *(joint.name for joint in model.joints))))
     row = ("{:<%d} {:<10}" % width + " {:>10}" * 6).format  # noqa: UP031 - braces
     yield row("joint", "kind", "lower", "upper", "velocity", "effort", "gravity", "mass")
     yield row("", "", "[rad, m]", "[rad, m]", "[rad, m/s]", "[N m, N]", "[N m, N]", "[kg]")

@@ -24,7 +24,8 @@ from lxml import etree
 from robodyn_ros.bounded_files import expand, read_file
 from robodyn_ros.checks import Range
 from robodyn_ros.description import ranges
-from robodyn_ros.description.report import TEXT, Report, label
+from robodyn_ros.description.joint_and_link_elements import as_number
+from robodyn_ros.description.report import TEXT, Report, label, tag_of
 from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.resources import robot_file
 
@@ -33,27 +34,47 @@ LARGEST_URDF = 16 * 2**20
 
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
-# (path below the link or joint, attribute, count of numbers, whether the element must have the attribute, range)
-_LINK_NUMBERS = (
-    ("inertial/origin", "xyz", 3, False, ranges.LENGTH),
-    ("inertial/origin", "rpy", 3, False, ranges.ANGLE),
-    ("inertial/mass", "value", 1, True, ranges.MASS),
-    *(("inertial/inertia", name, 1, True, ranges.MOMENT_OF_INERTIA) for name in ("ixx", "iyy", "izz")),
-    *(("inertial/inertia", name, 1, False, ranges.MOMENT_OF_INERTIA) for name in ("ixy", "ixz", "iyz")),
+# (path below the link or joint, attribute, count of numbers, what is assumed without it if that is told, range)
+_Number = tuple[str, str, int, str, Range]
+_ORIGIN_NUMBERS: tuple[_Number, ...] = (("origin", "xyz", 3, "", ranges.LENGTH), ("origin", "rpy", 3, "", ranges.ANGLE))
+_LINK_NUMBERS: tuple[_Number, ...] = (
+    ("inertial/origin", "xyz", 3, "", ranges.LENGTH),
+    ("inertial/origin", "rpy", 3, "", ranges.ANGLE),
+    ("inertial/mass", "value", 1, "0", ranges.MASS),
+    *(("inertial/inertia", name, 1, "0", ranges.MOMENT_OF_INERTIA) for name in ("ixx", "iyy", "izz")),
+    *(("inertial/inertia", name, 1, "", ranges.MOMENT_OF_INERTIA) for name in ("ixy", "ixz", "iyz")),
 )
-_JOINT_NUMBERS = (
-    ("origin", "xyz", 3, False, ranges.LENGTH),
-    ("origin", "rpy", 3, False, ranges.ANGLE),
-    ("axis", "xyz", 3, True, ranges.AXIS),
-    *(("limit", name, 1, False, ranges.LIMIT) for name in ("lower", "upper", "velocity", "effort")),
-    ("dynamics", "damping", 1, False, ranges.FRICTION),
-    ("dynamics", "friction", 1, False, ranges.FRICTION),
-    ("dynamics", "armature", 1, False, ranges.MOMENT_OF_INERTIA),
-    ("mimic", "multiplier", 1, False, ranges.MULTIPLIER),
-    ("mimic", "offset", 1, False, ranges.LENGTH),
+_JOINT_NUMBERS: tuple[_Number, ...] = (
+    *_ORIGIN_NUMBERS,
+    ("axis", "xyz", 3, "1 0 0", ranges.AXIS),
+    *(("limit", name, 1, "", ranges.LIMIT) for name in ("lower", "upper", "velocity", "effort")),
+    ("dynamics", "damping", 1, "", ranges.FRICTION),
+    ("dynamics", "friction", 1, "", ranges.FRICTION),
+    ("dynamics", "armature", 1, "", ranges.MOMENT_OF_INERTIA),
+    ("mimic", "multiplier", 1, "", ranges.MULTIPLIER),
+    ("mimic", "offset", 1, "", ranges.LENGTH),
 )
+_MOTIONS = ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration")
+"""Elements of a joint that say how it moves."""
+
+_KNOWN = {
+    "robot": ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor"),
+    "link": ("inertial", "visual", "collision"),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "parent", "child", *_MOTIONS),
+}
+"""Elements that a URDF has, by the element that contains them; others are ignored, with a warning."""
+
+_REPEATED = ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor", "visual", "collision")
+"""Elements that may be there more than once."""
+
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
+"""A limit that files write for none, though urdfdom does not read it."""
+
 # Errors of libxml2 that published files contain: undeclared prefixes (<sensor:camera>), and version="0.0".
 _TOLERATED = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_UNKNOWN_VERSION")
+_XACRO_INPUT = ("arg", "attribute", "element", "if", "include", "insert_block", "macro", "property", "unless")
+"""Elements that xacro removes; calls of macros that are left over are ignored, as urdfdom does."""
 _XACRO = ("it is a xacro file that has not been expanded",
           "give it a name that ends in .xacro, or run `xacro file.xacro > file.urdf` and load the result")
 
@@ -125,6 +146,7 @@ def _is_xml(text: str) -> bool:
 def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
     root, text = _parse(data, report)
     _check_root(root, report)
+    _check_elements(root, report)
     links = _by_name(root, "link", report)
     joints = _by_name(root, "joint", report)
     for tag, found, most in (("link", links, ranges.MOST_LINKS), ("joint", joints, ranges.MOST_LINKS)):
@@ -136,7 +158,8 @@ def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
         _check_numbers(link, _LINK_NUMBERS, report)
     for joint in joints.values():
         _check_joint(joint, links, report)
-        _check_numbers(joint, _JOINT_NUMBERS, report)
+        _check_numbers(joint, _ORIGIN_NUMBERS if joint.get("type") == "fixed" else _JOINT_NUMBERS, report)
+    _make_independent(joints, report)
     return Document(root, text, links, joints, _find_base(root, links, joints, report)), report
 
 
@@ -182,8 +205,6 @@ def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
     except etree.XMLSyntaxError as error:
         raise report.error(None, f"malformed XML: {error}", "correct the file there") from error
     for entry in parser.error_log:
-        if "xacro" in entry.message:
-            raise report.error(None, *_XACRO)
         if entry.type_name not in _TOLERATED:
             place = f"line {entry.line}, column {entry.column}"
             raise report.error(None, f"malformed XML at {place}: {entry.message}", "correct the file there")
@@ -200,8 +221,6 @@ def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
 def _check_root(root: etree._Element, report: Report) -> None:
     namespace = etree.QName(root).namespace
     for element in root.iter(etree.Element):
-        if "xacro" in element.tag:
-            raise report.error(element, *_XACRO)
         if namespace is not None and element.tag.startswith(f"{{{namespace}}}"):  # a default namespace is ignored
             element.tag = element.tag.partition("}")[2]
     if root.tag != "robot":
@@ -210,7 +229,37 @@ def _check_root(root: etree._Element, report: Report) -> None:
             "pass a URDF; MJCF files are read by Robot.from_mjcf and as --robot FILE.xml, SDF files are not read"
         )
     if not root.get("name"):
-        raise report.error(root, "the robot has no name", 'give <robot> an attribute name="..."')
+        report.warn(root, "the robot has no name", 'taken as "robot"; give <robot> an attribute name="..."')
+        root.set("name", "robot")
+
+
+def _check_elements(root: etree._Element, report: Report) -> None:
+    """Tell of elements that are not read: unknown ones in one warning, repeated ones, and xacro's as what they are.
+
+    Raises:
+        DescriptionError: The file is xacro's input.
+    """
+    unknown: dict[str, list[etree._Element]] = {}
+    inner = (*root.findall("link"), *root.findall("joint"), *root.findall("link/inertial"))
+    for owner in (root, *inner):
+        seen = set()
+        for element in owner.iterchildren(etree.Element):
+            if _is_xacro(element) and re.split("[}:]", element.tag)[-1] in _XACRO_INPUT:
+                raise report.error(element, *_XACRO)
+            if element.tag not in _KNOWN[owner.tag]:
+                place = "" if owner is root else f" in <{owner.tag}>"
+                unknown.setdefault(f"<{tag_of(element)}>{place}", []).append(element)
+            elif element.tag in seen and element.tag not in _REPEATED:
+                report.warn(element, f"it is there twice in {label(owner)}", "the first one counts; remove this one")
+            seen.add(element.tag)
+    if unknown:
+        listed = ", ".join(f"{name} ({len(found)})" if len(found) > 1 else name for name, found in unknown.items())
+        first = min((found[0] for found in unknown.values()), key=lambda element: element.sourceline)
+        report.warn(first, f"elements that are no part of a URDF: {listed}", "they are ignored; remove them")
+
+
+def _is_xacro(element: etree._Element) -> bool:
+    return "xacro" in (element.prefix or "") or element.tag.startswith("xacro:")
 
 
 def _by_name(root: etree._Element, tag: str, report: Report) -> dict[str, etree._Element]:
@@ -234,12 +283,10 @@ def _by_name(root: etree._Element, tag: str, report: Report) -> dict[str, etree.
 def _check_joint(joint: etree._Element, links: dict[str, etree._Element], report: Report) -> None:
     kind = joint.get("type")
     if kind in ("floating", "planar"):
-        raise report.error(
-            joint,
-            f"{kind} joints are not supported: the base is fixed and every joint has one degree of freedom",
-            "make it fixed, remove it with its parent link, or build it from revolute and prismatic joints",
-        )
-    if kind not in (*MOVING_KINDS, "fixed"):
+        report.warn(joint, f"{kind} joints are not modelled", "held at its origin, as if fixed; the base is fixed and "
+                    "every joint has one degree of freedom: build it from revolute and prismatic joints")
+        joint.set("type", "fixed")
+    elif kind not in (*MOVING_KINDS, "fixed"):
         received = "has no type" if kind is None else f"has the unknown type '{kind}'"
         raise report.error(joint, f"this joint {received}", f"use one of {', '.join((*MOVING_KINDS, 'fixed'))}")
     for end in ("parent", "child"):
@@ -255,27 +302,43 @@ def _check_joint(joint: etree._Element, links: dict[str, etree._Element], report
         raise report.error(mimic, "it names no joint to follow", 'add joint="..." or remove the mimic element')
 
 
-def _check_numbers(owner: etree._Element, table: Iterable[tuple[str, str, int, bool, Range]], report: Report) -> None:
-    for path, attribute, count, required, allowed in table:
+def _make_independent(joints: dict[str, etree._Element], report: Report) -> None:
+    """Remove the ``<mimic>`` of moving joints that follow none."""
+    moving = [name for name, joint in joints.items() if joint.get("type") != "fixed"]
+    for joint in joints.values():
+        mimic = joint.find("mimic")
+        if mimic is None or joint.get("type") == "fixed" or mimic.get("joint") in moving:
+            continue
+        leader = mimic.get("joint")
+        reason = "is fixed" if leader in joints else f"does not exist ({suggest(leader, moving)})"
+        report.warn(joint, f"it mimics the joint '{leader}', which {reason}",
+                    "it moves by itself; correct it")
+        joint.remove(mimic)
+
+
+def _check_numbers(owner: etree._Element, table: Iterable[_Number], report: Report) -> None:
+    for path, attribute, count, assumed, allowed in table:
         element = owner.find(path)
         if element is None:
             continue
         text = element.get(attribute)
         if text is None:
-            if required:
-                raise report.error(element, f"the attribute '{attribute}' is missing", f'add {attribute}="..."')
+            if assumed:
+                report.warn(element, f"the attribute '{attribute}' is missing", f'taken as "{assumed}"; add it')
             continue
         if "${" in text or "$(" in text:
             raise report.error(element, *_XACRO)
-        within = f" from {allowed.minimum:g} to {allowed.maximum:g}" if allowed.maximum < math.inf else ""
-        expected = (f"a finite number{within}" if count == 1 else
-                    f"{count} finite numbers separated by spaces{within and f', each{within}'}")
-        try:
-            values = [float(word) for word in text.split()]
-            valid = len(values) == count and bool(allowed.holds(values).all())
-        except ValueError:
-            valid = False
-        if not valid:
+        values = [as_number(word) for word in text.split()]
+        if count == 1 and text != text.rstrip():
+            report.warn(element, f'{attribute}="{text}" has white space behind the number, which ROS refuses',
+                        "taken as the number; remove the white space")
+        if allowed.or_infinite and _INFINITE.fullmatch(text.strip()):
+            report.warn(element, f'{attribute}="{text}" is no number for ROS, which refuses the file',
+                        "taken as unlimited; leave it out, or write a large number")
+        elif len(values) != count or not all(map(math.isfinite, values)) or not allowed.holds(values).all():
+            within = f" from {allowed.minimum:g} to {allowed.maximum:g}" if allowed.maximum < math.inf else ""
+            expected = (f"a finite number{within}" if count == 1 else
+                        f"{count} finite numbers separated by spaces{within and f', each{within}'}")
             raise report.error(element, f'{attribute}="{text}" is not {expected}', "correct the attribute")
 
 

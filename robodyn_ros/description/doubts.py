@@ -49,13 +49,14 @@ def find_doubts(document: Document, report: Report, model: RobotModel, boxes: Ma
 
     Args:
         document: Its URDF.
-        report: Of the same document, without warnings.
+        report: Of the same document.
         model: The robot.
         boxes: Lowest and highest coordinates of the shapes of links in their frames, shape (2, 3) [m]; links with
             unknown shapes are left out.
         gravity_effort: Greatest effort found that holds the robot against gravity, shape (n,) [N m or N].
         reach: Length of the robot's longest chain of joints [m].
     """
+    earlier = len(report.warnings)
     for element in document.joints.values():
         _check_origin(element, report)
     for joint in model.joints:
@@ -65,7 +66,7 @@ def find_doubts(document: Document, report: Report, model: RobotModel, boxes: Ma
     lengths = _lengths(document)
     for name, element in document.links.items():
         _check_link(element, boxes.get(name), lengths[name], reach, report)
-    return report.warnings
+    return report.warnings[earlier:]
 
 
 def _check_origin(element: etree._Element, report: Report) -> None:

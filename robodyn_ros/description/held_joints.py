@@ -37,7 +37,7 @@ def hold_massless_joints(model: RobotModel, report: Report, elements: Mapping[st
         report.warn(elements.get(next(iter(positions))), f"no inertia moves with the joints {list_names(positions)}",
                     f"they are held at 0 or the limit next to it, as if fixed; {model.completion}")
         return with_joints_held(model, positions)
-    if not model.has_inertia:
+    if model.n and not model.has_inertia:
         report.warn(None, f"no moving link has an inertia: {list_names(model.links_without_inertia)}",
                     f"kinematics works, dynamics does not; {model.completion}")
     return model

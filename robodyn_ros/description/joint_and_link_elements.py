@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 from lxml import etree
@@ -27,6 +28,8 @@ _INERTIA_TOLERANCE = 1e-6
 
 _DEGREES = (8 * math.pi, 720.0)
 """Limits in this range look like degrees: more than four turns in radians, at most two turns in degrees."""
+
+_REDUCTIONS = ("mechanicalReduction", "mechanical_reduction")
 
 _ROUNDING = 1e-15
 
@@ -59,6 +62,18 @@ def snap_pose(pose: Array, scale: float) -> Array:
     snapped[:3, :3] = np.where(np.abs(np.abs(rotation) - 1.0) <= _ROUNDING, np.sign(rotation), rotation)
     snapped[:3, 3] = snap(pose[:3, 3], scale)
     return snapped
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def as_number(text: str) -> float:
+    """Return the number that urdfdom reads from a text; NaN if it reads none.
+
+    Python's ``float`` takes more: 1_000 and full-width digits, for example.
+    """
+    text = text.strip()
+    return float(text) if _NUMBER.fullmatch(text) else math.nan
 
 
 def read_numbers(element: etree._Element | None, attribute: str, absent: str = "0 0 0") -> Array:
@@ -119,14 +134,24 @@ def read_limits(element: etree._Element, report: Report) -> Limits:
             values[name] = float(np.copysign(np.inf, value))
     has_range = element.get("type") != "continuous"
     if not has_range:
+        given = [f'{name}="{values[name]:g}"' for name in ("lower", "upper") if values[name]]
+        if given:
+            report.warn(element, f"a continuous joint has no position limits, received {' and '.join(given)}",
+                        'they have no effect; make it type="revolute" if it has limits')
         values["lower"] = values["upper"] = None
+    elif (values["lower"] is None) != (values["upper"] is None):
+        (absent,) = (name for name in ("lower", "upper") if values[name] is None)
+        report.warn(element, f"the {absent} limit is missing", "taken as 0, as URDF says; add it to <limit>")
+        values[absent] = 0.0
     missing = [name for name, value in values.items() if value is None and has_range]
     if missing:
         report.warn(element, f"limits missing: {', '.join(missing)}", "taken as unlimited; add them to <limit>")
     lower, upper = values["lower"], values["upper"]
     if lower is not None and upper is not None:
         if lower > upper:
-            raise report.error(element, f"the lower limit {lower:g} is above the upper limit {upper:g}", "swap them")
+            report.warn(element, f"the lower limit {lower:g} is above the upper limit {upper:g}",
+                        "they are swapped; swap them in <limit>")
+            values["lower"], values["upper"] = lower, upper = upper, lower
         if lower == upper:
             report.warn(
                 element,
@@ -179,32 +204,43 @@ def read_armature(element: etree._Element, report: Report) -> float:
 def read_reductions(root: etree._Element, joints: dict[str, etree._Element], report: Report) -> dict[str, float]:
     """Return the gear reductions of the transmissions by joint.
 
-    They are in elements ``<transmission>`` of ROS and of ``<ros2_control>``. Several reductions in one transmission are
-    multiplied. Transmissions that couple several joints are not modelled.
+    They are in elements ``<transmission>`` of ROS and of ``<ros2_control>``. Motors that drive one joint side by side
+    have one reduction; a reduction at the joint, unless it repeats that of the motors, is a second stage and multiplies
+    it. Transmissions that couple several joints are not modelled.
     """
     reductions: dict[str, float] = {}
+    first: dict[str, etree._Element] = {}
     for transmission in root.iter("transmission"):
-        elements = list(transmission.iter("mechanicalReduction", "mechanical_reduction"))
+        elements = list(transmission.iter(*_REDUCTIONS))
         if not elements:
             continue
         names = [joint.get("name") for joint in transmission.findall("joint")]
         if len(names) != 1:
             report.warn(transmission, f"it couples {len(names)} joints", "its reduction is ignored; name one joint")
             continue
-        if names[0] not in joints:
-            report.warn(transmission, f"its joint '{names[0]}' does not exist", "its reduction is ignored; rename it")
+        name = names[0]
+        if name not in joints:
+            report.warn(transmission, f"its joint '{name}' does not exist", "its reduction is ignored; rename it")
             continue
-        try:
-            reduction = float(np.prod([float(each.text or "") for each in elements]))
-        except ValueError:
-            reduction = np.nan
-        if REDUCTION.holds(reduction) and reduction != 0.0:
-            reductions[names[0]] = reduction
+        if name in first:
+            report.warn(transmission, f"the joint '{name}' has another transmission, in line {first[name].sourceline}",
+                        f"that one counts, with reduction {reductions.get(name, 1.0):g}; remove one")
+            continue
+        first[name] = transmission
+        values = {each: as_number(each.text or "") for each in elements}
+        wrong = [each for each, value in values.items() if not (REDUCTION.holds(value) and value != 0.0)]
+        motors = {value for each, value in values.items() if each.getparent().tag == "actuator"}
+        others = {value for each, value in values.items() if each.getparent().tag != "actuator"}
+        if wrong:
+            received = ", ".join(repr(each.text) for each in wrong)
+            report.warn(transmission, f"its mechanical reduction {received} is not a finite number other than 0 up to "
+                        f"{REDUCTION.maximum:g}", "taken as 1; correct it")
+        elif len(motors) > 1 or len(others) > 1:
+            listed = ", ".join(f"{value:g}" for value in values.values())
+            report.warn(transmission, f"its reductions {listed} differ, for one joint",
+                        "taken as 1; write the same reduction for each motor")
         else:
-            received = ", ".join(repr(each.text) for each in elements)
-            expected = f"a finite number other than 0 up to {REDUCTION.maximum:g}"
-            problem = f"its mechanical reduction {received} is not {expected}"
-            report.warn(transmission, problem, "taken as 1; correct it")
+            reductions[name] = math.prod(motors | others)
     return reductions
 
 
@@ -232,34 +268,36 @@ def read_inertia(element: etree._Element, report: Report, *, moves: bool) -> Ine
         The inertia.
 
     Raises:
-        DescriptionError: The mass is negative, or a principal moment of inertia of a moving link.
+        DescriptionError: The mass of a moving link is negative.
     """
     inertial = element.find("inertial")
     if inertial is None:
         return Inertia.zero()
     mass, rotational = read_mass(inertial), read_rotational(inertial)
-    if mass < 0.0:
+    effect = "used as given" if moves else "without effect, as the link is fixed to the base"
+    if mass < 0.0 and moves:
         raise report.error(element, f"the mass {mass:g} kg is negative", "give a mass of zero or more")
+    if mass < 0.0:
+        report.warn(element, f"the mass {mass:g} kg is negative", f"{effect}; correct it")
     moments = np.linalg.eigvalsh(rotational)
     listed = f"(principal moments {', '.join(f'{moment:.4g}' for moment in moments)} kg m^2)"
-    if moments[0] < -max(_INERTIA_TOLERANCE * np.max(np.abs(moments)), NO_INERTIA):
-        problem = f"the inertia has a negative principal moment {listed}"
-        if moves:
-            raise report.error(
-                element, problem, "no body has such an inertia: check the signs and the off-diagonal elements"
-            )
-        report.warn(element, problem, "without effect, as the link is fixed to the base; correct it")
+    rounded = moments[0] >= -max(_INERTIA_TOLERANCE * np.max(np.abs(moments)), NO_INERTIA)
+    if not rounded:
+        report.warn(element, f"the inertia has a negative principal moment {listed}, as no body has",
+                    f"{effect}; check the signs and the off-diagonal elements, or repair it: robodyn complete --repair")
     elif moments[0] + moments[1] < moments[2] * (1.0 - _INERTIA_TOLERANCE) - NO_INERTIA:
         report.warn(
             element,
-            f"the inertia breaks the triangle inequality {listed}",
-            "no body has such an inertia: check that it is about the centre of mass, and its units",
+            f"the inertia breaks the triangle inequality {listed}, as that of no body does",
+            f"{effect}; check that it is about the centre of mass, and its units, or repair it: robodyn complete "
+            "--repair",
         )
-    if mass > 0.0 and moments[2] <= NO_INERTIA:
+    if mass > 0.0 and np.max(np.abs(moments)) <= NO_INERTIA:
         report.warn(element, f"mass {mass:g} kg without rotational inertia (a point mass)", "give <inertia>")
     if mass == 0.0 and moments[2] > NO_INERTIA:
         report.warn(element, "rotational inertia without mass", "give <mass>")
-    rotational = _without_negative_moments(rotational)
+    if rounded:
+        rotational = _without_negative_moments(rotational)
     pose = read_origin(inertial)
     moved = Inertia(mass, np.zeros(3), rotational).transformed(pose)
     return Inertia(mass, moved.com, snap(moved.rotational, float(np.max(np.abs(rotational)))))

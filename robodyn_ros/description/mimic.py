@@ -14,29 +14,25 @@ from collections.abc import Sequence
 
 from lxml import etree
 
-from robodyn_ros.description.document import Document
 from robodyn_ros.description.ranges import LENGTH, MULTIPLIER
 from robodyn_ros.description.report import Report
-from robodyn_ros.errors import suggest
 
 Relation = tuple[str, float, float]
 """Leader, multiplier and offset [rad or m]: position = multiplier * position of the leader + offset."""
 
 
-def resolve_mimics(joints: Sequence[etree._Element], document: Document, report: Report) -> dict[str, Relation]:
+def resolve_mimics(joints: Sequence[etree._Element], report: Report) -> dict[str, Relation]:
     """Relate every moving joint to an independent joint; an independent joint to itself, with factor 1 and offset 0.
 
     Args:
-        joints: The elements of all moving joints.
-        document: The checked document of the robot.
+        joints: The checked elements of all moving joints.
         report: Collects errors and warnings.
 
     Returns:
         The relations by joint name.
 
     Raises:
-        DescriptionError: A joint follows itself, directly or through others, or an unknown or a fixed joint, or with
-            an immense multiplier or offset.
+        DescriptionError: A joint follows itself, directly or through others, or with an immense multiplier or offset.
     """
     by_name = {joint.get("name"): joint for joint in joints}
     relations: dict[str, Relation] = {}
@@ -47,14 +43,6 @@ def resolve_mimics(joints: Sequence[etree._Element], document: Document, report:
             target = mimic.get("joint")
             offset += multiplier * float(mimic.get("offset", 0.0))
             multiplier *= float(mimic.get("multiplier", 1.0))
-            if target not in document.joints:
-                others = [other for other in by_name if other != name]
-                problem = f"it mimics the joint '{target}', which does not exist"
-                raise report.error(element, problem, suggest(target, others))
-            if target not in by_name:
-                raise report.error(
-                    element, f"it mimics '{target}', which is fixed and has no position", "make this joint fixed too"
-                )
             if target in followed:
                 cycle = " -> ".join((*followed[followed.index(target) :], target))
                 raise report.error(element, f"it mimics itself: {cycle}", "make one of these joints independent")

@@ -350,6 +350,9 @@ class RobotModel:
         Raises:
             DescriptionError: None does; the message names the links and the command that completes the file.
         """
+        if self.n == 0:
+            raise DescriptionError(f"robot '{self.name}': nothing moves; dynamics, simulation and control need a joint "
+                                   "that is revolute, continuous or prismatic")
         if not self.has_inertia:
             raise DescriptionError(
                 f"robot '{self.name}': dynamics, simulation and control need inertias, which no moving link has "

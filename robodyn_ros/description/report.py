@@ -89,13 +89,16 @@ class Report:
         return f"{place}: {problem}; {remedy}"
 
 
+def tag_of(element: etree._Element) -> str:
+    """Return the tag of an element as its file has it, with the prefix of its namespace."""
+    tag: str = element.tag.rpartition("}")[2]  # a prefix that is not declared is in the tag
+    return tag if element.prefix is None else f"{element.prefix}:{tag}"
+
+
 def label(element: etree._Element) -> str:
     """Return the text for an element in messages: its tag and name, and the named element that contains it."""
     name = element.get("name")
-    tag = etree.QName(element).localname
-    if element.prefix is not None:
-        tag = f"{element.prefix}:{tag}"
-    own = f"<{tag} name={shown(name)}>" if name is not None else f"<{tag}>"
+    own = f"<{tag_of(element)} name={shown(name)}>" if name is not None else f"<{tag_of(element)}>"
     parent = element.getparent()
     if name is None and parent is not None and parent.tag != "robot":
         return f"{own} in {label(parent)}"

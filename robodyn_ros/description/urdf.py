@@ -126,10 +126,10 @@ def _build_model(document: Document, report: Report, gravity: Array, hold_massle
                            f"a robot has at most {MOST_JOINTS} here: make some of them fixed")
     tree = lay_out(document, report)
     joint_names = tuple(joint.get("name") for joint in tree.joints if joint.find("mimic") is None)
-    relations = resolve_mimics(tree.joints, document, report)
+    relations = resolve_mimics(tree.joints, report)
     if not joint_names:
-        problem = "nothing moves: no joint is revolute, continuous or prismatic"
-        raise report.error(document.root, problem, "give it at least one such joint")
+        report.warn(document.root, "nothing moves: no joint is revolute, continuous or prismatic",
+                    "it is read as a rigid body, for transforms and views")
     reductions = read_reductions(document.root, document.joints, report)
     joints: list[Joint] = []
     for element, parent, pose, inertia in zip(tree.joints, tree.parents, tree.poses, tree.inertias, strict=True):

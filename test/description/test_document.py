@@ -15,6 +15,7 @@ import pytest
 from urdf_parts import INERTIAL, LIMIT, joint, link, one_joint, robot, xacro_that_runs
 
 from robodyn_ros.description.document import read_document, read_document_text
+from robodyn_ros.description.joint_and_link_elements import read_mass
 from robodyn_ros.errors import DescriptionError
 
 A_TO_B = joint("j", "a", "b")
@@ -144,7 +145,6 @@ def test_other_formats():
     ("xml", "parts"),
     [
         (robot(), ["line 1", "no links", "<link>"]),
-        (one_joint().replace(' name="test"', ""), ["line 1, <robot>", "no name"]),
         (one_joint().replace(' name="j"', ""), ["line 3, <joint>", "no name"]),
         (robot(link("a"), link("a")), ["line 3, <link name='a'>", "duplicate link name 'a'", "line 2", "rename"]),
         (
@@ -153,11 +153,6 @@ def test_other_formats():
         ),
         (one_joint(kind="hinge"), ["line 3, <joint name='j'>", "unknown type 'hinge'", "revolute, continuous, prism"]),
         (one_joint().replace(' type="revolute"', ""), ["line 3, <joint name='j'>", "no type"]),
-        (
-            one_joint(kind="floating"),
-            ["line 3, <joint name='j'>", "floating joints are not supported", "make it fixed"],
-        ),
-        (one_joint(kind="planar"), ["line 3, <joint name='j'>", "planar joints are not supported", "make it fixed"]),
         (one_joint().replace('<parent link="a"/>', ""), ["<joint name='j'>", "no parent link", "<parent link="]),
         (one_joint().replace('child link="b"', "child"), ["<joint name='j'>", "no child link"]),
         (one_joint().replace('child link="b"', 'child link="bb"'), ["'bb' does not exist", "did you mean 'b'?"]),
@@ -185,7 +180,8 @@ def test_what_is_no_tree_of_known_links_and_joints(xml, parts):
         assert part in message
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "1 2", "one", "", "0x10", "1,0"])
+@pytest.mark.parametrize("text", ["nan", "inf", "1 2", "one", "", "0x10", "1,0", "1_000", "\uff11\uff12", "\u0663",
+                                  "1e400", "-infinity", "1e", "- 1", "1.5m", "1d3", "--1", "."])
 @pytest.mark.parametrize(
     ("given", "where"),
     [
@@ -201,8 +197,8 @@ def test_a_number_that_is_none(given, where, text):
     name = re.search(r'(\w+)="[^"]*"', given)[1]
     broken = re.sub(r'="[^"]*"', f'="{text}"', given)
     assert given in xml
-    if (name, text) == ("upper", "inf"):
-        read_document_text(xml.replace(given, broken))  # says in numbers that there is no limit
+    if name == "upper" and "inf" in text:
+        assert "taken as unlimited" in warnings_of(xml.replace(given, broken))
         return
     message = refusal(xml.replace(given, broken))
     assert where in message
@@ -216,12 +212,48 @@ def test_a_vector_that_is_none(given, text):
     assert f'xyz="{text}" is not 3 finite numbers separated by spaces' in message
 
 
-@pytest.mark.parametrize(
-    ("given", "attribute"), [('<mass value="2"/>', "value"), ('iyy="0.03"', "iyy"), ('<axis xyz="0 0 1"/>', "xyz")]
-)
-def test_a_number_that_is_missing(given, attribute):
-    broken = re.sub(r'\w+="[^"]*"', "", given)
-    assert f"the attribute '{attribute}' is missing" in refusal(one_joint().replace(given, broken))
+@pytest.mark.parametrize("text", ["+2", "2.", ".2e1", "2E0", "0002", " 2"])
+def test_numbers_as_urdfdom_reads_them(text):
+    document, report = read_document_text(one_joint().replace('<mass value="2"/>', f'<mass value="{text}"/>'))
+    assert read_mass(document.links["b"].find("inertial")) == 2.0 and not report.warnings
+
+
+def warnings_of(xml: str) -> str:
+    return "\n".join(read_document_text(xml)[1].warnings)
+
+
+@pytest.mark.parametrize(("xml", "parts"), [
+    (one_joint().replace(' name="test"', ""), ["line 1, <robot>: the robot has no name; taken as"]),
+    (one_joint(kind="floating"), ["line 3, <joint name='j'>: floating joints are not modelled; held at its origin"]),
+    (one_joint(kind="planar"), ["line 3, <joint name='j'>: planar joints are not modelled; held at its origin"]),
+    (one_joint().replace('<mass value="2"/>', "<mass/>"), ["line 4, <mass>", "'value' is missing; taken as \"0\""]),
+    (one_joint().replace('iyy="0.03"', ""), ["line 4, <inertia>", "'iyy' is missing; taken as \"0\""]),
+    (one_joint().replace('<axis xyz="0 0 1"/>', "<axis/>"), ["line 3, <axis>", "'xyz' is missing; taken as \"1 0 0\""]),
+    (one_joint().replace('value="2"', 'value="2\n"'), ["line 5, <mass>", "white space behind the number"]),
+    (one_joint(INERTIAL + INERTIAL), ["line 4, <inertial>", "it is there twice in <link name='b'>; the first one"]),
+    (one_joint(extra="<limit/>"), ["line 3, <limit>", "it is there twice in <joint name='j'>; the first one counts"]),
+    (one_joint(extra="<vendor/><vendor/>").replace("</robot>", "<xacro:leg side='l'/><speed/></robot>"),
+     ["line 3, <vendor>", "no part of a URDF: <xacro:leg>, <speed>, <vendor> in <joint> (2); they are ignored"]),
+])
+def test_oddities_are_warnings_that_say_what_was_assumed(xml, parts):
+    (message,) = read_document_text(xml)[1].warnings
+    for part in parts:
+        assert part in message
+
+
+def test_what_a_fixed_joint_has_for_its_motion_is_not_read():
+    joined = robot(link("a"), joint("j", "a", "b"), link("b"), link("c"),
+                   joint("f", "b", "c", "fixed", axis="none", limit='<limit upper="x"/>', extra="<mimic joint='x'/>"))
+    assert read_document_text(joined)[1].warnings == []
+
+
+@pytest.mark.parametrize(("place", "shown"), [("</robot>", "<xacro:arm>"), ("</link>", "<xacro:arm> in <link>")])
+@pytest.mark.parametrize("declared", [' xmlns:xacro="http://www.ros.org/wiki/xacro"', ""])
+def test_calls_of_xacro_macros_that_are_left_over_are_ignored(place, shown, declared):
+    xml = one_joint().replace('name="test"', 'name="test"' + declared).replace(place, f'<xacro:arm x="1"/>{place}', 1)
+    assert shown in warnings_of(xml)
+    inside = one_joint().replace("</robot>", "<gazebo><xacro:include filename='f'/></gazebo></robot>")
+    assert warnings_of(inside.replace('name="test"', 'name="test"' + declared)) == ""
 
 
 def test_a_long_chain_is_checked_quickly_and_without_recursion():

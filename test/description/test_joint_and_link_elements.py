@@ -95,9 +95,12 @@ def test_limits_as_given():
 
 
 def test_a_continuous_joint_has_no_position_limits_and_needs_no_others():
-    model = load_urdf_text(one_joint(kind="continuous"), strict=True)
+    (model, messages) = load_with_warnings(one_joint(kind="continuous"))
     limits = model.joints[0].limits
+    assert 'no position limits, received lower="-1" and upper="2"; they have no effect' in only(messages)
     assert (limits.lower, limits.upper, limits.velocity, limits.effort) == (-np.inf, np.inf, 3, 4)
+    unset = '<limit lower="0" upper="0" velocity="3" effort="4"/>'
+    assert load_urdf_text(one_joint(kind="continuous", limit=unset), strict=True).position_upper[0] == np.inf
     bare = load_urdf_text(one_joint(kind="continuous", limit=""), strict=True).joints[0].limits
     assert (bare.velocity, bare.effort) == (np.inf, np.inf)
 
@@ -145,9 +148,17 @@ def test_limits_that_look_like_degrees(kind, limits, odd):
     assert (model.joints[0].limits.lower, model.joints[0].limits.upper) == (float(lower), float(upper))
 
 
-def test_crossed_position_limits_are_an_error():
-    message = refusal(one_joint(limit='<limit lower="2" upper="-1" velocity="3" effort="4"/>'))
-    assert "<joint name='j'>: the lower limit 2 is above the upper limit -1; swap them" in message
+def test_crossed_position_limits_are_swapped():
+    model, messages = load_with_warnings(one_joint(limit='<limit lower="2" upper="-1" velocity="3" effort="4"/>'))
+    assert "<joint name='j'>: the lower limit 2 is above the upper limit -1; they are swapped" in only(messages)
+    assert (model.position_lower[0], model.position_upper[0]) == (-1, 2)
+
+
+@pytest.mark.parametrize(("given", "range_"), [('upper="0.04"', (0, 0.04)), ('lower="-2"', (-2, 0))])
+def test_a_limit_that_is_missing_beside_its_other_end_is_0(given, range_):
+    model, messages = load_with_warnings(one_joint(limit=f'<limit {given} velocity="3" effort="4"/>', kind="prismatic"))
+    assert "limit is missing; taken as 0, as URDF says" in only(messages)
+    assert (model.position_lower[0], model.position_upper[0]) == range_
 
 
 def test_friction_is_read_and_zero_where_there_is_none():
@@ -175,6 +186,10 @@ def with_transmission(content: str) -> str:
         ('<joint name="j"/><actuator name="m"/><mechanicalReduction> -61.5 </mechanicalReduction>', -61.5),
         ('<joint name="j"><mechanical_reduction>2</mechanical_reduction></joint>'
          '<actuator name="m"><mechanical_reduction>3</mechanical_reduction></actuator>', 6),
+        ('<joint name="j"/><actuator name="m1"><mechanicalReduction>50</mechanicalReduction></actuator>'
+         '<actuator name="m2"><mechanicalReduction>50.0</mechanicalReduction></actuator>', 50),
+        ('<joint name="j"><mechanicalReduction>50</mechanicalReduction></joint>'
+         '<actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>', 50),
         ('<joint name="j"/><actuator name="m"/>', 1),
     ],
 )  # fmt: skip
@@ -190,12 +205,25 @@ def test_the_reduction_of_a_transmission(content, reduction):
         ('<joint name="j"/><mechanicalReduction>0</mechanicalReduction>', "'0' is not a finite number other than 0"),
         ('<joint name="j"/><mechanicalReduction>r</mechanicalReduction>', "'r' is not a finite number other than 0"),
         ('<joint name="j"/><mechanicalReduction/>', "None is not a finite number other than 0"),
+        ('<joint name="j"/><mechanicalReduction>1_0</mechanicalReduction>', "'1_0' is not a finite number other than"),
+        ('<joint name="j"/><actuator name="m1"><mechanicalReduction>50</mechanicalReduction></actuator>'
+         '<actuator name="m2"><mechanicalReduction>60</mechanicalReduction></actuator>', "reductions 50, 60 differ"),
     ],
 )
 def test_a_transmission_that_cannot_be_used_is_a_warning(content, problem):
     model, messages = load_with_warnings(with_transmission(content))
     assert "line 5, <transmission name='t'>" in only(messages) and problem in only(messages)
     assert model.joints[0].reduction == 1.0
+
+
+@pytest.mark.parametrize("second", [50, 60])
+def test_of_two_transmissions_of_a_joint_the_first_counts(second):
+    one = '<transmission name="{}"><joint name="j"/><mechanicalReduction>{}</mechanicalReduction></transmission>'
+    model, messages = load_with_warnings(one_joint().replace(
+        "</robot>", f"{one.format('t', 50)}\n<ros2_control>{one.format('u', second)}</ros2_control></robot>"))
+    assert ("line 6, <transmission name='u'>: the joint 'j' has another transmission, in line 5; that one counts, with "
+            "reduction 50") in only(messages)
+    assert model.reduction[0] == 50
 
 
 def test_an_inertia_given_in_turned_axes():
@@ -226,10 +254,13 @@ def test_negative_mass():
     ],
 )
 def test_an_inertia_with_a_negative_principal_moment(inertia, moments):
-    message = refusal(one_joint(inertial(inertia=inertia)))
+    model, messages = load_with_warnings(one_joint(inertial(inertia=inertia)))
+    message = only(messages)
     assert "line 4, <link name='b'>: the inertia has a negative principal moment" in message
     assert f"(principal moments {moments} kg m^2)" in message
-    assert "check the signs" in message
+    assert "used as given; check the signs" in message
+    given = np.linalg.eigvalsh(model.joints[0].inertia.rotational)
+    np.testing.assert_allclose(given, [float(moment) for moment in moments.split(",")], atol=1e-12)
 
 
 def test_rounding_noise_is_no_negative_moment():

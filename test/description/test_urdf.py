@@ -54,9 +54,15 @@ def test_a_tip_link_that_does_not_exist():
         load_urdf_text(one_joint(), tip_link="c")
 
 
-def test_a_robot_on_which_nothing_moves():
-    with pytest.raises(DescriptionError, match="line 1, <robot name='test'>: nothing moves: no joint is revolute"):
-        load_urdf_text(robot(link("a"), link("b"), joint("f", "a", "b", "fixed", limit="")))
+def test_a_robot_on_which_nothing_moves_is_a_rigid_body():
+    xml = robot(link("a"), link("b"), joint("f", "a", "b", "fixed", limit=""))
+    with pytest.warns(DescriptionWarning, match="line 1, <robot name='test'>: nothing moves: ") as caught:
+        body = Robot.from_urdf_text(xml)
+    assert (len(caught), body.n, body.tip_link) == (1, 0, "b")
+    for compiled in (False, True):
+        np.testing.assert_allclose(body.dynamics(compiled).forward_kinematics([])[:3, 3], [0, 0, 0.5])
+    with pytest.raises(DescriptionError, match="nothing moves; dynamics, simulation and control need a joint"):
+        body.check_accelerations()
 
 
 def test_inertia_behind_a_massless_link_or_on_a_fixed_one_will_do():
