@@ -6,13 +6,15 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Files that a person names: regular files of bounded size, and YAML whose depth and expanded size are bounded.
+"""The one reader of structured data from outside: regular files, YAML and JSON, of bounded size, depth and expansion.
 
-A FIFO would be waited for, and a kilobyte of YAML aliases can stand for more nodes than fit into memory.
+A FIFO would be waited for, and a kilobyte of YAML aliases can stand for more nodes than fit into memory. Whoever wrote
+the data, an error says what was expected, in one line of the family; `yaml_fields.section` checks keys and numbers.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -28,6 +30,9 @@ MOST_YAML_NODES = 20_000
 
 DEEPEST_YAML = 50
 """Collections inside each other in a YAML file."""
+
+LARGEST_JSON = 8 * 2**20
+"""Bytes of a JSON file."""
 
 
 def expand(path: str | Path) -> Path:
@@ -85,6 +90,23 @@ def read_yaml(path: Path, construct: bool = True) -> Any:
         InputError: The file cannot be read, is not YAML, or exceeds `LARGEST_YAML`, `MOST_YAML_NODES` or
             `DEEPEST_YAML`.
     """
+    try:
+        text = read_file(path, LARGEST_YAML).decode("utf-8")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: expected a readable YAML file, received: {error}") from error
+    return yaml_value(text, str(path), construct)
+
+
+def yaml_value(text: str, where: str, construct: bool = True) -> Any:
+    """Return the value of YAML that came as text; bounds and errors as for `read_yaml`.
+
+    Args:
+        text: The YAML.
+        where: Where it comes from, for messages.
+        construct: As for `read_yaml`.
+    """
     import yaml  # costs 20 ms, and most robots need none
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
@@ -116,11 +138,36 @@ def read_yaml(path: Path, construct: bool = True) -> Any:
             return node
 
     try:
-        text = read_file(path, LARGEST_YAML).decode("utf-8")
+        if len(text) > LARGEST_YAML:
+            raise ValueError(f"{len(text)} characters, more than {LARGEST_YAML}")
         loader = Loader(text.rstrip().removesuffix("\n---"))  # ends messages that `ros2 topic echo` has printed
         node = loader.get_single_node()
         return loader.construct_document(node) if construct and node is not None else None
-    except InputError:
-        raise
-    except (OSError, ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: of dates and immense integers
-        raise InputError(f"{path}: expected a readable YAML file, received: {error}") from error
+    except (ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: of dates and immense integers
+        raise InputError(f"{where}: expected a readable YAML file, received: {error}") from error
+
+
+def json_value(text: str | bytes, where: str) -> Any:
+    """Return the value of JSON; NaN and infinity pass, for whoever checks the numbers.
+
+    Args:
+        text: The JSON.
+        where: Where it comes from, for messages.
+
+    Raises:
+        InputError: It is longer than `LARGEST_JSON`, no JSON, too deep, or has an integer of more than 18 digits.
+    """
+    def whole(digits: str) -> int:
+        if len(digits) > 18:
+            raise ValueError(f"an integer of {len(digits)} digits")
+        return int(digits)
+
+    if len(text) > LARGEST_JSON:
+        raise InputError(f"{where}: expected at most {LARGEST_JSON} bytes of JSON, received {len(text)}")
+    try:
+        return json.loads(text, parse_int=whole)
+    except RecursionError:
+        raise InputError(f"{where}: expected JSON, received lists or mappings in each other, too deep to be read"
+                         ) from None
+    except ValueError as error:  # of the text's encoding, too
+        raise InputError(f"{where}: expected JSON, received: {error}") from None

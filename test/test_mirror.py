@@ -37,6 +37,7 @@ TESTED_BY = {
     "simulation/closed_loop.py": "simulation/test_rollout.py",
     "nodes/client/touch_requests.py": "commands/test_touch_demo.py",
     "plots/touch_figure.py": "commands/test_touch_demo.py",
+    "commands/given_studies.py": "commands/test_study.py",
     "commands/demo_command.py": "commands/test_demo.py",
     "simulation/engine.py": "simulation/test_mujoco_plant.py",  # a protocol
     "simulation/joint_drives.py": "simulation/test_semi_implicit_euler.py",

@@ -27,7 +27,7 @@ def add_commands(commands: Subparsers) -> None:
         description="Simulate the laws of a study on samples of its distributions. Prints a table, draws errors and "
         "influences, and writes all samples as Parquet. With --sample, simulates one sample again alone and records "
         "its motion.")
-    study.add_argument("study", metavar="STUDY", type=Path, help="YAML file of a study, or a folder with its results")
+    study.add_argument("study", metavar="STUDY", type=Path, help="YAML file of a study, or the folder with its results")
     study.add_argument("--output", type=Path, help="folder for the results (default: the study's name)")
     study.add_argument("--resume", action="store_true", help="keep the samples of an interrupted run")
     study.add_argument("--sample", metavar="K", type=int, help="simulate sample K alone, and write its motion for "
@@ -52,6 +52,7 @@ def run_study_command(options: Namespace) -> int:
     """
     require("pyarrow")
     require("matplotlib")
+    from robodyn_ros.commands.given_studies import file_of_results, remember
     from robodyn_ros.commands.study_file import read_study
     from robodyn_ros.study.analysis import differing_axes
     from robodyn_ros.study.results import Results
@@ -64,11 +65,9 @@ def run_study_command(options: Namespace) -> int:
         if options.sample is not None and getattr(options, name) is not None:
             raise InputError(f"study: --{name} has no effect with --sample, which is one rollout; leave it out")
     is_folder = options.study.is_dir()
-    path = Path(Results.read(options.study).about.path) if is_folder else options.study
-    if is_folder and not path.is_file():
-        raise InputError(f"study: '{options.study}' holds results of '{path}', which is not there any more: give the "
-                         f"file of the study, and --output {options.study}")
+    path = file_of_results(Results.read(options.study).about, options.study) if is_folder else options.study
     study = read_study(path)
+    remember(study.path)
     folder = options.output or (options.study if is_folder else Path(f"{path.stem}_study"))
     if options.sample is not None:
         return _run_sample(study, folder, options)

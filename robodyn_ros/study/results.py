@@ -15,9 +15,10 @@ In the end the stream becomes a Parquet file, which pandas, polars and others re
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,8 +27,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from robodyn_ros.actuation.yaml_fields import section
+from robodyn_ros.bounded_files import LARGEST_JSON, is_file, json_value
+from robodyn_ros.checks import NOT_NEGATIVE, as_number
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RecordingError
+from robodyn_ros.errors import InputError, RecordingError, shown
 from robodyn_ros.study.metrics import METRICS
 
 KEY = b"robodyn_ros.study"
@@ -39,7 +43,11 @@ STREAM, TABLE = "samples.arrows", "samples.parquet"
 LAW, MOTION, SAMPLE, REASON, PROCESSOR = "law", "trajectory", "sample", "failed", "processor"
 """Columns beside those of axes and metrics; ``failed`` is the reason, or null."""
 
+LEAST_LIMIT, MOST_GROWTH = 64 * 2**20, 64
+"""A file of results may hold so many bytes, and so many more for each of its own."""
+
 _TEXT = pa.dictionary(pa.int32(), pa.string())
+_DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  # numbers of MessageHeader in format/Message.fbs of Apache Arrow
 
 
 @dataclass(frozen=True)
@@ -67,10 +75,27 @@ class About:
     limits: dict[str, float]
 
     @classmethod
-    def from_json(cls, text: bytes | str) -> Self:
-        """Read from a schema's metadata."""
-        content = json.loads(text)
-        return cls(**{**content, "axes": tuple(content["axes"])})
+    def from_schema(cls, schema: pa.Schema) -> Self:
+        """Read from a schema's metadata.
+
+        Raises:
+            InputError: It has none, or it is not that of results.
+        """
+        content = json_value((schema.metadata or {}).get(KEY, b"null"), "metadata")
+        if content is None:
+            raise InputError("it holds no study")
+        found = section(cls, "metadata", content)
+        kinds = {"path": str, "digest": str, "text": str, "version": str, "seed": int, "rows": int, "axes": list,
+                 "limits": dict}
+        for name, kind in kinds.items():
+            if type(getattr(found, name)) is not kind:
+                raise InputError(f"metadata: {name}: expected {kind.__name__}, received {shown(getattr(found, name))}")
+        for value in found.limits.values():
+            as_number(value, NOT_NEGATIVE, "metadata: limits")
+        if not all(isinstance(name, str) for name in found.axes) or not found.rows >= 0:
+            raise InputError(f"metadata: expected names of axes and a number of rows, received {shown(found.axes)} and "
+                             f"{shown(found.rows)}")
+        return replace(found, axes=tuple(found.axes))
 
     def schema(self) -> pa.Schema:
         """The columns of results."""
@@ -148,12 +173,13 @@ class Results:
                 raise RecordingError(f"no results in '{path}': expected {TABLE} or {STREAM}, as robodyn study writes")
             path = found[0]
         try:
-            table = _read_stream(path) if path.suffix == Path(STREAM).suffix else pq.read_table(path)
-            about = About.from_json((table.schema.metadata or {})[KEY])
-        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-            why = "it holds no study" if isinstance(error, KeyError) else _why(error)
-            raise RecordingError(f"cannot read results from '{path}': {why}; expected a file that robodyn study wrote"
-                                 ) from None
+            if not is_file(path):
+                raise InputError("it is no regular file")
+            about, table = _read_stream(path) if path.suffix == Path(STREAM).suffix else _read_table(path)
+            table.validate(full=True)
+        except (OSError, pa.ArrowException, InputError, ValueError, RecursionError) as error:
+            raise RecordingError(f"cannot read results from '{path}': {_why(error)}; expected a file that robodyn "
+                                 "study wrote") from None
         return cls(about, table)
 
 
@@ -213,7 +239,7 @@ class ResultStream:
     def results(self) -> Results:
         """All rows so far."""
         table = pa.Table.from_batches(self._batches, self._schema)
-        return Results(About.from_json(self._schema.metadata[KEY]), table)
+        return Results(About.from_schema(self._schema), table)
 
     def close(self) -> None:
         """Close the file."""
@@ -222,15 +248,75 @@ class ResultStream:
         self._file.close()
 
 
-def _read_stream(path: Path) -> pa.Table:
+def _read_stream(path: Path) -> tuple[About, pa.Table]:
     """Return the whole blocks of a stream, also of one that is cut off."""
     batches: list[pa.RecordBatch] = []
     with path.open("rb") as file:
+        messages = pa.ipc.MessageReader.open_stream(file)
+        with suppress(pa.ArrowException, OSError, EOFError, StopIteration):
+            while True:
+                if is_compressed(messages.read_next_message().metadata.to_pybytes()):
+                    raise InputError("its blocks are compressed")  # they could grow to any size
+        file.seek(0)
         reader = pa.ipc.open_stream(file)
+        about = _about(reader.schema)
         with suppress(pa.ArrowException, OSError, EOFError, StopIteration):
             while True:
                 batches.append(reader.read_next_batch())
-    return pa.Table.from_batches(batches, reader.schema)
+    return about, pa.Table.from_batches(batches, reader.schema)
+
+
+def _read_table(path: Path) -> tuple[About, pa.Table]:
+    """Return a Parquet file whose content is not much larger than the file."""
+    with pq.ParquetFile(path, thrift_string_size_limit=LARGEST_JSON, thrift_container_size_limit=10**6) as file:
+        about, found = _about(file.schema_arrow), file.metadata
+        size = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
+        cells = found.num_rows * found.num_columns
+        if max(8 * cells, size) > LEAST_LIMIT + MOST_GROWTH * path.stat().st_size:
+            raise InputError(f"it would grow to {found.num_rows} rows and {size} bytes")
+        return about, file.read()
+
+
+def _about(schema: pa.Schema) -> About:
+    """What a schema says of its study.
+
+    Raises:
+        InputError: It is not that of the columns of results.
+    """
+    about = About.from_schema(schema)
+    if not schema.equals(about.schema()):
+        raise InputError(f"expected the columns {', '.join(about.schema().names)}, received "
+                         f"{shown(list(zip(schema.names, map(str, schema.types), strict=True)))}")
+    return about
+
+
+def is_compressed(metadata: bytes) -> bool:
+    """Whether a message of an Arrow stream has compressed buffers, which Arrow expands to whatever size they say.
+
+    Args:
+        metadata: Of the message: a flatbuffer, see format/Message.fbs of Apache Arrow.
+    """
+    def field(table: int, number: int) -> int:
+        """Place of a field of a table; 0: it is not there."""
+        (back,) = struct.unpack_from("<i", metadata, table)
+        size, = struct.unpack_from("<H", metadata, table - back)
+        place = 4 + 2 * number
+        offset = struct.unpack_from("<H", metadata, table - back + place)[0] if place < size else 0
+        return table + offset if offset else 0
+
+    def inner(place: int) -> int:
+        return place + int(struct.unpack_from("<I", metadata, place)[0])
+
+    try:
+        message = inner(0)
+        header = inner(field(message, 2))
+        if metadata[field(message, 1)] == _DICTIONARY_BATCH:
+            header = inner(field(header, 1))
+        elif metadata[field(message, 1)] != _RECORD_BATCH:
+            return False
+        return field(header, 3) != 0
+    except (struct.error, IndexError):
+        return True  # no message of Arrow
 
 
 def _array(values: Any, kind: pa.DataType, count: int) -> pa.Array:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,10 @@ from pathlib import Path
 import numpy as np
 from cmaes import CMA
 
+from robodyn_ros.bounded_files import LARGEST_JSON, json_value, read_file
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RecordingError
+from robodyn_ros.errors import InputError, RecordingError, shown
 from robodyn_ros.study.gain_space import Tuning
 from robodyn_ros.study.robust_task import INFEASIBLE, RobustTask
 
@@ -54,15 +56,32 @@ class Checkpoint:
         if path is None or not resume:
             return
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            found, self.generations = content["digest"], [[float(one) for one in row] for row in content["costs"]]
+            content = json_value(read_file(path, LARGEST_JSON), path.name)
+            if not isinstance(content, dict) or content.keys() != {"digest", "costs"}:
+                raise InputError(f"{path.name}: expected the keys digest and costs, received {shown(content)}")
+            self.generations = _costs(content["costs"], path.name)
         except FileNotFoundError:
             raise InputError(f"--resume: there is no search in '{path.parent}'; leave it out for a new one") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, InputError) as error:
             raise InputError(f"--resume: cannot read '{path}': {error}; leave it out for a new search") from None
-        if found != digest:
+        if content["digest"] != digest:
             raise InputError(f"--resume: '{path}' is of another search, with another study, goal, seed or size: give "
                              "the options of that one, or another --output")
+
+    def check(self, shape: tuple[int, ...], generations: int) -> None:
+        """Check that the kept costs are those of a search of this size.
+
+        Args:
+            shape: Of the costs of a generation.
+            generations: Of the whole search.
+
+        Raises:
+            InputError: They are not.
+        """
+        if len(self.generations) > generations or any(np.shape(row) != shape for row in self.generations):
+            raise InputError(f"--resume: '{self._path}': expected at most {generations} generations, with costs of "
+                             f"shape {shape}, received {len(self.generations)}, with "
+                             f"{shown([np.shape(row) for row in self.generations[:3]])}; leave it out for a new search")
 
     def costs(self, compute: Callable[[], Array]) -> Array:
         """Return the costs of the next generation: kept ones, or computed ones, which are kept.
@@ -87,6 +106,25 @@ class Checkpoint:
                 raise RecordingError(f"cannot write '{self._path}': {error.strerror}; it has the generations before, "
                                      "and --resume goes on") from None
         return found
+
+
+def _costs(rows: object, where: str) -> list[list[float]]:
+    """Costs of generations as the file has them: lists of numbers, or of pairs of numbers, of 0 or more.
+
+    Raises:
+        InputError: They are something else.
+    """
+    def is_cost(value: object) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= math.inf
+
+    if isinstance(rows, list) and all(isinstance(row, list) and row for row in rows):
+        for number, row in enumerate(rows):
+            ones = [one for each in row for one in (each if isinstance(each, list) else [each])]
+            lengths = {isinstance(each, list) and len(each) for each in row}
+            if not ones or not all(map(is_cost, ones)) or len(lengths) > 1:
+                raise InputError(f"{where}: generation {number}: expected costs of 0 or more, received {shown(row)}")
+        return rows
+    raise InputError(f"{where}: costs: expected a list of numbers for each generation, received {shown(rows)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +161,7 @@ def robust_search(task: RobustTask, population: int, generations: int, seed: int
         InputError: A number is out of range.
     """
     kept, lowest = checkpoint or Checkpoint(None, ""), list[float]()
+    kept.check((population,), generations)
 
     def evaluate(exponents: Array) -> Array:
         costs = kept.costs(lambda: task.costs(exponents))
@@ -152,14 +191,14 @@ def pareto_front(task: RobustTask, names: tuple[str, str], population: int, gene
         checkpoint: As for `robust_search`.
         on_generation: Called after each generation with its number and that of the points on the front.
     """
-    kept = checkpoint or Checkpoint(None, "")
+    kept, each = checkpoint or Checkpoint(None, ""), max(1, generations // len(RAYS))
+    kept.check((population, 2), each * len(RAYS))
     zero = np.zeros(task.space.size)
     own = _metrics(task, zero[None], names)[0]
     if not np.isfinite(own).all():
         raise InputError("tune: pareto: the law's own gains break a constraint or fail in too many samples; tune them "
                          "for one goal first, and name the parameters found in the study")
     points, values = [zero[None]], [own[None]]
-    each = max(1, generations // len(RAYS))
     for ray in RAYS:
         def evaluate(exponents: Array, ray: float = ray) -> Array:
             found = kept.costs(lambda: _metrics(task, exponents, names))

@@ -92,10 +92,20 @@ def check_folder(study: Study, folder: Path, resume: bool) -> pa.Table | None:
         return None
     before = Results.read(folder)
     check_origin(before.about, about(study), folder)
+    _check_rows(before, study, folder)
     if not resume:
         raise InputError(f"'{folder}' holds {before.table.num_rows} of {study.rows} rows of this study: add --resume "
                          "to go on with them, or give another --output")
     return before.table
+
+
+def _check_rows(results: Results, study: Study, folder: Path) -> None:
+    """Refuse rows of a law, motion or sample that the study does not have, and a row that is there twice."""
+    samples = [results.rows(*pair).numbers(SAMPLE) for pair in study.pairs]
+    known = [np.unique(each[(each >= 0) & (each < study.count)]) for each in samples]
+    if sum(map(len, known)) < results.table.num_rows:
+        raise RecordingError(f"'{folder}' holds rows that the study does not have, or one of them twice; give another "
+                             "--output")
 
 
 def check_origin(found: About, expected: About, folder: Path) -> None:

@@ -33,7 +33,7 @@ def test_without_the_library_one_line_says_how_to_get_it(monkeypatch, capfd):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mcap_ros2" else find(name))
     assert main(["record"]) == USAGE_ERROR
     [line] = capfd.readouterr().err.splitlines()
-    assert "mcap-ros2-support, which is not installed: pip install mcap-ros2-support" in line
+    assert "mcap-ros2-support, which is not installed: pip install mcap mcap-ros2-support" in line
 
 
 @pytest.mark.parametrize("command", [["record", "--output"], ["simulate", "--record"]])

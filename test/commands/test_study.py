@@ -8,14 +8,17 @@
 
 """`robodyn study`: table, plots and samples; a sample as a recording; options that make no sense."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from urdf_parts import xacro_that_runs
 
-from robodyn_ros import Robot
+from robodyn_ros import Robot, __version__
 from robodyn_ros.commands.command_line import main
 from robodyn_ros.recording.run import Run
 from robodyn_ros.resources import robot_file
-from robodyn_ros.study.results import Results
+from robodyn_ros.study.results import STREAM, About, Results, ResultStream
 
 STUDY = """
 robot: planar_2r
@@ -90,6 +93,22 @@ def test_a_changed_study_is_refused_for_a_sample_of_old_results(folder, tmp_path
     path.unlink()
     assert main(["study", str(tmp_path / "out"), "--sample", "1"]) == 2
     assert "which is not there any more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "evil.yaml", "/dev/zero"])
+def test_results_open_no_file_that_the_user_has_not_named(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    ran = tmp_path / "ran"
+    Path("evil.yaml").write_text("robot: evil.urdf.xacro\nlaws: ['evil:Law']")
+    Path("evil.urdf.xacro").write_text(xacro_that_runs(ran))
+    Path("evil.py").write_text(f"open({str(ran)!r}, 'w')")
+    text = Path("evil.yaml").read_text()
+    ResultStream(tmp_path / "out" / STREAM, About(name, "digest", text, __version__, 0, 8, (), {})).close()
+    for options in ([], ["--resume"], ["--sample", "0"]):
+        assert main(["study", "out", *options]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and "which you have not named here" in error and "root:" not in error
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -8,6 +8,7 @@
 
 """Searches over a study: better gains for all samples, the same after an interruption, and fronts."""
 
+
 import numpy as np
 import pytest
 
@@ -67,6 +68,17 @@ def test_an_interrupted_search_goes_on_to_the_same_end(task, tmp_path):
     path.write_text('{"costs": 3')
     with pytest.raises(InputError, match="cannot read"):
         Checkpoint(path, task.digest, resume=True)
+    for costs in ("[3]", "[[1.0], []]", "[[NaN, 1]]", "[[-1e308]]", f"[[1{'0' * 400}]]", '{"a": 1}', "[[1.0, [2.0]]]",
+                  "[" * 10**5, '"x"', "[true]", '[["a"]]', "[[null]]", "[[[]]]", "[[[1], [1, 2]]]", "1 2"):
+        path.write_text(f'{{"digest": "{task.digest}", "costs": {costs}}}')
+        with pytest.raises(InputError, match=r"cannot read '.*': search.json: .*; leave it out for a new search") as no:
+            Checkpoint(path, task.digest, resume=True)
+        assert "\n" not in str(no.value) and len(str(no.value)) < 600
+    for costs in ("[[1.0, 2.0]]", "[[1, 2, 3, 4, 5, 6, 7]]", "[" + ",".join(["[1, 1, 1, 1, 1, 1]"] * 7) + "]",
+                  "[[[1, 2], [1, 2], [1, 2], [1, 2], [1, 2], [1, 2]]]"):
+        path.write_text(f'{{"digest": "{task.digest}", "costs": {costs}}}')
+        with pytest.raises(InputError, match=r"expected at most 6 generations, with costs of shape \(6,\)"):
+            robust_search(task, 6, 6, checkpoint=Checkpoint(path, task.digest, resume=True))
     with pytest.raises(InputError, match="there is no search in"):
         Checkpoint(tmp_path / "none.json", task.digest, resume=True)
 

@@ -8,12 +8,17 @@
 
 """Studies: samples of any block are those of one alone; interrupted, broken and foreign results."""
 
+import contextlib
 import errno
+import json
+import os
+import resource
 
 import numpy as np
 import pandas
 import polars
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from robodyn_ros import InputError
@@ -21,8 +26,8 @@ from robodyn_ros.commands.study_file import read_study
 from robodyn_ros.control import Controller
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.study.metrics import METRICS, effort_scale, metrics
-from robodyn_ros.study.results import STREAM, TABLE, About, Results, ResultStream
-from robodyn_ros.study.run import run_sample, run_study
+from robodyn_ros.study.results import KEY, STREAM, TABLE, About, Results, ResultStream
+from robodyn_ros.study.run import about, run_sample, run_study
 from robodyn_ros.study.study import Pair
 
 STUDY = """
@@ -138,9 +143,58 @@ def test_results_of_another_study_are_refused(study, results, tmp_path):
         Results.read(tmp_path / "..")
 
 
+def write_stream(path, schema, columns=None, **options):
+    with pa.ipc.new_stream(path, schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        if columns is not None:
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+def test_hostile_results_are_one_line_and_take_little_memory(study, tmp_path):
+    good = about(study).schema()
+    def with_metadata(text):
+        return good.with_metadata({KEY: text})
+
+    broken = {name: json.dumps({**about(study).__dict__, name: value}) for name, value in {
+        "path": 3, "axes": 7, "rows": -1, "limits": {"a": "b"}, "seed": 1.5, "text": None, "more": 1}.items()}
+    for text in ("null", "3", "[]", "{}", "[" * 10**5, "{", f"1{'0' * 400}", "\xff", *broken.values()):
+        write_stream(tmp_path / STREAM, with_metadata(text))
+        refused(tmp_path)
+    write_stream(tmp_path / STREAM, pa.schema([("law", pa.string())], metadata=good.metadata))
+    assert "expected the columns law" in refused(tmp_path)
+    zeros = {name: pa.nulls(10**6, kind) for name, kind in zip(good.names, good.types, strict=True)}
+    write_stream(tmp_path / STREAM, good, zeros, compression="zstd")
+    assert "its blocks are compressed" in refused(tmp_path)
+    (tmp_path / STREAM).unlink()
+    text = pa.array(["x" * 2 * 10**8], pa.string()).dictionary_encode()
+    long = pa.table([text if name == "failed" else array[:1] for name, array in zeros.items()], schema=good)
+    for table in (long, pa.concat_tables([pa.table(zeros, schema=good)] * 20)):
+        pq.write_table(table, tmp_path / TABLE, compression="zstd")
+        assert "it would grow to" in refused(tmp_path)
+    (tmp_path / TABLE).unlink()
+    os.mkfifo(tmp_path / TABLE)
+    with pytest.raises(RecordingError, match="no regular file"):
+        Results.read(tmp_path / TABLE)
+
+
+def refused(folder):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(RecordingError) as refusal:
+        Results.read(folder)
+    assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 2000
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 250
+    return str(refusal.value)
+
+
+def test_rows_of_no_sample_of_the_study_are_refused(study, tmp_path):
+    for samples in ([0, 10**18], [-1], [3, 3]):
+        with contextlib.closing(ResultStream(tmp_path / STREAM, about(study))) as stream:
+            stream.append({"law": study.pairs[0].law, "trajectory": study.pairs[0].motion, "sample": np.array(samples)})
+        with pytest.raises(RecordingError, match="rows that the study does not have, or one of them twice"):
+            run_study(study, tmp_path, resume=True)
+
+
 def test_a_full_disk_keeps_the_blocks_before(tmp_path, monkeypatch):
-    about = About("a", "digest", "", "0.1", 0, 8, (), {})
-    stream = ResultStream(tmp_path / STREAM, about)
+    stream = ResultStream(tmp_path / STREAM, About("a", "digest", "", "0.1", 0, 8, (), {}))
     stream.append({"law": "pd", "sample": np.arange(4), "rms_error": np.ones(4)})
 
     class Full:

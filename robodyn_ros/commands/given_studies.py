@@ -1,0 +1,59 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Remembers which study files this user has named, since results may name any file, and a study can run code.
+
+A study names robots, laws and modules. So ``robodyn study FOLDER`` opens the file of its results only if the same user
+has given it to ``robodyn study`` before, and only while it has the content that the results were computed from.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from robodyn_ros.bounded_files import LARGEST_YAML, is_file, read_file
+from robodyn_ros.code_cache import digest, make_private, user_folder
+from robodyn_ros.errors import InputError
+from robodyn_ros.study.results import About
+
+
+def remember(path: Path) -> None:
+    """Remember that the user has named a file; without a folder of the user's, nothing is remembered."""
+    with suppress(OSError, RuntimeError):
+        make_private(user_folder())
+        make_private(user_folder() / "studies")
+        _mark(path).touch()
+
+
+def file_of_results(about: About, folder: Path) -> Path:
+    """Return the study file of results.
+
+    Args:
+        about: What the results say of their study.
+        folder: Folder of the results, for messages.
+
+    Raises:
+        InputError: The user never named the file, it is not there, or it has changed.
+    """
+    path = Path(about.path)
+    with suppress(OSError, RuntimeError):
+        if _mark(path).is_file():
+            if not is_file(path):
+                raise InputError(f"study: '{folder}' holds results of '{path}', which is not there any more: give the "
+                                 f"file of the study, and --output {folder}")
+            if read_file(path, LARGEST_YAML).decode("utf-8", "replace") != about.text:
+                raise InputError(f"'{folder}' holds results of another study: '{path}' has changed since; give another "
+                                 "--output")
+            return path
+    raise InputError(f"study: '{folder}' holds results of '{path}', which you have not named here: results open no "
+                     f"file by themselves; give the file of the study, and --output {folder}")
+
+
+def _mark(path: Path) -> Path:
+    return user_folder() / "studies" / digest(str(path))
