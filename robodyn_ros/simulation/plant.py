@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +20,10 @@ from numpy.typing import ArrayLike
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import as_floats
+from robodyn_ros.compile import maximum
 from robodyn_ros.compile.kernel import compile_function
 from robodyn_ros.compile.procedure import Bound, Procedure, compile_procedure
-from robodyn_ros.compile.program import Repeat
+from robodyn_ros.compile.program import Compute, Repeat
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError, SimulationError, shown
 from robodyn_ros.kinematics.forward import path_to
@@ -33,10 +34,24 @@ from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.contact import contact_geometry, contact_wrench, surface_energy
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SimulatedRobot
+from robodyn_ros.simulation.fast_motion import (
+    divided,
+    divided_step_program,
+    greatest_speed,
+    resolved_speed,
+    turning,
+)
 from robodyn_ros.simulation.plant_model import Integrator, PlantCommand, PlantModel, PlantReport, PlantState
 from robodyn_ros.simulation.plant_step import report_statement, step_program
 from robodyn_ros.simulation.readings import Energy, energy
 from robodyn_ros.timing import DEFAULT_STEP
+
+
+class _Kind(NamedTuple):
+    """Kind of a program: whether it takes efforts alone, and whether it divides steps."""
+
+    under_efforts: bool
+    divides: bool
 
 
 class Plant(SimulatedRobot):
@@ -86,11 +101,13 @@ class Plant(SimulatedRobot):
         self._adaptive = (AdaptiveMotion(model, tolerance, compiled)
                           if model.integrator is Integrator.ADAPTIVE else None)
         self._compiled = compiled
-        self._programs: dict[bool, tuple[Procedure, Bound | None]] = {}  # by whether they take efforts alone
+        self._programs: dict[_Kind, tuple[Procedure, Bound | None]] = {}
         self._rows = model.state(*np.zeros((2, robot.n))).rows
         self._command, self._report = PlantCommand(*np.zeros((6, robot.n))), PlantReport(*np.zeros((8, robot.n)))
         self._forces = np.zeros((model.surroundings.pairs, 3))
-        self._under_efforts: bool | None = None
+        self._kind: _Kind | None = None
+        self._turning = 0.0  # sum of angular speeds [rad/s]
+        self._resolved, self._greatest = resolved_speed(model), greatest_speed(model)
         self._take_over(Drive(*np.zeros((3, robot.n))))
         self.initial_position = default_position(robot) if position is None else start_position(robot, position)
         model.check_start(self.initial_position)
@@ -229,7 +246,8 @@ class Plant(SimulatedRobot):
 
         Raises:
             InputError: A voltage is asked of a joint without a motor, or the number of efforts is wrong.
-            SimulationError: The state is no longer finite; the last good one is kept.
+            SimulationError: The state is no longer finite, or the joints are faster than `fast_motion.greatest_speed`;
+                the last good state is kept.
         """
         last = self._drive
         if (drive.damping is not last.damping or drive.brake is not last.brake
@@ -251,31 +269,39 @@ class Plant(SimulatedRobot):
     def prepare(self) -> None:
         """Compile for every kind of command now; else each is compiled when the first command of its kind comes."""
         for under_efforts in (True, False):
-            self._program(under_efforts)
+            self._program(_Kind(under_efforts, divides=False))
 
-    def _program(self, under_efforts: bool) -> tuple[Procedure, Bound | None]:
-        """The program for efforts alone or for all commands, made when first needed, and its memory if compiled."""
-        if under_efforts not in self._programs:
-            step = step_program(self.model, under_efforts=under_efforts)
-            variables = step.variables | {"report": self._report, "health": ()}
-            procedure = compile_procedure(variables, [Repeat("steps", step.statements), report_statement(self.model)],
-                                          step.inputs, ["state", "report", "health", "solution.contact_force"],
-                                          name="plant")
-            self._programs[under_efforts] = procedure, procedure.bind() if self._compiled else None
-        return self._programs[under_efforts]
+    def _program(self, kind: _Kind) -> tuple[Procedure, Bound | None]:
+        """The program for a kind of steps, made when first needed, and its memory if compiled."""
+        if kind not in self._programs:
+            make, model = (divided_step_program, divided(self.model)) if kind.divides else (step_program, self.model)
+            step = make(self.model, under_efforts=kind.under_efforts)
+            variables = {"peak": (), "report": self._report, "health": (), "turning": ()} | step.variables
+            start = Compute(lambda: np.float64(0.0), (), "peak")
+            end = Compute(lambda v, peak: maximum(peak, turning(model, v)), ("state.v", "peak"), "turning")
+            procedure = compile_procedure(
+                variables, [start, Repeat("steps", step.statements), report_statement(model), end], step.inputs,
+                ["state", "report", "health", "turning", "solution.contact_force"], name="plant")
+            self._programs[kind] = procedure, procedure.bind() if self._compiled else None
+        return self._programs[kind]
 
     def _choose_program(self) -> None:
-        """Run the program for efforts alone wherever it does: it takes less time, and is what rollouts run."""
+        """Run the program for efforts alone wherever it does: it takes less time, and is what rollouts run.
+
+        Steps that are too long for the speed are divided.
+        """
         command = self._command
         under_efforts = not (self._wrenches or self._adaptive or command.by_voltage.any() or command.damping.any()
                              or command.brake.any())
-        if under_efforts is self._under_efforts:
+        kind = _Kind(under_efforts, self._turning > self._resolved)
+        if kind == self._kind:
             return
-        self._under_efforts, (self._procedure, bound) = under_efforts, self._program(under_efforts)
+        self._kind, (self._procedure, bound) = kind, self._program(kind)
         if bound is not None:
             bound["command"], bound["report"], bound["solution.contact_force"] = command, self._report, self._forces
             self._command, self._report = bound["command"], bound["report"]
             self._forces, self._health = bound["solution.contact_force"], bound["health"]
+            self._bound_turning = bound["turning"]
             self._bound_rows = bound.numbers("state").reshape(self._rows.shape)
             self._bound_rows[:] = self._rows
         self._bound = bound
@@ -290,44 +316,66 @@ class Plant(SimulatedRobot):
 
     def _run(self, steps: int, **more: Any) -> None:
         """Take steps under constant external efforts, with further inputs of the program."""
-        if self._bound is None:
-            rows, health = self._interpret(steps, **more)
-        else:
-            for name, value in more.items():
-                self._bound[name] = value
-            self._bound.run(steps)
-            rows, health = self._bound_rows.copy(), self._health
-        if not math.isfinite(health):
-            self._diverged(rows[0])
+        rows, health, speed = self._take(steps, more)
+        if not speed <= self._resolved and self._turning <= self._resolved < math.inf:  # NaN is not below either
+            self._restore()  # to take the same steps again, divided
+            self._turning = math.inf
+            self._choose_program()
+            rows, health, speed = self._take(steps, more)
+        if not (math.isfinite(health) and speed <= self._greatest):
+            self._diverged(rows, float(speed))
         self._rows = rows
         self.q, self.v = rows[0], rows[1]
         self.steps += steps
+        if self._turning > self._resolved:
+            self._turning = float(turning(self.model, self.v))
+            self._choose_program()
 
-    def _interpret(self, steps: int, **more: Any) -> tuple[Array, Any]:
-        """Take steps on floats: the rows of the state, and its health."""
-        command = {"command.effort": self._command.effort} if self._under_efforts else {"command": self._command}
+    def _take(self, steps: int, more: Mapping[str, Any]) -> tuple[Array, Any, Any]:
+        """Take steps: rows of the state, a number that is finite if these are, and the sum of angular speeds."""
+        if self._bound is None:
+            return self._interpret(steps, **more)
+        for name, value in more.items():
+            self._bound[name] = value
+        self._bound.run(steps)
+        return self._bound_rows.copy(), self._health, self._bound_turning
+
+    def _interpret(self, steps: int, **more: Any) -> tuple[Array, Any, Any]:
+        """As :meth:`_take`, on floats."""
+        under_efforts = self._kind is not None and self._kind.under_efforts
+        command = {"command.effort": self._command.effort} if under_efforts else {"command": self._command}
         try:
             result = self._procedure.interpret(state=self._state, steps=steps, **command, **more)
         except InputError:  # the book's motors take finite numbers only
-            return np.full_like(self._rows, np.nan), np.nan
+            return np.full_like(self._rows, np.nan), np.nan, np.nan
         self._report, self._forces = result["report"], result["solution.contact_force"]
-        return result["state"].rows, result["health"]
+        return result["state"].rows, result["health"], result["turning"]
 
-    def _diverged(self, positions: Array) -> None:
-        """Restore the last good state, and raise."""
+    def _restore(self) -> None:
+        """Return to the last good state."""
         if self._bound is not None:
             self._bound_rows[:] = self._rows
+
+    def _diverged(self, rows: Array, speed: float) -> None:
+        """Restore the last good state, and raise."""
+        self._restore()
+        start, efforts = self.v.tolist(), self._command.effort.tolist()
+        if np.isfinite(rows).all():
+            raise SimulationError(
+                f"the simulation of '{self.robot.name}' ends at {self.time:.6g} s, too fast for steps of {self.step} "
+                f"s: expected angular speeds of at most {self._greatest:g} rad/s in sum, received {speed:.6g} rad/s "
+                f"after velocities {start} under efforts {efforts}; use smaller efforts or a smaller step, or reset")
         raise SimulationError(
-            f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: positions became "
-            f"{positions.tolist()} from velocities {self.v.tolist()} under efforts "
-            f"{self._command.effort.tolist()}; use a smaller step (now {self.step} s) or reset")
+            f"the simulation of '{self.robot.name}' diverged at {self.time:.6g} s: positions became {rows[0].tolist()} "
+            f"from velocities {start} under efforts {efforts}; use a smaller step (now {self.step} s) or reset")
 
     def _begin(self, state: PlantState) -> None:
         """Set the state of the simulation."""
         self._rows = state.rows
         self.q, self.v = self._rows[0], self._rows[1]
-        if self._bound is not None:
-            self._bound_rows[:] = self._rows
+        self._turning = float(turning(self.model, self.v))
+        self._restore()
+        self._choose_program()
         for array in (*self._report, self._forces):
             array[...] = 0.0
 

@@ -215,7 +215,7 @@ def step_program(plant: PlantModel, varied: Sequence[str] = (), *, under_efforts
         **{name: QUANTITIES[name].shape(plant) for name in varied}}
     smooth: tuple[str, ...] = ()
     statements: list[Statement] = []
-    compute = partial(_compute, plant, varied)
+    compute = partial(plant_computation, plant, varied)
     if under_efforts:
         statements.append(Compute(PlantCommand.of_effort, "command.effort", "command"))
     if _splits(plant):
@@ -255,9 +255,9 @@ def _splits(plant: PlantModel) -> bool:
     return plant.integrator is not Integrator.SEMI_IMPLICIT_EULER
 
 
-def _compute(plant: PlantModel, varied: Sequence[str], function: Callable[..., Any], inputs: Sequence[str],
-             outputs: Sequence[str] | str) -> Compute:
-    """A computation whose function takes the plant first; the varied values are further inputs."""
+def plant_computation(plant: PlantModel, varied: Sequence[str], function: Callable[..., Any], inputs: Sequence[str],
+                      outputs: Sequence[str] | str) -> Compute:
+    """Return a computation whose function takes the plant first; the varied values are further inputs."""
     if not varied:
         return Compute(partial(function, plant), inputs, outputs)
 

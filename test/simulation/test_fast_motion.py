@@ -1,0 +1,161 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Robots under bounded efforts for seconds: no energy is created, and a robot that is too fast ends the simulation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robodyn_ros import Robot
+from robodyn_ros.actuation import Actuators, DCMotor, Friction, GearTrain, JointActuators
+from robodyn_ros.description.model import Limits
+from robodyn_ros.errors import SimulationError
+from robodyn_ros.resources import robot_file, shipped_robots
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.contact_world import ContactPoint, World
+from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed, turning
+from robodyn_ros.simulation.plant import Plant, default_position
+from robodyn_ros.simulation.surfaces import Material, Plane
+
+PERIOD = 0.01
+
+
+def effort(values):
+    return Drive(values, *np.zeros((2, len(values))))
+
+
+def balance(plant):
+    """Energy that came from nowhere since the start, plus a constant [J]."""
+    energy = plant.energy
+    stored = energy.kinetic + energy.potential + energy.magnetic
+    lost = energy.viscous_loss + energy.friction_loss + energy.stop_loss + energy.winding_heat
+    return stored + lost - energy.drive_work - energy.external_work
+
+
+def run(plant, acting, seconds):
+    """The greatest energy that came from nowhere, relative to what was around; and the greatest speed."""
+    start, worst, fastest, around = balance(plant), 0.0, 0.0, 1.0
+    for k in range(round(seconds / PERIOD)):
+        plant.advance(effort(acting(k)), round(PERIOD / plant.step))
+        around = max(around, plant.energy.kinetic)
+        worst, fastest = max(worst, balance(plant) - start), max(fastest, turning(plant.model, plant.v))
+    return worst / around, fastest
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-4])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "explicit_euler", "runge_kutta"])
+def test_the_pendulum_that_reached_1e51_brakes(integrator, step):
+    """planar_2r at its effort limits for 3 s, then braked."""
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    plant, limit = Plant(robot, step, integrator=integrator), robot.model.effort_limit
+    seconds = 3.0 if step == 1e-3 else 1.0
+    created, fastest = run(plant, lambda k: limit, seconds)
+    assert created < 0.08 and fastest > 1.5 * resolved_speed(plant.model)
+    fast = plant.energy.kinetic
+    created, _ = run(plant, lambda k: -limit * np.sign(plant.v), 0.5)
+    assert created < 0.08 and plant.energy.kinetic < 0.9 * fast
+
+
+def motors(n):
+    return JointActuators(Actuators(DCMotor(np.full(n, 0.4), np.full(n, 0.1), np.full(n, 1e-6), np.full(n, 4e-3)),
+                                    GearTrain(np.full(n, 3.0))), voltage_limit=48.0, current_limit=40.0)
+
+
+def floor(robot):
+    tip = robot.dynamics().forward_kinematics(default_position(robot))[:3, 3]
+    plane = Plane("floor", Material(2e4, 0.2, 0.3), np.eye(3), np.array([0.0, 0.0, tip[2] - 0.05]))
+    return World((plane,), (ContactPoint(robot.tip_link, np.zeros(3), 0.01),))
+
+
+KINDS = {
+    "ideal": lambda robot: {},
+    "explicit": lambda robot: {"integrator": "explicit_euler"},
+    "motors": lambda robot: {"actuators": motors(robot.n)},
+    "dry": lambda robot: {"friction": Friction(np.zeros(robot.n), np.full(robot.n, 0.2))},
+    "touching": lambda robot: {"world": floor(robot)},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", shipped_robots())
+def test_random_bounded_efforts_create_no_energy(name, kind):
+    """With a wrench in between; a robot that gets too fast ends with an error and keeps its last good state."""
+    robot, rng = Robot.from_urdf(robot_file(name)), np.random.default_rng(3)
+    plant, limit = Plant(robot, **KINDS[kind](robot)), np.minimum(robot.model.effort_limit, 100.0)
+    signs = rng.choice([-1.0, 1.0], (20, robot.n))
+    signs[:5] = 1.0
+    try:
+        created, _ = run(plant, lambda k: limit * signs[k // 10], 0.8)
+        plant.set_wrench_tip([80.0, 50.0, -80.0, 2.0, 2.0, 2.0])
+        created = max(created, run(plant, lambda k: limit * signs[8 + k // 10], 0.4)[0])
+        plant.set_wrench_tip(np.zeros(6))
+        created = max(created, run(plant, lambda k: -limit * np.sign(plant.v), 0.4)[0])
+        assert created < (0.3 if kind == "explicit" else 0.1)  # that method gains energy at any speed
+    except SimulationError as error:
+        assert "too fast for steps of 0.001 s: expected angular speeds of at most 10000 rad/s" in str(error)
+    assert turning(plant.model, plant.v) <= greatest_speed(plant.model)
+    assert np.isfinite([*plant.q, *plant.v, *plant.energy]).all()
+
+
+def weightless():
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    joints = tuple(replace(joint, limits=Limits(), damping=0.0, friction=0.0) for joint in robot.model.joints)
+    return Robot(replace(robot.model, joints=joints, gravity=np.zeros(3)))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_too_fast_a_robot_ends_the_simulation_until_it_is_reset(compiled):
+    plant = Plant(weightless(), compiled=compiled)
+    plant.advance(effort(np.ones(2)), 3)
+    with pytest.raises(SimulationError, match="'planar_2r' ends at 0.003 s, too fast for steps of 0.001 s: expected an"
+                       "gular speeds of at most 10000 rad/s in sum, received .* rad/s .*; use smaller efforts or"):
+        good = plant.q.tolist(), plant.v.tolist(), plant.steps
+        plant.advance(effort(np.full(2, 1e9)), 1)
+    assert (plant.q.tolist(), plant.v.tolist(), plant.steps) == good
+    plant.reset()
+    plant.advance(effort(np.ones(2)), 5)
+    fresh = Plant(weightless(), compiled=compiled)
+    fresh.advance(effort(np.ones(2)), 5)
+    assert plant.v.tolist() == fresh.v.tolist()
+
+
+def test_a_state_beyond_the_resolved_speed_coasts_without_gain_or_loss():
+    plant = Plant(weightless())
+    plant.set_state([0.1, 0.2], [150.0, -90.0])
+    start = plant.energy.kinetic
+    plant.advance(effort(np.zeros(2)), 1000)
+    assert plant.energy.kinetic == pytest.approx(start, rel=1e-9)
+    assert plant.advance(effort(np.zeros(2)), 0) is None and plant.energy.kinetic == pytest.approx(start, rel=1e-9)
+
+
+def test_slow_motions_are_stepped_as_ever_after_fast_ones():
+    robot, limit = weightless(), 50.0
+    plant = Plant(robot)
+    plant.set_state([0.0, 0.0], [80.0, 0.0])
+    for _ in range(2000):
+        plant.advance(effort(-limit * np.sign(plant.v)), 2)
+    assert turning(plant.model, plant.v) < 0.5 * resolved_speed(plant.model)
+    other = Plant(robot)
+    other.set_state(plant.q, plant.v)
+    q, v = plant.q, plant.v
+    for each in (plant, other):
+        each.set_state(q, v)
+        each.advance(effort(np.ones(2)), 20)
+    assert plant.v.tolist() == other.v.tolist()
+
+
+def test_what_is_resolved():
+    robot = weightless()
+    assert resolved_speed(Plant(robot).model) == pytest.approx(50.0)
+    assert resolved_speed(Plant(robot, 1e-4).model) == pytest.approx(50.0 * np.sqrt(10.0))
+    assert resolved_speed(Plant(robot, integrator="adaptive").model) == np.inf
+    scara = Plant(Robot.from_urdf(robot_file("scara")))
+    kinds = [joint.kind for joint in scara.model.model.leaders]
+    assert turning(scara.model, np.array([2.0 if kind == "prismatic" else -1.0 for kind in kinds])) == 3.0
