@@ -16,11 +16,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
 
 from robodyn_ros.errors import InputError
+
+LARGEST_URDF = 16 * 2**20
+"""Bytes of a URDF."""
 
 LARGEST_YAML = 256 * 2**10
 """Bytes of a YAML file."""
@@ -33,6 +37,8 @@ DEEPEST_YAML = 50
 
 LARGEST_JSON = 8 * 2**20
 """Bytes of a JSON file."""
+
+_OPEN_PIPE = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")
 
 
 def expand(path: str | Path) -> Path:
@@ -76,6 +82,34 @@ def read_file(path: Path, largest: int) -> bytes:
         content = file.read(largest + 1)
     if len(content) > largest:
         raise InputError(f"{path}: expected at most {largest} bytes, received more; is it the right file?")
+    return content
+
+
+def is_pipe_of_shell(path: Path) -> bool:
+    """Whether a path is that of a pipe that a shell has opened for this process: ``/dev/stdin``, ``<(command)``."""
+    try:
+        return bool(_OPEN_PIPE.fullmatch(str(path))) and stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def read_pipe(path: Path, largest: int) -> bytes:
+    """Return what a pipe of the shell brings, once its writer has ended; see `is_pipe_of_shell`.
+
+    Args:
+        path: Of the pipe.
+        largest: Greatest size [bytes].
+
+    Raises:
+        OSError: The pipe cannot be read.
+        InputError: It brings more, or nothing.
+    """
+    with open(path, "rb") as pipe:
+        content = pipe.read(largest + 1)
+    if not content:
+        raise InputError(f"{path}: the command that writes to this pipe has written nothing; run it by itself")
+    if len(content) > largest:
+        raise InputError(f"{path}: expected at most {largest} bytes, received more; is it the right command?")
     return content
 
 

@@ -14,6 +14,7 @@ Every message names the fault and its place, the expected and the received value
 
 import reprlib
 from collections.abc import Iterable
+from shlex import quote
 
 LONGEST_MESSAGE = 4000
 """Characters of a message; a longer one loses its middle."""
@@ -63,7 +64,30 @@ class ClusterError(RobodynError):
 
 
 class DescriptionWarning(UserWarning):
-    """A robot description is physically implausible but can be computed; an error with ``strict=True``."""
+    """A robot description is physically implausible but can be computed; an error with ``strict=True``.
+
+    Args:
+        message: As for `RobodynError`.
+        source: File of the description; empty if it has none.
+        number: Which of the warnings about the description this is, from 0.
+        count: How many there are.
+    """
+
+    def __init__(self, message: object = "", source: str = "", number: int = 0, count: int = 1) -> None:
+        super().__init__(printable(str(message)))
+        self._source, self._number, self._count = source, number, count
+
+    @property
+    def summary(self) -> str:
+        """One line for all warnings about a description, from the first of them; empty from the others."""
+        if self._number:
+            return ""
+        if self._count == 1:
+            return str(self)
+        if not self._source:
+            return f"{self._count} warnings about the robot description; the first: {self}"
+        return (f"{self._source}: {self._count} warnings: robodyn check {quote(self._source)}; the first: "
+                f"{str(self).removeprefix(self._source).removeprefix(', ').removeprefix(': ')}")
 
 
 def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:

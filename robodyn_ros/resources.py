@@ -20,9 +20,9 @@ import sys
 import warnings
 from pathlib import Path
 
-from robodyn_ros.bounded_files import expand, is_file
+from robodyn_ros.bounded_files import LARGEST_URDF, expand, is_file, is_pipe_of_shell, read_pipe
 from robodyn_ros.errors import DescriptionWarning, InputError
-from robodyn_ros.robot_sources import convert_mjcf_file, expand_xacro, package_robot, split_arguments
+from robodyn_ros.robot_sources import convert_mjcf_file, expand_xacro, kept_urdf, package_robot, split_arguments
 
 PACKAGE = "robodyn_ros"
 FOLDERS = ("urdf", "config", "launch")
@@ -67,10 +67,11 @@ def robot_file(name_or_path: str | Path) -> Path:
         name_or_path: Name of a robot that comes with the package (no directory, no ending), the path of a file, or the
             name of a robot of the package ``robot_descriptions``, such as ``panda_description``. After a xacro file,
             values of its arguments may follow: ``arm.urdf.xacro gripper:=true``. An MJCF file is called ``.xml`` or
-            ``.mjcf``.
+            ``.mjcf``. Or a pipe of the shell: ``<(xacro arm.xacro)``, ``/dev/stdin``.
 
     Returns:
-        The file's path; of a xacro or MJCF file, that of the URDF which was made of it.
+        The file's path; of a xacro or MJCF file, that of the URDF which was made of it; of a pipe, that of a file with
+        what it brought.
 
     Raises:
         InputError: There is no such robot or file; the message lists the robots of the package. Or a xacro file cannot
@@ -81,6 +82,8 @@ def robot_file(name_or_path: str | Path) -> Path:
         DescriptionWarning: The URDF leaves out what an MJCF file has.
     """
     path = expand(name_or_path)
+    if is_pipe_of_shell(path):
+        return kept_urdf("robot", read_pipe(path, LARGEST_URDF), "pipe")
     arguments: dict[str, str] = {}
     if not is_file(path):
         first, arguments = split_arguments(str(name_or_path))

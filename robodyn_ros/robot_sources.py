@@ -22,10 +22,11 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robodyn_ros.bounded_files import read_file
 from robodyn_ros.code_cache import make_private, user_folder
 from robodyn_ros.errors import InputError
 from robodyn_ros.optional_packages import missing
@@ -35,6 +36,13 @@ _DECLARED = re.compile(r"<xacro:arg\s[^>]*?name\s*=\s*[\"']([^\"']+)")
 _SUFFIX = "_description"
 _USUAL_GRAVITY = [0.0, 0.0, -9.81]
 _PACKAGE = re.compile(r"package://([^/]+)")
+_MISSED = re.compile(r"[Pp]ackage not found: (\S+?)(?=[\s,.]|$)")
+_NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
+_MANIFEST = "package.xml"
+_DEEPEST = 3
+"""Folders between the folder of a workspace and that of a package."""
+_MOST_FOLDERS = 5000
+_LARGEST_MANIFEST = 2**20
 
 
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:
@@ -46,7 +54,8 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
 def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mapping[str, str] | None = None) -> Path:
     """Expand a xacro file, and return the file of its URDF, with absolute paths of the meshes that can be found.
 
-    ``$(find NAME)`` and ``package://NAME`` are searched in the folders above the file and among ROS packages.
+    ``$(find NAME)`` and ``package://NAME`` are searched beside the file (see `packages_beside`), in ROS_PACKAGE_PATH,
+    and among the ROS packages of a sourced workspace.
 
     Args:
         path: The xacro file.
@@ -63,7 +72,9 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
         raise InputError(f"{path}: {missing('xacrodoc', error)}") from None
     packages = xacrodoc.packages
     packages.reset()  # it remembers packages of other files
-    packages.update_package_cache(known_packages or {})
+    listed = filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep))
+    beside = {**_packages_below(map(Path, listed)), **packages_beside(path)}
+    packages.update_package_cache({**beside, **(known_packages or {})})
     packages.walk_up_from(path)
     before = len(xacro.all_includes)
     try:
@@ -75,10 +86,46 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
     except InputError:
         raise
     except Exception as error:  # of xacro, of the XML parser, and of any expression in the file
+        if missed := _MISSED.search(str(error)):
+            raise InputError(f"{path}: it needs the package '{missed[1]}', which was not found: put its folder, with a "
+                             "package.xml, beside that of this file's package, name the folder above it in the "
+                             "environment variable ROS_PACKAGE_PATH, or source a workspace that has it") from error
         raise InputError(f"{path}: xacro cannot expand it: {type(error).__name__}: {error}; check the file and its "
                          f"arguments ({' '.join(f'{name}:={value}' for name, value in arguments.items()) or 'none'})"
                          ) from error
-    return _written(path.name.partition(".")[0], text)
+    return kept_urdf(path.name.partition(".")[0], text.encode())
+
+
+def packages_beside(path: Path) -> dict[str, str]:
+    """Return the packages around a file by name: those that contain it, their siblings, and those of its workspace.
+
+    Args:
+        path: The file. Folders with a package.xml above it are packages, the folders beside them may be; a folder
+            ``src`` above it is a workspace, with packages up to three folders below.
+    """
+    above = path.resolve().parents
+    containing = [folder for folder in above if (folder / _MANIFEST).is_file()]
+    workspaces = [folder for folder in above if folder.name == "src"]
+    siblings = _packages_below([folder.parent for folder in containing], deepest=1)
+    return {**_packages_below(workspaces), **siblings, **_packages_below(containing, deepest=0)}
+
+
+def _packages_below(folders: Iterable[Path], deepest: int = _DEEPEST) -> dict[str, str]:
+    """Return packages in folders by name, earlier folders first; a folder with a package.xml holds no other package."""
+    found: dict[str, str] = {}
+    pending = [(folder, 0) for folder in reversed(list(folders))]
+    for _ in range(_MOST_FOLDERS):
+        if not pending:
+            break
+        folder, depth = pending.pop()
+        with contextlib.suppress(OSError, InputError):  # of folders that the user may not read
+            if (folder / _MANIFEST).is_file():
+                name = _NAME.search(read_file(folder / _MANIFEST, _LARGEST_MANIFEST))
+                found.setdefault(name[1].decode("utf-8", "replace") if name else folder.name, str(folder))
+            elif depth < deepest:
+                inner = (each for each in sorted(folder.iterdir(), reverse=True) if each.name[0] != ".")
+                pending += [(each, depth + 1) for each in inner if each.is_dir()]
+    return found
 
 
 class MjcfRobot(NamedTuple):
@@ -124,7 +171,7 @@ def convert_mjcf_file(path: Path) -> MjcfRobot | None:
     if not is_mjcf(path):
         return None
     converted = convert_mjcf(path)
-    return MjcfRobot(_written(path.stem, converted.urdf, "mjcf"), converted.gravity, converted.notes)
+    return MjcfRobot(kept_urdf(path.stem, converted.urdf.encode(), "mjcf"), converted.gravity, converted.notes)
 
 
 def package_robot(name: str, arguments: Mapping[str, str]) -> Path:
@@ -187,9 +234,9 @@ def _set_absolute(mesh: Any, packages: Any, folder: Path) -> None:
         mesh.setAttribute("filename", f"file://{folder.resolve() / name}")
 
 
-def _written(name: str, text: str, kind: str = "xacro") -> Path:
+def kept_urdf(name: str, text: bytes, kind: str = "xacro") -> Path:
     """Write a URDF into the user's cache folder, or else into a temporary one; the same text has the same file."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(text).hexdigest()[:16]
     try:
         folder = user_folder() / kind
         make_private(folder.parent)
@@ -198,7 +245,7 @@ def _written(name: str, text: str, kind: str = "xacro") -> Path:
     except (OSError, RuntimeError):
         folder = Path(tempfile.mkdtemp(prefix=f"robodyn_{kind}_"))
         handle, temporary = tempfile.mkstemp(dir=folder)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with os.fdopen(handle, "wb") as file:
         file.write(text)
     path = folder / f"{name}-{digest}.urdf"
     os.replace(temporary, path)

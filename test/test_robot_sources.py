@@ -91,6 +91,44 @@ def test_what_cannot_be_expanded_is_one_error(arm, monkeypatch):
         robot_file(arm)
 
 
+def package(folder, name, **files):
+    """Write a package with xacro files that define macros."""
+    folder.mkdir(parents=True)
+    (folder / "package.xml").write_text(f'<package format="3"><name>{name}</name></package>')
+    for file, text in files.items():
+        (folder / f"{file}.xacro").write_text(text)
+    return folder
+
+
+TOOL = f'<robot {XACRO}><xacro:macro name="tool" params=""><link name="tool"/></xacro:macro></robot>'
+WITH_TOOL = f"""<robot name="r" {XACRO}><xacro:include filename="$(find tools)/tool.xacro"/><xacro:tool/></robot>"""
+
+
+@pytest.mark.parametrize(("arm_folder", "tools_folder", "path"), [
+    ("ws/arm", "ws/tool_folder", ""),                                 # siblings
+    ("ws/src/makers/arm", "ws/src/others/grippers/tools", ""),        # in one workspace
+    ("here/arm", "there/deep/tools", "there"),                        # by ROS_PACKAGE_PATH
+    ("here/arm", "there/deep/tools", "nowhere:there/deep/tools"),
+])
+def test_packages_are_found_beside_the_file_and_in_ros_package_path(arm, tmp_path, monkeypatch, arm_folder,
+                                                                    tools_folder, path):
+    monkeypatch.setenv("ROS_PACKAGE_PATH", ":".join(str(tmp_path / each) for each in path.split(":") if path))
+    package(tmp_path / tools_folder, "tools", tool=TOOL)
+    file = package(tmp_path / arm_folder, "arm", arm=WITH_TOOL) / "arm.xacro"
+    assert 'link name="tool"' in robot_file(file).read_text()
+
+
+def test_a_package_that_is_not_found_is_one_line_with_the_ways_to_name_it(arm, tmp_path, monkeypatch):
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+    package(tmp_path / "there" / "tools", "tools", tool=TOOL)
+    file = package(tmp_path / "here" / "arm", "arm", arm=WITH_TOOL) / "arm.xacro"
+    with pytest.raises(InputError) as refusal:
+        robot_file(file)
+    message = str(refusal.value)
+    assert "it needs the package 'tools', which was not found" in message and "\n" not in message
+    assert "beside" in message and "ROS_PACKAGE_PATH" in message and "source a workspace" in message
+
+
 @pytest.fixture
 def packages(tmp_path, monkeypatch):
     """A package robot_descriptions whose robots need no network."""

@@ -15,16 +15,19 @@ starts its nodes sooner, ``robodyn --help`` is quick and ``robodyn check`` works
 from __future__ import annotations
 
 import argparse
+import codecs
 import importlib
+import io
 import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from robodyn_ros import __version__
-from robodyn_ros.errors import InputError, RobodynError, suggest
+from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest
 from robodyn_ros.nodes.common.signals import end_with_parent
 
 GROUPS = {
@@ -49,8 +52,10 @@ GROUPS = {
 }
 """Modules of commands, in the order of ``robodyn --help``, and the commands of each."""
 
-USAGE_ERROR, INTERRUPTED = 2, 130
+USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 ROS_ARGUMENTS = "--ros-args"
+_STAND_INS = {"─": "-", "│": "|", "├": "|", "└": "`", "→": "->", "…": "...", "±": "+-", "×": "x", "µ": "u", "°": " deg",
+              "²": "^2", "–": "-", "’": "'"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,9 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0; 1 where the running graph refuses or fails a request; 2 where a file, name or value given
-        cannot be used; 130 after Ctrl-C.
+        cannot be used; 130 after Ctrl-C; 141 if nobody reads the output.
     """
     end_with_parent()
+    write_in_any_encoding()
     given = list(sys.argv[1:] if arguments is None else arguments)
     split = given.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in given else len(given)
     parser, parsers = make_parser(given[0] if given else "")
@@ -86,12 +92,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if options.ros_arguments and not options.takes_ros_arguments:
             raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
-        return int(options.run(options))
+        with warnings.catch_warnings():
+            warnings.showwarning = tell_warning
+            return int(options.run(options))
+    except BrokenPipeError:  # such as robodyn check arm.urdf | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is still to be flushed
+        return BROKEN_PIPE
     except (RobodynError, OSError) as error:
         return _fail(str(error), options.error_code)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return INTERRUPTED
+
+
+def write_in_any_encoding() -> None:
+    """Have stdout and stderr write ASCII for what their encoding does not have, so that no output fails."""
+    codecs.register_error("ascii_stand_ins", _stand_in)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="ascii_stand_ins")
+
+
+def tell_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None,
+                 line: str | None = None) -> None:
+    """Print a warning of a robot description as one line, all warnings of the description together."""
+    if not isinstance(message, DescriptionWarning):
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
+    elif message.summary:
+        print(f"robodyn: warning: {message.summary}", file=sys.stderr)
+
+
+def _stand_in(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start:error.end]
+    return "".join(_STAND_INS.get(letter) or ascii(letter)[1:-1] for letter in letters), error.end
 
 
 def _fail(message: str, code: int) -> int:

@@ -21,16 +21,13 @@ from pathlib import Path
 
 from lxml import etree
 
-from robodyn_ros.bounded_files import expand, read_file
+from robodyn_ros.bounded_files import LARGEST_URDF, expand, is_pipe_of_shell, read_file
 from robodyn_ros.checks import Range
 from robodyn_ros.description import ranges
 from robodyn_ros.description.joint_and_link_elements import as_number
 from robodyn_ros.description.report import TEXT, Report, label, tag_of
 from robodyn_ros.errors import DescriptionError, InputError, shown, suggest
 from robodyn_ros.resources import robot_file
-
-LARGEST_URDF = 16 * 2**20
-"""Bytes of a URDF."""
 
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
@@ -58,7 +55,7 @@ _MOTIONS = ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibrat
 """Elements of a joint that say how it moves."""
 
 _KNOWN = {
-    "robot": ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor"),
+    "robot": ("link", "joint", "material", "gazebo", "transmission", "ros2_control", "sensor", "mujoco"),
     "link": ("inertial", "visual", "collision"),
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "parent", "child", *_MOTIONS),
@@ -173,7 +170,7 @@ def _read(given: str | Path) -> tuple[bytes, str]:
         raise DescriptionError("expected the path of a URDF file, received XML: Robot.from_urdf_text(xml) reads text")
     try:
         path = expand(given)
-        if re.search(r"\.xacro(\s|$)", str(path)):
+        if re.search(r"\.xacro(\s|$)", str(path)) or is_pipe_of_shell(path):
             path = robot_file(path)
         return read_file(path, LARGEST_URDF), str(path)
     except FileNotFoundError:

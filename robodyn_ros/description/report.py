@@ -81,8 +81,9 @@ class Report:
             self.warnings.append(f"{self.source}: {self._left_out} further warnings; correct the first ones")
         if strict and self.warnings:
             raise DescriptionError("\n".join([*self.warnings, "(an error because strict=True)"]))
-        for message in self.warnings:
-            warnings.warn(message, DescriptionWarning, stacklevel=_depth_in_package() + 1)
+        for number, message in enumerate(self.warnings):
+            warning = DescriptionWarning(message, self.file, number, len(self.warnings))
+            warnings.warn(warning, stacklevel=_depth_in_package() + 1)
 
     def _message(self, where: etree._Element | None, problem: str, remedy: str) -> str:
         place = self.source if where is None else f"{self.source}, line {where.sourceline}, {label(where)}"

@@ -18,6 +18,9 @@ from typing import Any
 from robodyn_ros.errors import RecordingError
 from robodyn_ros.optional_packages import missing
 
+_COMPRESSED = ".mcap.zstd"
+"""Ending of a file that rosbag2 has compressed as a whole."""
+
 
 @dataclass
 class Topic:
@@ -97,11 +100,15 @@ def read_bag(path: str | Path) -> Bag:
 
 
 def _mcap_files(path: Path) -> list[Path]:
-    if path.is_file():
+    compressed = [path] if path.name.endswith(_COMPRESSED) else sorted(path.glob(f"*{_COMPRESSED}"))
+    if path.is_file() and not compressed:
         return [path]
-    if not path.is_dir():
+    if not (path.is_dir() or path.is_file()):
         raise RecordingError(f"no recording at '{path}': expected a folder as robodyn record or ros2 bag record writes")
     files = sorted(path.glob("*.mcap"), key=lambda file: (len(file.name), file.name))  # NAME_2 before NAME_10
+    if compressed and not files:
+        raise RecordingError(f"'{compressed[0]}' is compressed as a file (compression_mode: file): decompress it with "
+                             "zstd -d, or record with compression_mode message")
     if not files:
         other = "it has the storage sqlite3: convert it with ros2 bag convert" if any(path.glob("*.db3")) else \
             "is it the folder of a recording?"

@@ -8,12 +8,14 @@
 
 """The robodyn command without ROS: robots, check, and error messages."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
 
 import pytest
 import yaml
+from urdf_parts import one_joint
 
 from robodyn_ros import code_cache
 from robodyn_ros.commands.command_line import GROUPS, main, make_parser
@@ -53,6 +55,57 @@ def test_check_prints_the_robot_and_its_exit_code_tells_of_findings(tmp_path, ca
     assert main(["check", "--strict", "scara"]) == 2
     out, err = capsys.readouterr()
     assert not out and "link4" in err
+
+
+DOUBTFUL = one_joint(axis="0 0 2", limit="").replace('name="j"', 'name="jörg"')
+
+
+def test_the_warnings_about_a_robot_are_one_line(tmp_path, capsys):
+    file = tmp_path / "odd arm.urdf"
+    file.write_text(DOUBTFUL, encoding="utf-8")
+    assert main(["compare", "no_law", "--robot", str(file)]) == 2
+    told = [line for line in capsys.readouterr().err.splitlines() if "warning" in line.lower()]
+    assert told == [f"robodyn: warning: {file}: 2 warnings: robodyn check '{file}'; the first: line 3, <joint "
+                    "name='jörg'>: the axis has length 2 instead of 1; it is normalised; write a unit vector"]
+    file.write_text(one_joint(axis="0 0 2"))
+    main(["compare", "no_law", "--robot", str(file)])
+    assert f"robodyn: warning: {file}, line 3, <joint name='j'>: the axis has" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+def test_any_encoding_of_the_terminal_will_do(tmp_path, encoding):
+    file = tmp_path / "odd.urdf"
+    file.write_text(DOUBTFUL, encoding="utf-8")
+    run = subprocess.run([sys.executable, "-m", "robodyn_ros", "check", str(file)], capture_output=True, check=False,
+                         env={**os.environ, "PYTHONIOENCODING": encoding}, cwd=tmp_path)
+    out = run.stdout.decode(encoding)
+    assert run.returncode == 1 and not run.stderr
+    tree, name = {"ascii": ("`- ", "j\\xf6rg"), "latin-1": ("`- ", "jörg"), "cp437": ("└─ ", "jörg")}[encoding]
+    assert f"{tree}{name} (revolute) -> b  2 kg" in out and "2 findings" in out
+
+
+@pytest.mark.parametrize("pipe", ["<(cat '{}')", "/dev/stdin < <(cat '{}')", "/dev/fd/5 5< <(cat '{}')"])
+def test_a_pipe_of_the_shell_is_read(tmp_path, pipe):
+    file = tmp_path / "arm.urdf"
+    file.write_text(one_joint(), encoding="utf-8")
+    command = f"'{sys.executable}' -m robodyn_ros check {pipe.format(file)}"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path,
+                         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert run.returncode == 0, run.stderr
+    assert "test: 1 joints" in run.stdout
+
+
+def test_a_reader_that_ends_early_is_no_error(tmp_path):
+    command = f"set -o pipefail; '{sys.executable}' -m robodyn_ros check arm6 | true"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (141, "")
+
+
+def test_a_pipe_without_a_robot_is_one_error(tmp_path):
+    for text, words in (("true", "has written nothing"), ("echo no robot", "malformed XML")):
+        run = subprocess.run(["bash", "-c", f"'{sys.executable}' -m robodyn_ros check <({text})"], capture_output=True,
+                             text=True, check=False, cwd=tmp_path, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+        assert run.returncode == 2 and run.stderr.count("\n") == 1 and words in run.stderr, run.stderr
 
 
 @pytest.mark.parametrize("arguments, words", [

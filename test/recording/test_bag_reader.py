@@ -99,3 +99,10 @@ def test_an_empty_recording_is_one_line(tmp_path):
         pass
     with pytest.raises(RecordingError, match="the recording is empty"):
         read_bag(tmp_path / "empty")
+
+
+def test_a_file_that_is_compressed_as_a_whole_is_named_as_such(tmp_path):
+    (tmp_path / "rec_0.mcap.zstd").write_bytes(b"(\xb5/\xfd")
+    for given in (tmp_path, tmp_path / "rec_0.mcap.zstd"):
+        with pytest.raises(RecordingError, match="rec_0.mcap.zstd' is compressed as a file .*: decompress it"):
+            read_bag(given)

@@ -56,7 +56,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from robodyn_ros.errors import InputError, RobodynError, suggest
+from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 from robodyn_ros.nodes.common.discovery import described
@@ -334,8 +334,10 @@ def _log_parameters(node: RobodynNode) -> None:
 
 
 def _log_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Log a Python warning, for example of a robot description, as a warning of the node."""
-    ThrottledLog("robodyn_ros").warning("warnings of Python", str(message))
+    """Log a Python warning as a warning of the node; those of a robot description as one."""
+    text = message.summary if isinstance(message, DescriptionWarning) else str(message)
+    if text:
+        ThrottledLog("robodyn_ros").warning("warnings of Python", text)
 
 
 def _fail(message: str, code: int) -> int:
