@@ -41,6 +41,7 @@ from robodyn_ros.robot import Robot
 
 ARGUMENTS = {
     "robot": (DEFAULT_ROBOT, "Robot that comes with the package, or path of a URDF file."),
+    "tip_link": ("", "Link that laws and commands of the tip move; empty: the tool frame of the longest arm."),
     "controller": ("", "Controller plugin, such as pd or computed_torque; empty: as in the parameter files."),
     "time_mode": ("", "Pace of the simulation: real_time, scaled or lockstep; empty: as in the parameter files."),
     "real_time_factor": ("", "Simulated seconds per second, for time_mode:=scaled; empty: as in the parameter files."),
@@ -97,7 +98,8 @@ def start_nodes(context: LaunchContext) -> list[Action]:
         makers.append(lambda: rviz_node(setup, namespace, prefix))
     if view:
         makers.append(lambda: Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
-                                   parameters=[{"robot_file": typed(str(setup.robot_file))}]))
+                                   parameters=[{"robot_file": typed(str(setup.robot_file)),
+                                               "tip_link": typed(str(setup.values.get("tip_link", "")))}]))
     return [action for make in makers for action in supervised(make, Restarts(restarts))]
 
 

@@ -89,7 +89,7 @@ def run_demo(options: Namespace) -> int:
 
     stay_on_this_machine()
     file, controllers = robot_file(options.robot).resolve(), options.controllers
-    robot = Robot.from_urdf(file)
+    robot = Robot.from_urdf(file, tip_link=options.tip_link)
     for name in controllers:
         if load_controller(name).follows is not JointReference:
             raise InputError(f"demo: expected controllers that follow joints, received '{name}'")
@@ -102,7 +102,7 @@ def run_demo(options: Namespace) -> int:
         hardware["actuators"] = str(actuators)
     print(described())
     options.output.mkdir(parents=True, exist_ok=True)
-    with RobotClient("demo") as client, start_nodes(str(file), controllers[0], hardware) as processes:
+    with RobotClient("demo") as client, start_nodes(str(file), controllers[0], hardware, robot.tip_link) as processes:
         client.checks += [process.check for process in processes]
         print(f"started hardware, controller ({controllers[0]}), dynamics and state_publisher for '{robot.name}'")
         samples = perform(client, robot, controllers, points, processes)
@@ -135,18 +135,21 @@ def motion(robot: Robot, trajectory: str | None) -> tuple[Array, Points]:
 
 
 @contextlib.contextmanager
-def start_nodes(robot: str, controller: str, hardware: Mapping[str, object]) -> Iterator[list[NodeProcess]]:
+def start_nodes(robot: str, controller: str, hardware: Mapping[str, object], tip_link: str
+                ) -> Iterator[list[NodeProcess]]:
     """Start the four nodes, each in a process of its own.
 
     Args:
         robot: URDF file of the robot.
         controller: The first controller.
         hardware: Parameters of the hardware node.
+        tip_link: The robot's tip link.
     """
     # In lockstep, a busy machine slows the simulation down and does not change its result.
     parameters: dict[str, dict[str, object]] = {
-        "hardware": {"time_mode": "lockstep", "lockstep_speed_limit": 1.0, **hardware},
-        "controller": {"controller": controller}, "dynamics": {}, "state_publisher": {}}
+        "hardware": {"time_mode": "lockstep", "lockstep_speed_limit": 1.0, "tip_link": tip_link, **hardware},
+        "controller": {"controller": controller, "tip_link": tip_link}, "dynamics": {"tip_link": tip_link},
+        "state_publisher": {}}
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(NodeProcess(node, {"robot": robot, **values}))
                for node, values in parameters.items()]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+from robodyn_ros.commands.options import Subparsers, add_options, add_robot_options, given_robot
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -24,8 +24,9 @@ def add_commands(commands: Subparsers) -> None:
         "and write it as a trajectory for 'robodyn move', 'demo' and 'compare'. 'robodyn identify' takes the recording "
         "of it.",
     )
+    add_robot_options(excite)
     add_options(
-        excite, ROBOT_OPTION,
+        excite,
         ("output", Path("excitation.csv"), "trajectory, .csv"),
         ("duration", 30.0, "length of the motion, a multiple of the period [s]"),
         ("period", 10.0, "[s]"),
@@ -55,12 +56,10 @@ def run_excite(options: Namespace) -> int:
     from robodyn_ros.commands.trajectory_files import write_csv
     from robodyn_ros.errors import InputError
     from robodyn_ros.identification.excitation import Task, excite
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
 
     if options.output.suffix not in ("", ".csv"):
         raise InputError(f"excite: output: expected a file that ends in .csv, received '{options.output}'")
-    robot = Robot.from_urdf(robot_file(options.robot))
+    robot = given_robot(options)
     acceleration = None
     if options.acceleration:
         kinds = {joint.name: joint.kind for joint in robot.model.leaders}

@@ -16,7 +16,7 @@ import importlib.util
 from argparse import SUPPRESS, Namespace
 from contextlib import ExitStack
 
-from robodyn_ros.commands.options import ROBOT_OPTION, Subparsers, add_options
+from robodyn_ros.commands.options import Subparsers, add_robot_options
 from robodyn_ros.commands.processes import command_beside, ros_arguments
 from robodyn_ros.commands.record import END_SECONDS, new_folder
 from robodyn_ros.commands.required import ros_required
@@ -51,7 +51,7 @@ def add_commands(commands: Subparsers) -> None:
         description="Run hardware, controller, dynamics and state publisher in one process. Parameters come from "
         "config/simulation.yaml, then --params-file, then these options, then --ros-args; the later one wins.",
     )
-    add_options(simulate, ROBOT_OPTION)
+    add_robot_options(simulate)
     simulate.add_argument("--controller", default="", help="controller plugin, such as pd or computed_torque")
     simulate.add_argument("--time-mode", choices=TIME_MODES, default="", help="pace of the simulation")
     simulate.add_argument("--real-time-factor", default="", help="simulated seconds per second, for --time-mode scaled")
@@ -109,7 +109,8 @@ def run_simulate(options: Namespace) -> int:
     check_port("--view-port", options.view_port)
     stay_on_this_machine()
     setup = set_up(options.robot, options.controller, options.time_mode, options.real_time_factor, options.speed_limit,
-                   options.params_file, options.actuators, options.world, options.engine, options.mujoco_scene)
+                   options.params_file, options.actuators, options.world, options.engine, options.mujoco_scene,
+                   options.tip_link or "")
     with ros_required():
         if importlib.util.find_spec("rclpy") is None:
             raise ModuleNotFoundError("No module named 'rclpy'", name="rclpy")
@@ -123,8 +124,10 @@ def run_simulate(options: Namespace) -> int:
     with ExitStack() as beside:
         if options.view:
             require("viser")
-            port = {} if options.view_port is None else {"port": options.view_port}
-            beside.enter_context(command_beside("view", {"robot": setup.robot_file, "namespace": namespace, **port}))
+            page = {"robot": setup.robot_file, "namespace": namespace, "port": options.view_port,
+                    "tip-link": options.tip_link}
+            beside.enter_context(command_beside("view", {name: value for name, value in page.items()
+                                                         if value is not None}))
         if options.record:
             require("mcap_ros2")
             recording = {"output": new_folder(options.record), "namespace": namespace}

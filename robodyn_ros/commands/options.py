@@ -10,10 +10,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, _SubParsersAction
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from robodyn_ros.commands.simulation_setup import DEFAULT_ROBOT
 
@@ -23,8 +23,31 @@ DEMO_CONTROLLERS = ["pd", "computed_torque"]
 Subparsers: TypeAlias = "_SubParsersAction[ArgumentParser]"
 """Type of the result of ``add_subparsers``. Each module of a command adds its parser and the default ``run``."""
 
-ROBOT_OPTION = ("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or path of a URDF, "
-                "MJCF or xacro file; arguments may follow a xacro file: 'arm.urdf.xacro gripper:=true'")
+
+def add_robot_options(parser: ArgumentParser) -> None:
+    """Add the options that name the robot and its tip link; see `given_robot`."""
+    add_options(parser, ("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or path of "
+                         "a URDF, MJCF or xacro file; arguments may follow a xacro file: 'arm.urdf.xacro "
+                         "gripper:=true'"))
+    add_tip_link(parser)
+
+
+def add_tip_link(parser: ArgumentParser) -> None:
+    """Add the option that names the tip link."""
+    parser.add_argument("--tip-link", metavar="LINK", help="link that laws and commands of the tip move (default: the "
+                        "tool frame of the longest arm, before the fingers of a gripper)")
+
+
+def given_robot(options: Namespace) -> Any:
+    """Return the `Robot` that the options name.
+
+    Raises:
+        RobodynError: There is none, or it cannot be used.
+    """
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot import Robot  # other commands shall not wait for SciPy
+
+    return Robot.from_urdf(robot_file(options.robot), tip_link=options.tip_link)
 
 
 def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequence[str] = ()) -> None:
@@ -35,7 +58,7 @@ def add_task_options(parser: ArgumentParser, controllers: str, defaults: Sequenc
         controllers: Help text of the controllers.
         defaults: The controllers without this option.
     """
-    add_options(parser, ROBOT_OPTION)
+    add_robot_options(parser)
     parser.add_argument("--controllers", nargs="+", metavar="NAME", default=list(defaults), help=controllers)
     parser.add_argument("--trajectory", metavar="FILE", help="follow this motion: trajectory_msgs/JointTrajectory as "
                         "YAML, CSV with the columns time and joints, or a recording (default: a test motion)")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.commands.cluster_options import add_machine_options, machine_options
-from robodyn_ros.commands.options import Subparsers, add_options, add_task_options
+from robodyn_ros.commands.options import Subparsers, add_options, add_task_options, given_robot
 from robodyn_ros.commands.simulation_setup import ENGINES
 from robodyn_ros.errors import InputError
 from robodyn_ros.optional_packages import require
@@ -23,7 +23,7 @@ from robodyn_ros.timing import DEFAULT_PERIOD, DEFAULT_STEP
 
 PERIOD_AND_STEP = ("period", DEFAULT_PERIOD, "control period [s]"), ("step", DEFAULT_STEP, "time step [s]")
 POSITION_NOISE = "standard deviation of measured positions [rad or m]"
-NOT_WITH_STUDY = ("robot", "trajectory", "actuators", "world", "engine", "period", "step", "position_noise",
+NOT_WITH_STUDY = ("robot", "tip_link", "trajectory", "actuators", "world", "engine", "period", "step", "position_noise",
                   "velocity_noise")
 """Options of ``tune`` that a study has in its file."""
 
@@ -126,10 +126,8 @@ def run_tune(options: Namespace) -> int:
                  *(["resume"] if options.resume else [])):
         raise InputError(f"tune: --{name} has no effect without --study; leave it out")
     from robodyn_ros.commands.tune import tune_robot
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
 
-    robot = Robot.from_urdf(robot_file(options.robot))
+    robot = given_robot(options)
     with machine_options("tune", options) as machine:
         return tune_robot(robot, options, machine)
 
@@ -140,7 +138,5 @@ def run_compare(options: Namespace) -> int:
         raise InputError("compare: --seed has no effect without --position-noise or --velocity-noise")
     options.seed = options.seed or 0
     from robodyn_ros.commands.compare import compare_robot
-    from robodyn_ros.resources import robot_file
-    from robodyn_ros.robot import Robot
 
-    return compare_robot(Robot.from_urdf(robot_file(options.robot)), options)
+    return compare_robot(given_robot(options), options)

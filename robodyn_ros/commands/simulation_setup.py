@@ -60,6 +60,7 @@ def set_up(
     world: str = "",
     engine: str = "",
     mujoco_scene: str = "",
+    tip_link: str = "",
 ) -> Setup:
     """Check the options of a user; an empty string leaves a value to config/simulation.yaml.
 
@@ -74,10 +75,12 @@ def set_up(
         world: YAML file of surfaces that the robot can touch, for the engine ``robodyn``.
         engine: One of ``ENGINES``, which simulate the bodies.
         mujoco_scene: MJCF file, for the engine ``mujoco``.
+        tip_link: Name of a link of the robot.
 
     Raises:
-        InputError: The world does not fit the robot; the robot, time mode, engine or a file does not exist; MuJoCo is
-            not installed; a factor is not a positive number; an option belongs to another time mode or engine.
+        InputError: The world does not fit the robot; the robot, its tip link, time mode, engine or a file does not
+            exist; MuJoCo is not installed; a factor is not a positive number; an option belongs to another time mode or
+            engine.
     """
     file = robot_file(robot).resolve()
     values: dict[str, str | float] = {"robot": str(file)}
@@ -105,11 +108,16 @@ def set_up(
         if not is_file(path):
             raise InputError(f"mujoco_scene: there is no file '{mujoco_scene}'")
         values["mujoco_scene"] = str(path.resolve())
-    if world:
+    if tip_link:
+        values["tip_link"] = tip_link
+    if world or tip_link:  # raises before the nodes start
         from robodyn_ros.robot import Robot  # other commands shall not wait for SciPy
+
+        model = Robot.from_urdf(file, tip_link=tip_link or None).model
+    if world:
         from robodyn_ros.simulation.world_file import read_world
 
-        read_world(world, Robot.from_urdf(file).model)  # raises before the nodes start
+        read_world(world, model)
         values["world"] = str(expand(world).resolve())
     files = [config_file("simulation.yaml")]
     if params_file:

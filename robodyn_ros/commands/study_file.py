@@ -53,6 +53,7 @@ MOST_SAMPLES = 10_000_000
 class _StudySection:
     laws: Any
     robot: Any = DEFAULT_ROBOT
+    tip_link: Any = None
     trajectories: Any = (TEST_MOTION,)
     quantities: Any = None
     fail: Any = None
@@ -100,7 +101,7 @@ def study_from_mapping(content: Any, text: str, path: Path) -> Study:
     """
     where = str(path)
     found = section(_StudySection, where, content)
-    robot = Robot.from_urdf(robot_file(_file(found.robot, path.parent)))
+    robot = Robot.from_urdf(robot_file(_file(found.robot, path.parent)), tip_link=found.tip_link)
     for name in ("samples", "seed"):
         if getattr(found, name) != int(getattr(found, name)):
             raise InputError(f"{where}: {name}: expected a whole number, received {getattr(found, name):g}")

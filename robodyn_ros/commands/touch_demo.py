@@ -50,10 +50,11 @@ def run_touch_demo(options: Namespace) -> int:
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.touch_requests import TouchRequests
 
-    for name, without in (("trajectory", None), ("actuators", None), ("controllers", DEMO_CONTROLLERS)):
+    for name, without in (("trajectory", None), ("actuators", None), ("tip_link", None),
+                          ("controllers", DEMO_CONTROLLERS)):
         if getattr(options, name) != without:
-            raise InputError(f"--{name} has no effect with --touch, which draws a circle under 'force'; leave one of "
-                             "them out")
+            raise InputError(f"--{name.replace('_', '-')} has no effect with --touch, which draws a circle under "
+                             "'force'; leave one of them out")
     file = robot_file(options.robot).resolve()
     robot = Robot.from_urdf(file)
     if robot.joint_names != tuple(START):

@@ -23,6 +23,7 @@ from robodyn_ros.resources import robot_file
 
 OPTIONS = {
     "robot": (str, "the robot's URDF file, or name of a shipped robot: where relative paths of meshes begin"),
+    "tip_link": (str, "link that the handle moves (default: that of the controller node, by its own default)"),
     "host": (str, "address to listen on (default: 127.0.0.1, this machine alone)"),
     "port": (int, "port of the page (default: 8080; 0: any that is free)"),
 }
@@ -36,7 +37,7 @@ def add_commands(commands: Subparsers) -> None:
         description="Serve a page that shows the robot of a running graph, live, and moves it: until Ctrl-C.",
     )
     for name, (kind, text) in OPTIONS.items():
-        view.add_argument(f"--{name}", type=kind, help=text)
+        view.add_argument(f"--{name.replace('_', '-')}", type=kind, help=text)
     view.add_argument("--namespace", default="", help="namespace of the graph")
     view.set_defaults(run=run_view, takes_ros_arguments=True)
 
@@ -50,7 +51,8 @@ def run_view(options: Namespace) -> int:
     """
     check_port("--port", options.port)
     require("viser")
-    parameters = {name: getattr(options, name) for name in ("host", "port") if getattr(options, name) is not None}
+    parameters = {name: getattr(options, name) for name in ("tip_link", "host", "port")
+                  if getattr(options, name) is not None}
     if options.robot:
         parameters["robot_file"] = str(robot_file(options.robot).resolve())
     stay_on_this_machine()

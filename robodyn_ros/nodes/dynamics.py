@@ -43,7 +43,7 @@ from robodyn_ros.nodes.common.messages import (
     JointOrder,
     to_field,
 )
-from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, Parameter, given_robot
+from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, TIP_LINK, Parameter, given_robot
 from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, PolledJointStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -53,8 +53,7 @@ Array = NDArray[np.float64]
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
-    Parameter("tip_link", "", "Default link of requests, and the link on which wrench_tip acts; empty: the tip "
-              "link of the robot.", read_only=True),
+    TIP_LINK,
     Parameter("publish_frequency", DEFAULT_RATE, "Rate of ~/gravity_effort while joint states arrive [Hz].",
               read_only=True, minimum=0.1, maximum=1000.0),
 )

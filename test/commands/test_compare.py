@@ -218,6 +218,16 @@ def test_the_command_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     assert "unknown controller 'no_such_law'" in capsys.readouterr().err
 
 
+def test_the_tip_link_is_the_one_that_is_named(tmp_path, capsys, monkeypatch):
+    tips = []
+    monkeypatch.setattr("robodyn_ros.commands.compare.compare_robot", lambda robot, _: tips.append(robot.tip_link) or 0)
+    assert main(["compare", "pd", "--robot", "scara"]) == 0
+    assert main(["compare", "pd", "--robot", "scara", "--tip-link", "link3"]) == 0
+    assert tips == ["tool0", "link3"]
+    assert main(["compare", "pd", "--robot", "scara", "--tip-link", "link33"]) == 2
+    assert "link33" in capsys.readouterr().err
+
+
 def test_without_matplotlib_the_table_says_what_the_picture_needs(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["compare", "pd", "--robot", "planar_2r", "--output", str(tmp_path / "compare.png")]) == 0

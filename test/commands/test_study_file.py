@@ -141,6 +141,7 @@ def test_laws_with_gains_of_a_file_and_of_distributions(tmp_path):
     ({"robot": "scara", "quantities": {"start.q_offset": 9}}, r"start.q_offset: expected .* to .*, received 9"),
     ({"quantities": {"start.q": 0, "start.q_offset": 0}}, "start in start.q or start.q_offset, received both"),
     ({"quantities": [1]}, "quantities: expected distributions by the name"),
+    ({"tip_link": "link3"}, "link3.*did you mean"), ({"tip_link": 3}, "3"),
 ])
 def test_what_makes_no_sense_is_refused_with_its_place(tmp_path, changes, message):
     with pytest.raises(InputError, match=message):

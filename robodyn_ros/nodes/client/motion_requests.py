@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from rcl_interfaces.srv import GetParameters
 from rclpy.action import ActionClient
 from scipy.spatial.transform import Rotation
 from std_msgs.msg import String
@@ -118,6 +119,17 @@ class MotionRequests:
         description = self._first(String, "robot_description", LATCHED_QOS)
         self.robot = Robot.from_urdf_text(description.data)
 
+    def take_tip_link(self) -> None:
+        """Take the tip link that the node ``controller`` was given, for the robot.
+
+        Raises:
+            RobodynError: It does not answer.
+        """
+        request = GetParameters.Request(names=["tip_link"])
+        for value in self._client.call(GetParameters, "controller", "get_parameters", request, ANSWER).values:
+            if value.string_value:
+                self.robot = Robot.from_urdf_text(self.robot.model.description, tip_link=value.string_value)
+
     def move_joints(self, targets: Mapping[str, float], duration: float | None) -> str:
         """Move joints to positions, and wait until they are there.
 
@@ -180,6 +192,7 @@ class MotionRequests:
         Raises:
             RobodynError: The pose is out of reach, or as :meth:`move_joints`.
         """
+        self.take_tip_link()
         state = self._controller_state()
         if state.cartesian:
             return self._move_on_line(position, rotation, duration)

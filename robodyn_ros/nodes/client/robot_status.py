@@ -99,7 +99,10 @@ class StatusReader:
                                  lambda message: self._states.append((time.monotonic(), message)), LATEST_QOS)
         node.create_subscription(ControllerState, "controller/controller_state", self._on_controller_state, LATEST_QOS)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
-        self.model: RobotModel = MotionRequests(client).robot.model
+        requests = MotionRequests(client)
+        if ("controller", node.get_namespace()) in node.get_node_names_and_namespaces():
+            requests.take_tip_link()
+        self.model: RobotModel = requests.robot.model
 
     def read(self) -> RobotStatus:
         """Listen for a moment, and return the status.

@@ -144,6 +144,10 @@ ROBOT_PARAMETERS = (
 )
 """The parameters that name the robot of a node; :func:`given_robot` reads them."""
 
+TIP_LINK = Parameter(
+    "tip_link", "", "Link that laws, requests, external wrenches and the payload mean where none is named; empty: the "
+    "tool frame of the longest arm, see docs/urdf.md.", read_only=True)
+
 FRAME_PREFIX = Parameter("frame_prefix", "", "Prefix of the name of every tf frame.", read_only=True)
 
 

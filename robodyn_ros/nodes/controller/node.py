@@ -31,7 +31,7 @@ from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, given_robot
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, Parameter, given_robot
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
@@ -56,6 +56,7 @@ from robodyn_ros.timing import to_seconds
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
+    TIP_LINK,
     *OUTPUT_PARAMETERS,
     Parameter(
         "controller", "pd", "Controller plugin in force, by installed name or as package.module:Class; set it to swap.",
@@ -121,8 +122,10 @@ class ControllerNode(RobodynNode):
     def __init__(self) -> None:
         super().__init__("controller")
         self.parameters.declare(PARAMETERS)
-        self._robot = given_robot(self.parameters, Robot.from_urdf, Robot.from_urdf_text)
+        self._robot = given_robot(self.parameters, Robot.from_urdf, Robot.from_urdf_text,
+                                  tip_link=self.parameters["tip_link"] or None)
         self._robot.check_accelerations()
+        self.introduction = f"robot '{self._robot.name}': {self._robot.n} joints, tip link '{self._robot.tip_link}'"
         self._joints = JointOrder(self._robot.joint_names)
         self._plugins = ControllerPlugins(self.parameters, self._robot)
         for name in controller_names():

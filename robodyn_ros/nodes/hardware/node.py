@@ -76,7 +76,8 @@ class HardwareNode(RobodynNode):
         super().__init__("hardware")
         parameters = self.parameters
         parameters.declare(PARAMETERS)
-        self._robot = robot = given_robot(parameters, Robot.from_urdf, Robot.from_urdf_text)
+        self._robot = robot = given_robot(parameters, Robot.from_urdf, Robot.from_urdf_text,
+                                          tip_link=parameters["tip_link"] or None)
         robot.check_accelerations()
         self._period_ns, steps = control_period(parameters["update_rate"], parameters["step"])
         plant = make_plant(robot, parameters.__getitem__, self._initial_position(robot))

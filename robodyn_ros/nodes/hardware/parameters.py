@@ -21,7 +21,7 @@ import numpy as np
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter
+from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, Parameter
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.resources import actuators_file
 from robodyn_ros.robot import Robot
@@ -80,6 +80,7 @@ _PER_JOINT = "one number for all joints, or one for each in the robot's order"
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
+    TIP_LINK,
     FRAME_PREFIX,
     Parameter("engine", str(Engine.ROBODYN), "Simulator of the bodies. robodyn: the compiled dynamics of this package; "
               "mujoco: MuJoCo (pip install mujoco); see docs/mujoco.md.", read_only=True,

@@ -21,7 +21,7 @@ from pathlib import Path
 from std_msgs.msg import String
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.nodes.common.parameters import TIP_LINK, Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
 from robodyn_ros.nodes.view.graph_view import GraphView
@@ -29,6 +29,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.view.server import address, start_server, stop_server
 
 PARAMETERS = (
+    TIP_LINK,
     Parameter("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all addresses of this machine, so that everyone who "
               "reaches it can move the robot.", read_only=True),
     Parameter("port", 8080, "TCP port of the page; 0: any that is free.", read_only=True, minimum=0, maximum=65535),
@@ -77,7 +78,7 @@ class ViewNode(RobodynNode):
             return
         self._description = message.data
         try:
-            robot = Robot.from_urdf_text(message.data)
+            robot = Robot.from_urdf_text(message.data, tip_link=self.parameters["tip_link"] or None)
         except RobodynError as error:
             self.diagnostics.problem("rejected descriptions", f"robot_description: {error}")
             return
