@@ -194,7 +194,7 @@ def test_surroundings_are_given_to_the_engine_that_they_are_for(tmp_path):
 
 def test_mujoco_that_is_not_installed_is_told_before_the_nodes_start(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(InputError, match="engine mujoco: MuJoCo cannot be imported"):
+    with pytest.raises(InputError, match="need MuJoCo, which cannot be imported"):
         set_up(engine="mujoco")
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.srv import GetParameters
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
@@ -37,6 +38,8 @@ LISTENING = 1.2
 """Time for which messages are collected: diagnostics come once a second [s]."""
 PATIENCE = 10.0
 """Longest wait for a first joint state [s]."""
+CONTROLLER = "controller"
+"""Name of the node, and of its parameter that names the law."""
 COMMANDS = ("joint_commands", "voltage_commands")
 
 
@@ -100,7 +103,7 @@ class StatusReader:
         node.create_subscription(ControllerState, "controller/controller_state", self._on_controller_state, LATEST_QOS)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         requests = MotionRequests(client)
-        if ("controller", node.get_namespace()) in node.get_node_names_and_namespaces():
+        if self._has_controller():
             requests.take_tip_link()
         self.model: RobotModel = requests.robot.model
 
@@ -138,13 +141,25 @@ class StatusReader:
             real_time_factor=to_seconds(until - since) / span if span > 0.0 else 0.0,
             q=q, error=error, effort=effort, tip_error=tip_error,
             pose_base_tip=None if np.isnan(q).any() else forward_kinematics(self.model, q),
-            law="" if controller is None else controller.controller,
+            law=self._silent_law() if controller is None else controller.controller,
             uncompiled_reason="" if controller is None else controller.uncompiled_reason,
             intervention="" if controller is None else controller.intervention,
             speed_scaling=math.nan if controller is None else controller.speed_scaling_factor,
             publishers={topic: self._publishers(topic) for topic in ("joint_states", *COMMANDS)},
             warnings={name: status.message for name, status in sorted(self._diagnostics.items())
                       if status.level != DiagnosticStatus.OK})
+
+    def _has_controller(self) -> bool:
+        node = self._client.node
+        return (CONTROLLER, node.get_namespace()) in node.get_node_names_and_namespaces()
+
+    def _silent_law(self) -> str:
+        """The law of a controller that publishes nothing now, as in a pause; empty without a controller."""
+        if not self._has_controller():
+            return ""
+        request = GetParameters.Request(names=[CONTROLLER])
+        [value] = self._client.call(GetParameters, CONTROLLER, "get_parameters", request, PATIENCE).values
+        return f"{value.string_value}, which is silent (a pause, or no joint states)"
 
     def _on_controller_state(self, message: ControllerState) -> None:
         self._controller = message
