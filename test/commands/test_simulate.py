@@ -155,7 +155,7 @@ def test_the_namespace_may_be_a_remapping_rule_and_each_node_logs_values_and_the
     assert "step = 0.0005 (" in line and f"seed = 3 ({file})" in line
     assert "sensing.position_noise = [0.1, 0.2] (command line)" in line and "update_rate" not in line
     assert f"seed = 4 of the command line does not count: {file} gives 3 to this node by its name" in output
-    assert f"{file}: '/**/controler' is no node of this process: did you mean 'controller'?" in output
+    assert f"{file}: section '/**/controler' fits no node of this process, so that its values do not count: " in output
 
 
 def test_a_controller_that_is_not_there_ends_the_process_with_the_reason():

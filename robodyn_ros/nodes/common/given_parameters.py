@@ -96,8 +96,8 @@ class GivenParameters:
                 for name, values in names.items() if values[-1].source == COMMAND_LINE]
 
     def file_patterns(self) -> dict[str, str]:
-        """Return the source of each node pattern that a file has, without wildcards for the node's name."""
-        return {pattern: source for pattern, names in self.values.items() if "*" not in pattern.rpartition("/")[2]
+        """Return the source of each node pattern that a file has."""
+        return {pattern: source for pattern, names in self.values.items()
                 for values in names.values() for _, source in values if source != COMMAND_LINE}
 
     def _add_file(self, path: str) -> None:

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.errors import InputError, suggest
-from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, GivenValue
+from robodyn_ros.nodes.common.given_parameters import COMMAND_LINE, GivenParameters, GivenValue, matches
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
 PARAMETERS = frozenset((
@@ -34,7 +34,8 @@ PARAMETERS = frozenset((
     "unchanged_command_timeout",
     "controller", "allow_python_plugins", "safe_controller", "state_publish_rate", "display_rate", "state_timeout",
     "max_overruns", "runaway_factor", "output", "effort_group_joints", "gravity_compensation", "velocity_filter",
-    "allow_partial_joints_goal", "action_monitor_rate", "constraints.", "cartesian.", "supervisor.", "speed_scaling",
+    "allow_partial_joints_goal", "allow_nonzero_velocity_at_trajectory_end", "action_monitor_rate", "constraints.",
+    "cartesian.", "supervisor.", "speed_scaling",
     "trajectory_limits", "delay_compensation", "thread_priority", "cpu_affinity", "lock_memory",
 ))
 """Parameters of all nodes; a group stands for all its parameters.
@@ -103,16 +104,36 @@ def check_given(nodes: Sequence[ParameterNode], given: GivenParameters) -> None:
                          f"{suggest(owner, own_names)}")
     _check_unknown(nodes)
     _check_others(nodes, " or ".join(full_names))
-    for pattern, source in given.file_patterns().items():
-        name = pattern.rpartition("/")[2]
-        if name not in own_names and (near := difflib.get_close_matches(name, own_names, n=1, cutoff=0.75)):
-            nodes[0].log.warning(f"section {pattern}", f"{source}: '{pattern}' is no node of this process: did you "
-                                 f"mean '{near[0]}'?")
+    _check_sections(nodes[0].log, given, full_names)
     for node, full_name in zip(nodes, full_names, strict=True):
         for name, lost in given.outranked(full_name).items():
             value, source = node.parameters.given[name]
             node.log.warning(f"outranked {name}", f"{name} = {lost.value} of the command line does not count: {source} "
                              f"gives {value} to this node by its name")
+
+
+def _check_sections(log: ThrottledLog, given: GivenParameters, full_names: Sequence[str]) -> None:
+    """Tell of sections of files that fit no node of this process; warn of those that may be meant for one."""
+    own = {name.rpartition("/")[2]: name for name in full_names}
+    others: dict[str, list[str]] = {}
+    for pattern, source in given.file_patterns().items():
+        if any(matches(pattern, name) for name in full_names):
+            continue
+        space, _, name = pattern.rpartition("/")
+        remedy = ""
+        if "*" in name and not space:
+            remedy = f"'/**' fits {', '.join(full_names)}"
+        elif name in own and (not space or "*" in space):
+            remedy = f"the node is '{own[name]}': name it so, or '/**/{name}'"
+        elif name not in own and (near := difflib.get_close_matches(name, own, n=1, cutoff=0.75)):
+            remedy = f"did you mean '{near[0]}'?"
+        if remedy:
+            log.warning(f"section {pattern}", f"{source}: section '{pattern}' fits no node of this process, so that "
+                        f"its values do not count: {remedy}")
+        else:
+            others.setdefault(source, []).append(pattern)
+    for source, patterns in others.items():
+        log.info(f"sections of {source}", f"{source}: sections for nodes outside this process: {', '.join(patterns)}")
 
 
 def _check_unknown(nodes: Sequence[ParameterNode]) -> None:

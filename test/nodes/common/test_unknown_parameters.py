@@ -70,7 +70,8 @@ def nodes_given(arguments, *names, own=("robot", "seed")):
         parameters = SimpleNamespace(given=values, names=lambda: list(own),
                                      unknown=lambda values=values: unknown_names(values, own))
         nodes.append(SimpleNamespace(parameters=parameters, get_fully_qualified_name=lambda name=full_name: name,
-                                     log=SimpleNamespace(warning=lambda _, text: warnings.append(text))))
+                                     log=SimpleNamespace(warning=lambda _, text: warnings.append(text),
+                                                         info=lambda _, text: warnings.append(f"info: {text}"))))
     return nodes, given, warnings
 
 
@@ -108,8 +109,27 @@ def test_a_section_of_a_misspelt_node_and_a_value_that_a_section_outranks_are_wa
                     "/**/controller:\n  ros__parameters: {x: 4}\n")
     nodes, given, warnings = nodes_given(["-p", "seed:=5", "--params-file", str(file)], "/cell/hardware")
     check_given(nodes, given)
-    assert warnings == [f"{file}: '/**/hardwre' is no node of this process: did you mean 'hardware'?",
+    assert warnings == [f"{file}: section '/**/hardwre' fits no node of this process, so that its values do not count: "
+                        "did you mean 'hardware'?",
+                        f"info: {file}: sections for nodes outside this process: /**/controller",
                         f"seed = 5 of the command line does not count: {file} gives 3 to this node by its name"]
+
+
+@pytest.mark.parametrize(("pattern", "told"), [
+    ("hardware", "so that its values do not count: the node is '/left/hardware': name it so"),
+    ("/*", "fits no node of this process, so that its values do not count: '/**' fits /left/hardware"),
+    ("/*/*/hardware", "the node is '/left/hardware': name it so, or '/**/hardware'"),
+    ("/**", ""), ("/*/hardware", ""), ("/left/*", ""), ("left/hardware", ""),
+    ("/right/hardware", "info: "),  # of another robot
+    ("/right/**", "info: "),
+    ("controller_manager", "info: "),
+])
+def test_a_section_that_fits_no_node_is_told(pattern, told, tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text(f"{pattern}:\n  ros__parameters: {{seed: 3}}\n")
+    nodes, given, warnings = nodes_given(["--params-file", str(file)], "/left/hardware")
+    check_given(nodes, given)
+    assert len(warnings) == bool(told) and all(told in text for text in warnings), warnings
 
 
 @pytest.mark.parametrize("node", ["controller", "dynamics"])  # it may have parameters of plugins; it has few
