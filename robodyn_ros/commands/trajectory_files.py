@@ -100,6 +100,9 @@ def _read(path: Path) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]
 
 
 def _from_message(message: Any) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:
+    """Read a trajectory_msgs/JointTrajectory, alone or as moveit_msgs has it."""
+    if isinstance(message, Mapping):
+        message = _without_moveit(message)
     _check_keys(message, ("header", "joint_names", "points"), "trajectory")
     names, points = message.get("joint_names"), message.get("points")
     if not isinstance(names, list) or not isinstance(points, list) or not points:
@@ -117,6 +120,24 @@ def _from_message(message: Any) -> tuple[Sequence[str], Array, tuple[Array, Arra
             if field == "positions" or point.get(field):
                 row[:] = _numbers(point.get(field), len(names), f"point {index}: {field}")
     return [str(name) for name in names], times, (rows[0], rows[1], rows[2])
+
+
+def _without_moveit(message: Mapping[str, Any]) -> Any:
+    """Return the joint trajectory in a moveit_msgs message: RobotTrajectory, or one that holds it."""
+    if isinstance(parts := message.get("trajectory"), list):  # of DisplayTrajectory
+        if len(parts) != 1:
+            raise InputError(f"trajectory: expected one RobotTrajectory, received {len(parts)}; give each one a file")
+        return _without_moveit(parts[0]) if isinstance(parts[0], Mapping) else parts[0]
+    for field in ("trajectory", "planned_trajectory", "solution"):
+        if isinstance(inner := message.get(field), Mapping):
+            return _without_moveit(inner)
+    if "joint_trajectory" not in message:
+        return message
+    _check_keys(message, ("joint_trajectory", "multi_dof_joint_trajectory"), "RobotTrajectory")
+    if (message.get("multi_dof_joint_trajectory") or {}).get("points"):
+        raise InputError("multi_dof_joint_trajectory: expected no points, as this robot's joints have one degree of "
+                         "freedom each")
+    return message["joint_trajectory"]
 
 
 def _from_csv(text: str) -> tuple[Sequence[str], Array, tuple[Array, Array, Array]]:

@@ -28,6 +28,8 @@ points:
 - {positions: [0.4, 0.3], velocities: [0.0, 0.0], time_from_start: {sec: 1, nanosec: 500000000}}
 - {positions: [0.5, 0.6], time_from_start: 2.5}
 """
+INDENTED = "".join(f"    {line}\n" for line in YAML.splitlines())
+MOVEIT = f"  joint_trajectory:\n{INDENTED}  multi_dof_joint_trajectory: {{joint_names: [], points: []}}\n"
 CSV = "time, joint1, joint2, joint1.velocity\n0,0.1,0.2,0\n1.5,0.3,0.4,0\n\n2.5,0.6,0.5,0\n"
 
 
@@ -37,6 +39,9 @@ def write(path, text):
 
 
 @pytest.mark.parametrize(("name", "text"), [("motion.yaml", YAML), ("echoed.yml", f"{YAML}---\n"), ("motion.csv", CSV),
+                                            ("robot_trajectory.yaml", MOVEIT),
+                                            ("display.yaml", f"model_id: planar_2r\ntrajectory:\n-{MOVEIT[1:]}"),
+                                            ("planned.yaml", f"group_name: arm\nplanned_trajectory:\n{MOVEIT}"),
                                             ("excel.csv", f"\ufeff{CSV}")])
 def test_points_are_in_the_order_of_the_robot(name, text, tmp_path):
     points, motion = read_motion(write(tmp_path / name, text), ROBOT)
