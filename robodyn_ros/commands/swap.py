@@ -22,10 +22,13 @@ FAILED = 1
 
 
 class SwapClient(Protocol):
-    """The method of ``RobotClient`` that ``watch`` calls, declared here because importing that class needs ROS 2."""
+    """Methods of ``RobotClient`` that ``watch`` calls, declared here because importing that class needs ROS 2."""
 
-    def swap(self, controller: str) -> None:
-        """Put a controller in force."""
+    def try_out(self, controller: str) -> str:
+        """Put a controller in force, and wait for its first ticks."""
+
+    def wait_for_drop(self, seconds: float) -> str:
+        """Wait for a drop of the controller."""
 
 
 def add_commands(commands: Subparsers) -> None:
@@ -48,7 +51,8 @@ def run_swap(options: Namespace) -> int:
     """Swap the controller, once or at every save.
 
     Raises:
-        PluginError: The controller node refuses; or, with ``--watch``, the controller has no source file here.
+        PluginError: The controller node refuses the controller, or drops it at its first ticks; or, with ``--watch``,
+            the controller has no source file here.
         RobodynError: The controller node does not answer.
     """
     with ros_required():
@@ -59,13 +63,12 @@ def run_swap(options: Namespace) -> int:
     with RobotClient("swap", node, namespace=options.namespace) as client:
         if options.watch:
             return watch(client, options.controller)
-        client.swap(options.controller)
-    print(f"controller '{options.controller}' is in force")
+        print(client.try_out(options.controller))
     return 0
 
 
 def watch(client: SwapClient, controller: str) -> int:
-    """Swap now and whenever a source file is saved, and print each outcome, until Ctrl-C.
+    """Swap now and whenever a source file is saved, and print each outcome, and each drop, until Ctrl-C.
 
     Args:
         client: The connection to the controller node.
@@ -78,7 +81,11 @@ def watch(client: SwapClient, controller: str) -> int:
     from robodyn_ros.commands.plugin_watch import PluginWatch
     from robodyn_ros.control.registry import controller_source
 
-    plugin, told = PluginWatch(controller_source(controller)), ""
+    def sleep(seconds: float) -> None:
+        if why := client.wait_for_drop(seconds):
+            tell(why)
+
+    plugin, told = PluginWatch(controller_source(controller), sleep), ""
     try:
         swap_and_tell(client, controller)
         while True:
@@ -97,10 +104,9 @@ def watch(client: SwapClient, controller: str) -> int:
 
 
 def swap_and_tell(client: SwapClient, controller: str) -> None:
-    """Swap, and print that the controller is in force or why it was refused."""
+    """Swap, and print that the controller is in force, or why it was refused or dropped."""
     try:
-        client.swap(controller)
-        tell(f"controller '{controller}' is in force")
+        tell(client.try_out(controller))
     except PluginError as error:
         tell(str(error))
 

@@ -142,6 +142,41 @@ def test_watch_swaps_at_every_save_and_tells_why_an_edit_is_refused(graph, folde
         command.stop(signal.SIGINT)
 
 
+FAILING = """
+import numpy as np
+from robodyn_ros.control import Controller
+
+class Fails{ticks}(Controller):
+    def update(self, state, reference):
+        self.ticks = getattr(self, "ticks", 0) + 1
+        return np.full(2, np.nan if self.ticks > {ticks} else 0.0)
+"""
+
+
+@pytest.mark.parametrize("ticks", [10, 40])
+def test_a_law_that_is_dropped_after_the_swap_is_told_with_the_reason(graph, folder, ticks):
+    (folder / f"failing_{ticks}.py").write_text(FAILING.format(ticks=ticks))
+    name = f"failing_{ticks}:Fails{ticks}"
+    result = robodyn("swap", name)
+    assert result.returncode == 1 and "in force" not in result.stdout
+    assert f"robodyn: error: controller '{name}' was dropped, 'damping' took over: " in result.stderr
+    assert "nan" in result.stderr and "Traceback" not in result.stderr
+    graph.wait_for(lambda: "fallback: controller" in graph.states[-1].intervention, "the same words in the states")
+    assert robodyn("swap", "pd").stdout == "controller 'pd' is in force\n"
+    graph.wait_for(lambda: not graph.states[-1].intervention, "the end of the fallback")
+
+
+def test_watch_tells_a_drop_long_after_the_swap(graph, folder):
+    (folder / "failing_late.py").write_text(FAILING.format(ticks=600))
+    script = ("import sys; from robodyn_ros.commands.command_line import main; "
+              "sys.exit(main(['swap', '--watch', 'failing_late:Fails600']))")
+    with RosProcess("swap", command=("-c", script)) as command:
+        command.wait_for_output("controller 'failing_late:Fails600' is in force")
+        command.wait_for_output("controller 'failing_late:Fails600' was dropped, 'damping' took over: ")
+        command.stop(signal.SIGINT)
+    robodyn("swap", "pd")
+
+
 def test_watch_needs_a_source_file():
     result = robodyn("swap", "--watch", "no_such_module:Mine")
     assert result.returncode == 1

@@ -297,7 +297,8 @@ class ControllerNode(RobodynNode):
         reason = describe(error)
         if self._last_arrival - self._held_up_at < RECENT:
             reason = f"{reason}; {self._hold_up}"
-        self.diagnostics.raise_condition("dropped", f"controller '{name}' {outcome}: {reason}", error=True)
+        text = self._states.fallback = f"controller '{name}' {outcome}: {reason}"
+        self.diagnostics.raise_condition("dropped", text, error=True)
         self._log_traceback(error)
         self._trajectories.interrupt(f"controller '{name}' {outcome}")
         if name != successor and self.executor is not None:
@@ -342,6 +343,7 @@ class ControllerNode(RobodynNode):
                 self._loop.configure(changed, parameters)
             if successor is not None:
                 self.diagnostics.clear_condition("dropped", f"'{name}' replaces the controller that was dropped")
+                self._states.fallback = ""
                 self._loop.swap(successor)
                 self._monitor.forget()
                 if not self._loop.moving():

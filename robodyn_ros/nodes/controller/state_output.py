@@ -18,7 +18,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
-from robodyn_ros.control.control_loop import Plugin, Tick
+from robodyn_ros.control.control_loop import FALLBACK, Plugin, Tick
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
@@ -48,6 +48,9 @@ class ControllerStatePublisher:
         robot: The robot.
         rate: Messages per second [Hz]; 0: none.
         voltage: Returns the voltages that a tick commanded, shape (n,) [V]; None: efforts are commanded.
+
+    Attributes:
+        fallback: Why a controller was dropped, until the next swap; empty: none was.
     """
 
     def __init__(self, node: Node, robot: Robot, rate: float, voltage: Callable[[Tick], Array] | None = None) -> None:
@@ -56,7 +59,7 @@ class ControllerStatePublisher:
         self._joint_names = list(robot.joint_names)
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._voltage = voltage
-        self._last = 0
+        self._last, self.fallback = 0, ""
         self._plugin: Plugin | None = None
         self.set_rate(rate)
 
@@ -86,12 +89,12 @@ class ControllerStatePublisher:
         return self._publisher.get_subscription_count() > 0
 
     def _message(self, stamp: int, tick: Tick) -> ControllerState:
-        plugin = tick.plugin
+        plugin, fallback = tick.plugin, self.fallback and f"{FALLBACK}{self.fallback}"
         state, reference = tick.state, tick.reference
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,
-            joint_names=self._joint_names, output=to_field(tick.effort), intervention=tick.intervention,
-            speed_scaling_factor=tick.speed
+            joint_names=self._joint_names, output=to_field(tick.effort),
+            intervention="; ".join(filter(None, (tick.intervention, fallback))), speed_scaling_factor=tick.speed
         )
         set_stamp(message.header.stamp, stamp)
         if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):
