@@ -54,6 +54,8 @@ def add_commands(commands: Subparsers) -> None:
     move.add_argument("--pose", nargs="+", metavar="X", help="move the tip link instead: x y z in the base frame [m], "
                       "and if you like roll pitch yaw [rad]")
     move.add_argument("--duration", metavar="T", help="of the motion [s]; without it: a speed that one can watch")
+    move.add_argument("--tolerance", metavar="D", help="distance from its goal at which a joint, or the tip link, has "
+                      "arrived [rad or m] (default: 0.05 rad, 0.01 m); joints that were to stay: three times it")
     move.add_argument("--trajectory", metavar="FILE", help="follow a trajectory instead: YAML, CSV or a recording, "
                       "such as robodyn excite writes")
 
@@ -171,11 +173,17 @@ def run_move(options: Namespace) -> int:
     duration = None if options.duration is None else _duration(options.duration)
     if duration == 0.0:
         raise InputError("--duration: expected more than 0 s")
+    tolerance = None
+    if options.tolerance is not None:
+        tolerance = parse_quantity(options.tolerance, {**ANGLES, **LENGTHS}, "--tolerance")
+        if not tolerance > 0.0:
+            raise InputError(f"--tolerance: expected more than 0, received {options.tolerance}")
     with ros_required():
         from robodyn_ros.nodes.client.graph_client import GraphClient
         from robodyn_ros.nodes.client.motion_requests import MotionRequests
     with GraphClient("move", options.namespace) as client:
         requests = MotionRequests(client)
+        requests.tolerance = tolerance
         if options.trajectory:
             from robodyn_ros.commands.trajectory_files import read_motion
 

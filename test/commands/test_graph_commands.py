@@ -147,17 +147,31 @@ def test_without_the_namespace_the_message_names_it(rig):
 
 def test_joints_move_to_their_targets_others_stay(rig):
     rig.run("reset")
-    assert "reached" in rig.run("move", f"{JOINTS[0]}=20deg", f"{JOINTS[2]}=50mm", "--duration", "0.5")
+    moved = rig.run("move", f"{JOINTS[0]}=20deg", f"{JOINTS[2]}=50mm", "--duration", "0.5")
+    assert re.fullmatch(r"joint '\w+' is at \S+ (rad|m), \S+ (rad|m) from its goal, the farthest of 2\n", moved), moved
     np.testing.assert_allclose(rig.q(), [np.radians(20.0), 0.0, 0.05, 0.0], atol=2e-3)
-    assert "reached" in rig.run("move", 0.1, -0.2, 0.02, 0.3)
+    assert "the farthest of 4" in rig.run("move", 0.1, -0.2, 0.02, 0.3)
     np.testing.assert_allclose(rig.q(), [0.1, -0.2, 0.02, 0.3], atol=2e-3)
+
+
+def test_a_move_that_does_not_get_there_fails_and_says_how_far_it_got(rig):
+    """A soft spring lets the prismatic joint sag."""
+    rig.run("reset")
+    rig.swap("pd")
+    rig.run("set", f"pd.gains.{JOINTS[2]}.p=100", f"pd.gains.{JOINTS[2]}.d=100")
+    text = rig.run("move", f"{JOINTS[2]}=0.05", "--duration", "0.5", code=1)
+    assert re.search(rf"the trajectory has ended, but joint '{JOINTS[2]}' is at \S+ m, 0\.\d+ m from its goal, "
+                     "tolerance 0.01: the law does not bring the arm there", text), text
+    assert f"joint '{JOINTS[2]}', which was to stay, is" in rig.run("move", f"{JOINTS[0]}=0.1", code=1)
+    assert "from its goal" in rig.run("move", f"{JOINTS[2]}=0.05", "--tolerance", "50cm")
+    rig.swap("computed_torque")
 
 
 def test_joints_follow_a_trajectory_from_a_file(rig, tmp_path):
     path = tmp_path / "motion.csv"
     path.write_text(f"time,{','.join(JOINTS)}\n0.3,0.1,-0.1,0.02,0.2\n0.6,0.2,-0.3,0.04,0.1\n")
     rig.run("reset")
-    assert "reached" in rig.run("move", "--trajectory", path)
+    assert "from its goal" in rig.run("move", "--trajectory", path)
     np.testing.assert_allclose(rig.q(), [0.2, -0.3, 0.04, 0.1], atol=2e-3)
 
 

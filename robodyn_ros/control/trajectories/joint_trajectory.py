@@ -36,7 +36,10 @@ MOST_POINTS = 5000
 _SEGMENTS_AT_ONCE = 64
 """Segments that are sampled together; bounds the memory, and how long the control thread waits for the GIL."""
 
-_REST_TOLERANCE = 1e-9  # [rad/s or m/s]
+_AT_ONCE = 0.25
+"""Time in which a motion whose only point has time 0 covers the rest of the way to it [s]."""
+_REST_TOLERANCE = float(np.finfo(np.float32).eps)
+"""Speed that counts as rest at the last point [rad/s or m/s], as joint_trajectory_controller has it."""
 
 
 class PastTrajectoryError(InputError):
@@ -61,7 +64,8 @@ class Points:
 
     @classmethod
     def from_arrays(
-        cls, times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+        cls, times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
+        *, ends_at_rest: bool = True,
     ) -> Points:
         """Check arrays of times, positions, velocities and accelerations, and return them as points.
 
@@ -70,6 +74,7 @@ class Points:
             q: Shape (m, n).
             v: Shape (m, n), NaN where it may be chosen; None: everywhere.
             a: Likewise.
+            ends_at_rest: Whether the last point has to be at rest.
 
         Raises:
             InputError: No points, shapes that do not fit, numbers that are not finite, times that do not increase,
@@ -92,7 +97,7 @@ class Points:
         for i in np.flatnonzero(np.diff(times) <= 0)[:1]:
             raise InputError(f"trajectory: expected increasing times, received {times[i]:g} s for point {i} "
                              f"and {times[i + 1]:g} s for point {i + 1}")
-        if (np.abs(v[-1]) > _REST_TOLERANCE).any():
+        if ends_at_rest and (np.abs(v[-1]) > _REST_TOLERANCE).any():
             raise InputError(
                 f"trajectory: expected the last point at rest, since it is held afterwards; received velocities {v[-1]}"
             )
@@ -138,7 +143,7 @@ def check_count(points: int) -> None:
 
 
 class JointTrajectory:
-    """Quintics through points, from a reference at some time, and the last point held for ever.
+    """Quintics through points, from a reference at some time, and the last point held at rest for ever.
 
     Missing velocities follow from a monotone cubic (PCHIP): 0 at turning points, at repeated positions and at the last
     point. A missing acceleration is the smaller one of the accelerations of the cubics on both sides, 0 if these
@@ -170,6 +175,8 @@ class JointTrajectory:
             raise InputError(f"trajectory: expected {len(start.q)} joints, received {points.q.shape[1]}")
         if points.times[0] + origin == start_time:
             _check_start(start, points)
+            if len(points.times) == 1:  # the robot is there already, but for a tolerance
+                points = replace(points, times=points.times + _AT_ONCE)
         later = points.after(start_time - origin)
         times = np.concatenate([[start_time - origin], later.times])
         q = np.vstack([start.q, later.q])

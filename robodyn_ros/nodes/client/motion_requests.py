@@ -29,6 +29,7 @@ from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.kinematics.turns import shortest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.robot_client import to_trajectory_points
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
@@ -45,10 +46,13 @@ SAME_PLACE, AT_REST = 1e-6, 1e-9
 """The reference has arrived when it is this close to its end point [m] and this slow [m/s, rad/s]."""
 
 SETTLED, SETTLING_SPAN, LONGEST_SETTLING = 1e-4, 0.2, 3.0
-"""The tip link has settled when its error changed by less than this [m, rad] within such a span [s].
+"""Joints or the tip link have settled when their errors changed by less than this [m, rad] within such a span [s].
 
-It is not waited for longer than the third [s]: noise of encoders may never let it settle.
+They are not waited for longer than the third [s]: noise of encoders may never let them settle.
 """
+
+ANGLE_TOLERANCE, LENGTH_TOLERANCE, OTHERS = 0.05, 0.01, 3.0
+"""A joint has arrived within this distance of its goal [rad], [m]; joints that were to stay within so many times it."""
 
 
 def trigger(client: GraphClient, service: str) -> str:
@@ -61,6 +65,80 @@ def trigger(client: GraphClient, service: str) -> str:
     if not answer.success:
         raise RobodynError(f"node 'controller' refused {service}: {answer.message}")
     return str(answer.message)
+NOT_THERE = "the law does not bring the arm there, or something holds it"
+
+
+class Settling:
+    """Tells from the error of each state whether it stays as it is."""
+
+    def __init__(self) -> None:
+        self._errors: deque[tuple[float, Array]] = deque()  # of the last span, with their times
+        self._begin = np.inf
+
+    def update(self, time: float, error: Array) -> bool:
+        """Take an error, shape (k,) [m, rad], at a time of the states [s]; returns whether it has settled."""
+        self._begin = min(self._begin, time)
+        self._errors.append((time, error))
+        settled = False
+        while time - self._errors[0][0] > SETTLING_SPAN:
+            self._errors.popleft()
+            settled = bool(np.ptp([each for _, each in self._errors], axis=0).max() < SETTLED)
+        return settled or time - self._begin > LONGEST_SETTLING
+
+
+class JointArrival:
+    """Tells where the joints are once they have settled after a motion.
+
+    Args:
+        robot: The robot.
+        goal: Where joints were to move, by name [rad or m].
+    """
+
+    def __init__(self, robot: Robot, goal: Mapping[str, float]) -> None:
+        self._goal, self._robot = goal, robot
+        self._units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.model.leaders]
+        self._settling = Settling()
+
+    def update(self, message: ControllerState) -> bool:
+        """Take a state of the controller; returns whether the joints have settled."""
+        names, state = self._robot.joint_names, dict(zip(message.joint_names, message.feedback.positions, strict=True))
+        wanted = dict(zip(message.joint_names, message.reference.positions or message.feedback.positions, strict=True))
+        self._q = np.array([state[name] for name in names])
+        goal = np.array([self._goal.get(name, wanted[name]) for name in names])
+        self._error = shortest(goal - self._q, self._robot.model.angles)
+        return self._settling.update(to_seconds(read_stamp(message.header.stamp)), self._error)
+
+    def end(self, tolerance: float | None) -> str:
+        """Return where the joints are.
+
+        Args:
+            tolerance: Greatest distance from the goal [rad or m]; None: `ANGLE_TOLERANCE`, `LENGTH_TOLERANCE`. Joints
+                that were to stay may be `OTHERS` times as far from their references.
+
+        Raises:
+            RobodynError: A joint is not there.
+        """
+        default = [LENGTH_TOLERANCE if unit == "m" else ANGLE_TOLERANCE for unit in self._units]
+        allowed = np.array(default if tolerance is None else [tolerance] * len(default))
+        moved = np.array([name in self._goal for name in self._robot.joint_names])
+        share = np.abs(self._error) / allowed
+        farthest = int(np.where(moved, share, -1.0).argmax())
+        text = (f"joint '{self._robot.joint_names[farthest]}' is at {self._q[farthest]:.4g} {self._units[farthest]}, "
+                f"{self._distance(farthest)} from its goal")
+        if moved.sum() > 1:
+            text += f", the farthest of {moved.sum()}"
+        other = int(np.where(moved, -1.0, share).argmax())
+        fell = not moved[other] and share[other] > OTHERS
+        if not moved[other] and share[other] > 1.0:
+            text += (f"; joint '{self._robot.joint_names[other]}', which was to stay, is {self._distance(other)} from "
+                     "its reference")
+        if share[farthest] > 1.0 or fell:
+            bound = OTHERS * allowed[other] if fell else allowed[farthest]
+            raise RobodynError(f"the trajectory has ended, but {text}, tolerance {bound:g}: {NOT_THERE}")
+        return text
+
+    def _distance(self, joint: int) -> str:
+        return f"{abs(self._error[joint]):.3g} {self._units[joint]}"
 
 
 class TipArrival:
@@ -76,9 +154,7 @@ class TipArrival:
 
     def __init__(self, position: Array) -> None:
         self.distance = self.angle = np.inf
-        self._position = position
-        self._errors: deque[tuple[float, Array]] = deque()  # of the last span, with their times
-        self._begin = np.inf
+        self._position, self._settling = position, Settling()
 
     def update(self, message: ControllerState) -> bool:
         """Take a state of the controller; returns whether the tip link has arrived."""
@@ -91,14 +167,7 @@ class TipArrival:
             return False
         errors = to_vector(state.position_error), to_vector(state.orientation_error)
         self.distance, self.angle = (float(np.linalg.norm(error)) for error in errors)
-        time, error = to_seconds(read_stamp(message.header.stamp)), np.concatenate(errors)
-        self._begin = min(self._begin, time)
-        self._errors.append((time, error))
-        settled = False
-        while time - self._errors[0][0] > SETTLING_SPAN:
-            self._errors.popleft()
-            settled = bool(np.ptp([each for _, each in self._errors], axis=0).max() < SETTLED)
-        return settled or time - self._begin > LONGEST_SETTLING
+        return self._settling.update(to_seconds(read_stamp(message.header.stamp)), np.concatenate(errors))
 
 
 class MotionRequests:
@@ -109,12 +178,14 @@ class MotionRequests:
 
     Attributes:
         robot: The robot of the graph, by the topic ``robot_description``.
+        tolerance: Greatest distance of a joint from its goal at the end of a motion [rad or m]; None: the default.
 
     Raises:
         RobodynError: Nobody publishes the robot's description, or it cannot be used.
     """
 
     def __init__(self, client: GraphClient) -> None:
+        self.tolerance: float | None = None
         self._client = client
         description = self._first(String, "robot_description", LATCHED_QOS)
         self.robot = Robot.from_urdf_text(description.data)
@@ -156,7 +227,7 @@ class MotionRequests:
         set_stamp(point.time_from_start, to_nanoseconds(seconds))
         goal = FollowJointTrajectory.Goal()
         goal.trajectory.joint_names, goal.trajectory.points = list(targets), [point]
-        return self._follow(goal, seconds)
+        return self._follow(goal, seconds, targets)
 
     def follow(self, points: Points) -> str:
         """Move through points, and wait until the last one is reached.
@@ -173,7 +244,8 @@ class MotionRequests:
         goal = FollowJointTrajectory.Goal()
         goal.trajectory.joint_names = list(self.robot.joint_names)
         goal.trajectory.points = to_trajectory_points(points)
-        return self._follow(goal, float(points.times[-1]))
+        return self._follow(goal, float(points.times[-1]),
+                            dict(zip(self.robot.joint_names, points.q[-1].tolist(), strict=True)))
 
     def move_tip(self, position: Array, rotation: Array | None, duration: float | None) -> str:
         """Move the tip link to a pose in the base frame, and wait until it is there.
@@ -231,10 +303,14 @@ class MotionRequests:
         finally:
             node.destroy_publisher(publisher)
             node.destroy_subscription(subscription)
-        return (f"the reference is there; the tip link is {1000.0 * arrival.distance:.1f} mm and {arrival.angle:.4f} "
-                "rad from it")
+        text = f"the tip link is {1000.0 * arrival.distance:.1f} mm and {arrival.angle:.4f} rad from it"
+        allowed = self.tolerance or LENGTH_TOLERANCE, self.tolerance or ANGLE_TOLERANCE
+        if arrival.distance > allowed[0] or arrival.angle > allowed[1]:
+            raise RobodynError(f"the reference is there, but {text}, tolerance {allowed[0]:g} m and {allowed[1]:g} "
+                               f"rad: {NOT_THERE}")
+        return f"the reference is there; {text}"
 
-    def _follow(self, goal: FollowJointTrajectory.Goal, duration: float) -> str:
+    def _follow(self, goal: FollowJointTrajectory.Goal, duration: float, end: Mapping[str, float]) -> str:
         action: Any = ActionClient(self._client.node, FollowJointTrajectory, "controller/follow_joint_trajectory")
         try:
             self._client.wait_for(action.server_is_ready, "node 'controller' with its action", ANSWER)
@@ -242,6 +318,8 @@ class MotionRequests:
             sent = action.send_goal_async(goal)
             self._client.wait_for(sent.done, "answer of node 'controller'", ANSWER)
             handle = sent.result()
+            if not handle.accepted:
+                raise RobodynError("node 'controller' rejected the motion; its log says why")
             ended = handle.get_result_async()
             try:
                 self._client.wait_for(ended.done, "end of the motion (is the simulation paused?)",
@@ -255,7 +333,15 @@ class MotionRequests:
             action.destroy()
         if answer.status != GoalStatus.STATUS_SUCCEEDED:
             raise RobodynError(f"node 'controller' ended the motion: {answer.result.error_string}")
-        return answer.result.error_string or "the joints are there"
+        arrival, node = JointArrival(self.robot, end), self._client.node
+        states: list[ControllerState] = []
+        subscription = node.create_subscription(ControllerState, "controller/controller_state", states.append, 10)
+        try:
+            self._client.wait_for(lambda: any(arrival.update(states.pop(0)) for _ in range(len(states))),
+                                  "rest of the joints (is the simulation paused?)", PATIENCE)
+        finally:
+            node.destroy_subscription(subscription)
+        return arrival.end(self.tolerance)
 
     def _controller_state(self) -> ControllerState:
         return self._first(ControllerState, "controller/controller_state", 10)

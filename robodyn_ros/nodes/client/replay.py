@@ -228,6 +228,8 @@ class ClosedLoopReplay(Replay):
             JointTolerance(name=name, position=NO_TOLERANCE, velocity=NO_TOLERANCE) for name in self._joints]
         sent = self._action.send_goal_async(goal)
         self._client.wait_for(sent.done, "answer of node 'controller'", ANSWER)
+        if not sent.result().accepted:
+            raise RobodynError("node 'controller' rejected the references; its log says why")
         ended = sent.result().get_result_async()
         self._client.wait_until_served("controller", ANSWER)
         if ended.done() and ended.result().result.error_code != FollowJointTrajectory.Result.SUCCESSFUL:

@@ -8,8 +8,8 @@
 
 """Action ~/follow_joint_trajectory: trajectories as goals, sent by MoveIt for example.
 
-The server accepts every goal and aborts one that cannot be followed at once. A rejection could not give a reason; the
-result has a code and a text.
+The server rejects a goal that names joints wrongly; the log says why. It accepts any other goal and aborts one that
+cannot be followed at once, since a rejection cannot give a reason; the result has a code and a text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from math import inf
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import RCLError, ServerGoalHandle
 from rclpy.duration import Duration
 from rclpy.executors import Executor
@@ -123,7 +123,7 @@ class TrajectoryActionServer:
         self._goals: dict[bytes, ActiveGoal] = {}
         self._counts: Counter[str] = Counter()
         self._server: ActionServer[Any, Any, Any] = ActionServer(
-            node, FollowJointTrajectory, "~/follow_joint_trajectory", self._execute,
+            node, FollowJointTrajectory, "~/follow_joint_trajectory", self._execute, goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
 
     def values(self) -> dict[str, object]:
@@ -137,6 +137,20 @@ class TrajectoryActionServer:
                 goal.finish(Outcome(Result.INVALID_GOAL, "the controller node was stopped"))
             self._node.serve_last()
         self._server.destroy()
+
+    def _on_goal(self, message: FollowJointTrajectory.Goal) -> GoalResponse:
+        try:
+            self._trajectories.check_names(message.trajectory)
+            self._tolerances(message)
+        except RobodynError as error:
+            if refusal(error).code == Result.INVALID_JOINTS:
+                self._node.diagnostics.problem(REJECTED, f"rejected a goal: {error}")
+                self._counts["rejected"] += 1
+                return GoalResponse.REJECT
+        return GoalResponse.ACCEPT  # what else is wrong with it, the result says
+
+    def _tolerances(self, message: FollowJointTrajectory.Goal) -> Tolerances:
+        return goal_tolerances(message, self._joints, default_tolerances(self._node.parameters, self._joints.names))
 
     def _on_accepted(self, handle: ServerGoalHandle[Any, Any, Any]) -> None:
         if not self._changed(handle.execute):
@@ -173,8 +187,7 @@ class TrajectoryActionServer:
 
     def _begin(self, handle: ServerGoalHandle[Any, Any, Any]) -> ActiveGoal:
         message = handle.request
-        tolerances = goal_tolerances(message, self._joints,
-                                     default_tolerances(self._node.parameters, self._joints.names))
+        tolerances = self._tolerances(message)
         if not message.trajectory.points:
             raise InputError("trajectory: expected at least one point, received none; cancel a goal to stop")
         executor = self._node.executor

@@ -54,6 +54,8 @@ WARN, SCALE, REFUSE = "warn", "scale", "refuse"
 PARAMETERS = (
     Parameter("allow_partial_joints_goal", True, "Whether trajectories may leave out joints, which then stay where "
               "they are."),
+    Parameter("allow_nonzero_velocity_at_trajectory_end", False, "Whether the last point of a trajectory may have "
+              "velocities; the robot then has to stop there at once."),
     Parameter("trajectory_limits", WARN, "What happens to a trajectory in which a joint exceeds its velocity limit. "
               "warn: it is followed, with a warning; scale: it is followed in the least time that keeps to the limits; "
               "refuse: it is refused.", choices=(WARN, SCALE, REFUSE)),
@@ -108,11 +110,10 @@ class JointTrajectories:
             RobodynError: The trajectory cannot be followed; the motion before goes on.
         """
         check_count(len(message.points))
-        if not self._node.parameters["allow_partial_joints_goal"]:
-            self._check_complete(message)
+        self.check_names(message)
         stamp = read_stamp(message.header.stamp) or None
         begin = self._path.call(lambda: self._loop.beginning(stamp))
-        trajectory = plan(message, self._joints, self._robot.model, begin)
+        trajectory = plan(message, self._joints, self._robot.model, begin, self._ends_at_rest())
         trajectory = self._within_limits(message, trajectory, begin)
 
         def put_in_force() -> None:
@@ -136,7 +137,8 @@ class JointTrajectories:
         if policy == REFUSE:
             raise InputError(f"trajectory: {texts[0]}; give it more time, or set trajectory_limits to {SCALE}")
         if policy == SCALE:
-            points = read_points(message, self._joints, begin.reference.q).short_way(begin.reference.q, model.angles)
+            points = read_points(message, self._joints, begin.reference.q, self._ends_at_rest()).short_way(
+                begin.reference.q, model.angles)
             trajectory, factor = within_speed_limits(model, points, begin.reference, begin.start_time, begin.origin)
             check_positions(model, points, trajectory, begin.reference)
             self._node.log.warning("excessive speeds", f"trajectory: {texts[0]}: it takes {factor:.3g} times as long")
@@ -179,6 +181,21 @@ class JointTrajectories:
                 self.stop()
         except RobodynError as error:
             self._node.diagnostics.problem(REJECTED, f"rejected a trajectory: {error}")
+
+    def check_names(self, message: JointTrajectoryMessage) -> None:
+        """Check the names of joints in a trajectory.
+
+        Raises:
+            MessageError: A name is unknown or repeated, or one is missing.
+        """
+        if not message.joint_names:
+            raise MessageError("missing joint", f"{TOPIC}: expected joint_names, received none")
+        self._joints.columns(message.joint_names, TOPIC)
+        if not self._node.parameters["allow_partial_joints_goal"]:
+            self._check_complete(message)
+
+    def _ends_at_rest(self) -> bool:
+        return not self._node.parameters["allow_nonzero_velocity_at_trajectory_end"]
 
     def _check_complete(self, message: JointTrajectoryMessage) -> None:
         missing = [name for name in self._joints.names if name not in message.joint_names]
@@ -244,7 +261,8 @@ def release_points(message: JointTrajectoryMessage) -> None:
         del message.points[-_FREED_AT_ONCE:]
 
 
-def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: Beginning) -> JointTrajectory:
+def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel, begin: Beginning,
+         ends_at_rest: bool = True) -> JointTrajectory:
     """Return the motion that a trajectory message describes; continuous joints begin the short way.
 
     Args:
@@ -252,23 +270,26 @@ def plan(message: JointTrajectoryMessage, joints: JointOrder, model: RobotModel,
         joints: The robot's joints.
         model: The robot.
         begin: Reference and time at which it begins.
+        ends_at_rest: Whether the last point has to be at rest.
 
     Raises:
         InputError: As in `read_points`; or the motion exceeds a position limit, or ends in the past.
     """
-    points = read_points(message, joints, begin.reference.q).short_way(begin.reference.q, model.angles)
+    points = read_points(message, joints, begin.reference.q, ends_at_rest)
+    points = points.short_way(begin.reference.q, model.angles)
     trajectory = JointTrajectory(begin.reference, begin.start_time, points, begin.origin)
     check_positions(model, points, trajectory, begin.reference)
     return trajectory
 
 
-def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array) -> Points:
+def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array, ends_at_rest: bool = True) -> Points:
     """Read the points of a trajectory message.
 
     Args:
         message: The message: positions by name, in any order; velocities and accelerations may be left empty.
         joints: The robot's joints.
         held: Positions of joints that are not named, shape (n,) [rad or m].
+        ends_at_rest: Whether the last point has to be at rest.
 
     Raises:
         InputError: Names, lengths, values or times are not valid; the error names field and point.
@@ -298,6 +319,7 @@ def read_points(message: JointTrajectoryMessage, joints: JointOrder, held: Array
         [read(index, point, "positions", POSITION, None, held) for index, point in points],
         [read(index, point, "velocities", VELOCITY, free, rest) for index, point in points],
         [read(index, point, "accelerations", ACCELERATION, free, rest) for index, point in points],
+        ends_at_rest=ends_at_rest,
     )
 
 

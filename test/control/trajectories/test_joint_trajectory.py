@@ -170,8 +170,13 @@ def test_first_point_at_time_zero_is_where_the_robot_is_or_refused():
     np.testing.assert_allclose(trajectory.sample(0.0).q, 0.0, atol=1e-15)
     with pytest.raises(InputError, match="joint 0.*give it a time"):
         JointTrajectory(at_rest(), 0.0, Points.from_arrays([0.0, 1.0], [[far] * N, [1.0] * N]))
+    only = JointTrajectory(at_rest(), 5.0, Points.from_arrays([0.0], [[near] * N]))
+    assert 0.0 < only.end_time - 5.0 < 1.0, "it goes the rest of the way"
+    np.testing.assert_allclose(only.sample(6.0).q, near)
+    with pytest.raises(InputError, match="joint 0.*give it a time"):
+        JointTrajectory(at_rest(), 0.0, Points.from_arrays([0.0], [[far] * N]))
     with pytest.raises(InputError, match="give header.stamp 0"):
-        JointTrajectory(at_rest(), 0.0, Points.from_arrays([0.0], [[0.0] * N]))
+        JointTrajectory(at_rest(), 1.0, Points.from_arrays([0.0], [[0.0] * N]), origin=0.0)
 
 
 def test_extremes_are_those_of_the_curve():
