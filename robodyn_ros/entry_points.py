@@ -20,6 +20,8 @@ import signal
 import sys
 from functools import partial
 
+from robodyn_ros.module_path import set_module_path
+
 
 def main(name: str = "") -> int:
     """Run the ``robodyn`` command.
@@ -31,6 +33,7 @@ def main(name: str = "") -> int:
         The exit code.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    set_module_path()
     from robodyn_ros.commands import command_line
 
     return command_line.main([*([name] if name else []), *sys.argv[1:]])

@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 
 from robodyn_ros import __version__
 from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest
+from robodyn_ros.module_path import take_plugins_from
 from robodyn_ros.nodes.common.signals import end_with_parent
 
 GROUPS = {
@@ -51,6 +52,9 @@ GROUPS = {
     "cache_command": ("cache",),
 }
 """Modules of commands, in the order of ``robodyn --help``, and the commands of each."""
+
+IMPORTS_PLUGINS = ("controller", "simulate", "replay", "swap", "demo", "tune", "compare", "study")
+"""Commands that import controllers of others."""
 
 USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 ROS_ARGUMENTS = "--ros-args"
@@ -92,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if options.ros_arguments and not options.takes_ros_arguments:
             raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
+        if getattr(options, "plugins_from", None):
+            take_plugins_from(options.plugins_from)
         with warnings.catch_warnings():
             warnings.showwarning = tell_warning
             return int(options.run(options))
@@ -165,4 +171,7 @@ def make_parser(command: str = "") -> tuple[argparse.ArgumentParser, Mapping[str
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for group in [name for name, names in GROUPS.items() if command in names] or GROUPS:
         importlib.import_module(f"robodyn_ros.commands.{group}").add_commands(commands)
+    for name in set(IMPORTS_PLUGINS) & set(commands.choices):
+        commands.choices[name].add_argument("--plugins-from", metavar="DIR", help="folder with modules of controllers "
+                                            "(the working directory is none of itself; PYTHONPATH may name more)")
     return parser, commands.choices

@@ -15,7 +15,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO, Self
 
 from robodyn_ros.errors import RobodynError
@@ -74,11 +73,9 @@ class NodeProcess:
                  command: Sequence[str] = (), patience: float = STOP_SECONDS) -> None:
         self.node, self._patience = node, patience
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        package = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         self._process = self._start(
             [*(command or ("-m", "robodyn_ros", node)), *ros_arguments(parameters or {}, namespace)],
-            {**os.environ, "PYTHONPATH": path}, self._log)
+            dict(os.environ), self._log)
 
     def _start(self, arguments: list[str], environment: dict[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
         """Start Python with some arguments and environment variables; all that it prints goes to a file."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from robodyn_ros.bounded_files import expand
 from robodyn_ros.commands.options import Subparsers
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
@@ -25,6 +26,7 @@ from robodyn_ros.commands.required import ros_required
 from robodyn_ros.commands.simulation_setup import set_up
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.optional_packages import require
+from robodyn_ros.resources import actuators_file
 
 START_SECONDS = 120.0
 """Longest wait for the recorder to subscribe [s]."""
@@ -44,6 +46,10 @@ def add_commands(commands: Subparsers) -> None:
     replay.add_argument("--controller", default="", help="this controller all the time, instead of the recorded ones")
     replay.add_argument("--open-loop", action="store_true",
                         help="send the recorded efforts or voltages; no controller runs")
+    replay.add_argument("--actuators", default="", metavar="FILE", help="YAML file of actuators and friction, in the "
+                        "place of a recorded one that does not come with the package")
+    replay.add_argument("--world", default="", metavar="FILE", help="YAML file of surfaces, likewise")
+    replay.add_argument("--mujoco-scene", default="", metavar="FILE", help="MJCF file, likewise")
     replay.add_argument("--record", default="", metavar="RUN2", help="folder for a recording of the replay")
     replay.add_argument("--namespace", default="", help="namespace of the replaying nodes")
     replay.set_defaults(run=run_replay)
@@ -63,7 +69,13 @@ def run_replay(options: Namespace) -> int:
         from robodyn_ros.nodes.client.open_loop_replay import OpenLoopReplay
         from robodyn_ros.nodes.client.replay import ClosedLoopReplay
     from robodyn_ros.recording.open_loop_plan import OpenLoopPlan
-    from robodyn_ros.recording.replay_plan import ReplayPlan, check_joints, parameters_of_nodes
+    from robodyn_ros.recording.replay_plan import (
+        NAMES_OF_FILES,
+        ReplayPlan,
+        check_joints,
+        check_names,
+        parameters_of_nodes,
+    )
     from robodyn_ros.recording.run import Run
 
     if options.open_loop and options.controller:
@@ -74,6 +86,15 @@ def run_replay(options: Namespace) -> int:
     recording = new_folder(options.record) if options.record else None
     controller = options.controller or ("" if isinstance(plan, OpenLoopPlan) else plan.controller)
     parameters = parameters_of_nodes(plan, controller)
+    if isinstance(plan, OpenLoopPlan):
+        del parameters["controller"], parameters["dynamics"]
+    files = {name: file for name in NAMES_OF_FILES if (file := getattr(options, name))}
+    for name, file in files.items():
+        named = actuators_file(file) if name == "actuators" else expand(file)
+        parameters["hardware"][name] = str(named.resolve())
+        if name in parameters.get("controller", {}):
+            parameters["controller"][name] = str(named.resolve())
+    check_names(run, plan.requests, parameters, {*files, *filter(None, [options.controller])})
     with tempfile.TemporaryDirectory() as folder, GraphClient("replay", options.namespace) as client, \
             simulation(Path(folder), run.robot_description, parameters, options) as processes:
         client.checks.extend(process.check for process in processes)

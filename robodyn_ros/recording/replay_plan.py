@@ -13,9 +13,10 @@ A request of a tick is made when the controller has answered the joint state of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ from numpy.typing import NDArray
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.control.trajectories.joint_trajectory import MOST_POINTS, JointTrajectory, Points
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, RecordingError
+from robodyn_ros.errors import InputError, RecordingError, shown
+from robodyn_ros.module_path import is_from_plugin_folder
 from robodyn_ros.recording.recorded_ticks import RecordedTicks, RepeatedMessage, SetParameter, SetState
 from robodyn_ros.recording.run import Run
-from robodyn_ros.resources import robot_file
+from robodyn_ros.resources import robot_file, shipped_actuators
 from robodyn_ros.robot import Robot
 
 REPEATED_TOPICS = ("controller/pose", "controller/cartesian_trajectory", "controller/wrench",
@@ -52,6 +54,10 @@ class ReferenceMotion:
 
 
 Request = SetState | Swap | SetParameter | ReferenceMotion | RepeatedMessage
+NAMES_OF_CONTROLLERS = ("controller", "safe_controller")
+NAMES_OF_FILES = ("actuators", "world", "mujoco_scene")
+"""Parameters of nodes that name modules to import, and files to open: a recording's word is not enough for that."""
+
 NOT_REPEATED = ("robot", "robot_description", "use_sim_time", "start_type_description_service")
 """Parameters of nodes that the replay sets by itself, and of the ROS client library."""
 _ORDER = (SetState, Swap, SetParameter, ReferenceMotion, RepeatedMessage)
@@ -154,6 +160,44 @@ class ReplayPlan(RecordedTicks):
             q = np.vstack([q, q[-1] + 0.5 * brake * v[-1]])
             v, a = (np.vstack([values, np.zeros_like(values[-1])]) for values in (v, a))
         return ReferenceMotion(base, Points(times, q, v, a))
+
+
+def check_names(run: Run, requests: Iterable[Request], parameters: Mapping[str, Mapping[str, Any]],
+                given: Collection[str]) -> None:
+    """Raise if a replay would import a module, or open a file, that nobody but the recording has named.
+
+    Args:
+        run: The recording.
+        requests: Of the plan of the replay.
+        parameters: Of each node that it starts.
+        given: Names of controllers, and parameters of files, that the user has given.
+
+    Raises:
+        RecordingError: It would.
+    """
+    def refuse(what: str, name: Any, remedy: str) -> RecordingError:
+        return RecordingError(f"{run.path}: it names the {what} {shown(name)}, and a recording's word is not enough to "
+                              f"{remedy}")
+
+    names = [values[name] for values in parameters.values() for name in NAMES_OF_CONTROLLERS if name in values]
+    for request in requests:
+        names += [request.controller] if isinstance(request, Swap) else []
+        names += [request.value] if isinstance(request, SetParameter) and request.name in NAMES_OF_CONTROLLERS else []
+    for name in names:
+        module, colon, _ = str(name).partition(":")
+        if colon and name not in given and not is_from_plugin_folder(module):
+            raise refuse("controller", name, "import it: give one with --controller, or the folder of its modules with "
+                         "--plugins-from DIR")
+    for name in NAMES_OF_FILES:
+        for value in [values[name] for values in parameters.values() if values.get(name)]:
+            if name not in given and not _is_shipped(value):
+                raise refuse(f"file of {name}", value, f"open it: give yours with --{name.replace('_', '-')} FILE")
+
+
+def _is_shipped(name: Any) -> bool:
+    """Whether the name of a file is that of one in config/."""
+    return isinstance(name, str) and (name in shipped_actuators() or any(
+        Path(name) in (file, file.resolve()) for file in shipped_actuators().values()))
 
 
 def check_joints(run: Run, robot: str) -> None:

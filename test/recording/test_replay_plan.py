@@ -8,6 +8,8 @@
 
 """Requests that repeat a recording: motions through the recorded references, swaps, jumps of the state."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -15,13 +17,15 @@ pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: mak
 
 from recorded_bags import SECOND, Recorder  # noqa: E402
 
+from robodyn_ros import module_path  # noqa: E402
 from robodyn_ros.control.controller import JointReference  # noqa: E402
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory  # noqa: E402
 from robodyn_ros.errors import RecordingError  # noqa: E402
 from robodyn_ros.recording import replay_plan  # noqa: E402
-from robodyn_ros.recording.recorded_ticks import SetState  # noqa: E402
-from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, Swap  # noqa: E402
+from robodyn_ros.recording.recorded_ticks import SetParameter, SetState  # noqa: E402
+from robodyn_ros.recording.replay_plan import ReferenceMotion, ReplayPlan, Swap, check_names  # noqa: E402
 from robodyn_ros.recording.run import Run  # noqa: E402
+from robodyn_ros.resources import actuators_file  # noqa: E402
 
 PERIOD = 0.002
 JOINTS = ("joint1", "joint2")
@@ -137,3 +141,42 @@ def test_what_cannot_be_replayed_is_told_in_one_line(tmp_path):
         recorder.controller_state(5 * SECOND, "pd", JOINTS, zeros, zeros, zeros)
     with pytest.raises(RecordingError, match="goes back: the simulation was started anew"):
         ReplayPlan(Run(tmp_path / "twice"))
+
+
+def test_a_recording_imports_no_module_and_opens_no_file_by_its_own_word(tmp_path, monkeypatch):
+    monkeypatch.setenv(module_path.VARIABLE, "")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    plan = record(tmp_path / "run", 0.1, swing, controller=lambda time: "pd" if time < 0.05 else "evil:Law")
+    with pytest.raises(RecordingError, match=r"it names the controller 'evil:Law'.*--plugins-from DIR"):
+        check_names(plan.run, plan.requests, {}, [])
+    harmless = ReplayPlan(plan.run, swaps=False).requests
+    mine = {"controller": {"controller": "mine:Law", "safe_controller": "damping"}}
+    check_names(plan.run, harmless, mine, ["mine:Law"])
+    for value in ("evil:Law", "os:system", ":x", ["evil:Law"]):
+        for request in ([], [SetParameter(3, "controller", "safe_controller", value)]):
+            with pytest.raises(RecordingError, match="a recording's word is not enough to import it"):
+                parameters = {} if request else {"controller": {"safe_controller": value}}
+                check_names(plan.run, request, parameters, ["mine:Law"])
+    for name in replay_plan.NAMES_OF_FILES:
+        for value in ("/etc/passwd", "~/x", "x.yaml", 3, ["x"], {"a": 1}):
+            with pytest.raises(RecordingError, match=f"file of {name} .* yours with --{name.replace('_', '-')} FILE"):
+                check_names(plan.run, harmless, {"hardware": {name: value}}, [])
+            check_names(plan.run, harmless, {"hardware": {name: value}}, [name])
+    for value in ("hardware_dc_motors", str(actuators_file("hardware_dc_motors")), ""):
+        check_names(plan.run, harmless, {"hardware": {"actuators": value}}, [])
+    (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
+    module_path.take_plugins_from(str(tmp_path))
+    check_names(plan.run, plan.requests, {}, [])
+
+
+def test_every_parameter_that_names_a_file_or_a_module_is_known(tmp_path):
+    pytest.importorskip("rclpy")
+    from robodyn_ros.nodes import dynamics, state_publisher
+    from robodyn_ros.nodes.controller import node as controller
+    from robodyn_ros.nodes.hardware import parameters as hardware
+
+    known = {*replay_plan.NAMES_OF_FILES, *replay_plan.NAMES_OF_CONTROLLERS, *replay_plan.NOT_REPEATED}
+    for module in (hardware, controller, dynamics, state_publisher):
+        for parameter in module.PARAMETERS:
+            names_something = any(word in parameter.description for word in (" file", "Path ", "path ", "plugin"))
+            assert not (names_something and isinstance(parameter.default, str)) or parameter.name in known, parameter

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 from typing import Any
 
@@ -24,13 +25,17 @@ def start_python(arguments: Sequence[str], environment: Mapping[str, str] = os.e
     """Start Python in a process that ends with this one, even if this one is killed.
 
     Its standard input is a pipe that closes then; it has to call `end_with_parent`, as every ``robodyn`` command does.
+    It imports this package, and no module from the working directory.
 
     Args:
         arguments: Arguments of Python.
         environment: Environment variables; by default those of this process.
         **options: Further arguments of ``subprocess.Popen``.
     """
-    return Popen([sys.executable, *arguments], stdin=PIPE, env={**environment, PARENT: str(os.getpid())}, **options)
+    package = str(Path(__file__).parents[3])
+    path = os.pathsep.join(filter(None, [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]))
+    return Popen([sys.executable, "-P", *arguments], stdin=PIPE,
+                 env={**environment, "PYTHONPATH": path, PARENT: str(os.getpid())}, **options)
 
 
 def interrupt(process: Popen[Any]) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
-from robodyn_ros.errors import RecordingError
+from robodyn_ros.errors import RecordingError, shown
 
+_TYPE = re.compile(r"[a-z][a-z0-9_]*/(msg|srv|action)/[A-Za-z]\w*")
 _SEPARATOR = f"\n{'=' * 80}\nMSG: "
 _NESTED = re.compile(r"(\w+)/(\w+)")
 """A message type among the types of a message's fields: ``sequence<geometry_msgs/Point, 3>``."""
@@ -33,10 +34,14 @@ def message_class(type_name: str) -> type[Any]:
     Raises:
         RecordingError: Its package is not installed here.
     """
+    if not _TYPE.fullmatch(type_name):
+        raise RecordingError(f"expected the name of a message type, such as sensor_msgs/msg/JointState, received "
+                             f"{shown(type_name)}")
     package, kind, name = type_name.split("/")
     try:
+        get_package_share_directory(package)  # of all modules, those of interface packages alone
         found: type[Any] = getattr(importlib.import_module(f"{package}.{kind}"), name)
-    except (ImportError, AttributeError):
+    except (ImportError, AttributeError, PackageNotFoundError):
         raise RecordingError(f"{type_name} is not installed here: source the workspace that has it") from None
     return found
 
