@@ -95,8 +95,9 @@ def robot_file(name_or_path: str | Path) -> Path:
             raise InputError(f"robot '{path}': arguments ({', '.join(arguments)}) need a xacro file, whose name "
                              "ends in .xacro")
         if (robot := convert_mjcf_file(path)) is not None:
-            for note in (*robot.notes, *robot.gravity_notes):
-                warnings.warn(note, DescriptionWarning, stacklevel=2)
+            notes = (*robot.notes, *robot.gravity_notes)
+            for number, note in enumerate(notes):
+                warnings.warn(DescriptionWarning(note, str(path), number, len(notes)), stacklevel=2)
             return robot.file
         return path
     if re.fullmatch(r"\w+_description", str(path)):
