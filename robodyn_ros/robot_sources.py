@@ -90,7 +90,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, str], known_packages: Mappi
             raise InputError(f"{path}: it needs the package '{missed[1]}', which was not found: put its folder, with a "
                              "package.xml, beside that of this file's package, name the folder above it in the "
                              "environment variable ROS_PACKAGE_PATH, or source a workspace that has it") from error
-        raise InputError(f"{path}: xacro cannot expand it: {type(error).__name__}: {error}; check the file and its "
+        raise InputError(f"{path}: xacro cannot expand it: {type(error).__name__}: "
+                         f"{'; '.join(str(error).splitlines())}; check the file and its "
                          f"arguments ({' '.join(f'{name}:={value}' for name, value in arguments.items()) or 'none'})"
                          ) from error
     return kept_urdf(path.name.partition(".")[0], text.encode())

@@ -21,7 +21,8 @@ from robodyn_ros.robot_sources import package_robot
 
 XACRO = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
 LINK = f"""<robot {XACRO}><xacro:macro name="body" params="name mass">
-  <link name="${{name}}"><inertial><mass value="${{mass}}"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>
+  <link name="${{name}}"><inertial><mass value="${{mass}}"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
     <visual><geometry><mesh filename="package://my_arm/meshes/body.stl"/></geometry></visual>
     <collision><geometry><mesh filename="package://elsewhere/body.stl"/></geometry></collision></link>
 </xacro:macro><xacro:arg name="mass" default="2"/></robot>"""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.04"/>'
+INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/>'
 INERTIAL = f'<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>{INERTIA}</inertial>'
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
 

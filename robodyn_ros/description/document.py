@@ -32,14 +32,14 @@ from robodyn_ros.resources import robot_file
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 
 # (path below the link or joint, attribute, count of numbers, what is assumed without it if that is told, range)
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _Number = tuple[str, str, int, str, Range]
 _ORIGIN_NUMBERS: tuple[_Number, ...] = (("origin", "xyz", 3, "", ranges.LENGTH), ("origin", "rpy", 3, "", ranges.ANGLE))
 _LINK_NUMBERS: tuple[_Number, ...] = (
     ("inertial/origin", "xyz", 3, "", ranges.LENGTH),
     ("inertial/origin", "rpy", 3, "", ranges.ANGLE),
     ("inertial/mass", "value", 1, "0", ranges.MASS),
-    *(("inertial/inertia", name, 1, "0", ranges.MOMENT_OF_INERTIA) for name in ("ixx", "iyy", "izz")),
-    *(("inertial/inertia", name, 1, "", ranges.MOMENT_OF_INERTIA) for name in ("ixy", "ixz", "iyz")),
+    *(("inertial/inertia", name, 1, "", ranges.MOMENT_OF_INERTIA) for name in _MOMENTS),
 )
 _JOINT_NUMBERS: tuple[_Number, ...] = (
     *_ORIGIN_NUMBERS,
@@ -153,6 +153,10 @@ def _checked(data: bytes | str, report: Report) -> tuple[Document, Report]:
         raise report.error(root, "the robot has no links", "a URDF needs at least one <link> and one moving <joint>")
     for link in links.values():
         _check_numbers(link, _LINK_NUMBERS, report)
+        inertia = link.find("inertial/inertia")
+        if inertia is not None and (missing := [name for name in _MOMENTS if name not in inertia.attrib]):
+            report.warn(inertia, f"without {', '.join(missing)}, ROS reads no inertia of this link",
+                        "taken as 0; add them")
     for joint in joints.values():
         _check_joint(joint, links, report)
         _check_numbers(joint, _ORIGIN_NUMBERS if joint.get("type") == "fixed" else _JOINT_NUMBERS, report)

@@ -227,7 +227,7 @@ def warnings_of(xml: str) -> str:
     (one_joint(kind="floating"), ["line 3, <joint name='j'>: floating joints are not modelled; held at its origin"]),
     (one_joint(kind="planar"), ["line 3, <joint name='j'>: planar joints are not modelled; held at its origin"]),
     (one_joint().replace('<mass value="2"/>', "<mass/>"), ["line 4, <mass>", "'value' is missing; taken as \"0\""]),
-    (one_joint().replace('iyy="0.03"', ""), ["line 4, <inertia>", "'iyy' is missing; taken as \"0\""]),
+    (one_joint().replace('iyy="0.03"', ""), ["line 4, <inertia>", "without iyy, ROS reads no inertia"]),
     (one_joint().replace('<axis xyz="0 0 1"/>', "<axis/>"), ["line 3, <axis>", "'xyz' is missing; taken as \"1 0 0\""]),
     (one_joint().replace('value="2"', 'value="2\n"'), ["line 5, <mass>", "white space behind the number"]),
     (one_joint(INERTIAL + INERTIAL), ["line 4, <inertial>", "it is there twice in <link name='b'>; the first one"]),

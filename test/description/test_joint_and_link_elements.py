@@ -47,7 +47,7 @@ def inertial(mass: float | str = 2, inertia: str = INERTIA, origin: str = "") ->
 
 
 def diagonal(ixx: float, iyy: float, izz: float) -> str:
-    return f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}"/>'
+    return f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" iyz="0"/>'
 
 
 def test_snap_removes_rounding_noise_relative_to_the_scale_and_nothing_else():
@@ -249,7 +249,7 @@ def test_negative_mass():
     ("inertia", "moments"),
     [
         (diagonal(-0.1, 0.2, 0.2), "-0.1, 0.2, 0.2"),
-        ('<inertia ixx="1" ixy="2" iyy="1" izz="1"/>', "-1, 1, 3"),
+        ('<inertia ixx="1" ixy="2" ixz="0" iyy="1" iyz="0" izz="1"/>', "-1, 1, 3"),
         (diagonal(-1, -2, -3), "-3, -2, -1"),
     ],
 )
