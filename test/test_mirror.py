@@ -103,6 +103,8 @@ TESTED_BY = {
     "commands/robot_commands.py": "commands/test_command_line.py",
     "commands/rollout_commands.py": "commands/test_tune.py",
     "commands/required.py": "commands/test_command_line.py",
+    "commands/export.py": "export/test_c_source.py",
+    "export/c_function.py": "export/test_c_source.py",
     "optional_packages.py": "commands/test_command_line.py",
 }
 """Where a module is tested that has no test file of its own: a part that only a neighbour uses, by that one's tests."""

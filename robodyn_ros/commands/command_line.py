@@ -46,6 +46,7 @@ GROUPS = {
     "robot_commands": ("robots", "check"),
     "rollout_commands": ("tune", "compare"),
     "study": ("study",),
+    "export": ("export",),
     "excite": ("excite",),
     "identify": ("identify",),
     "keystore": ("keystore",),

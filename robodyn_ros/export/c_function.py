@@ -1,0 +1,152 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A tape as a C function: one statement an operation, in C99, with the mathematics of <math.h> and nothing else."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robodyn_ros.compile import Tape
+from robodyn_ros.compile import operations as op
+from robodyn_ros.compile.records import Shape
+from robodyn_ros.errors import InputError
+
+PRECISIONS = {"double": "", "float": "f"}
+"""Types of all numbers, and how names of functions and literals end for them."""
+
+_INFIX = {op.ADD: "+", op.SUBTRACT: "-", op.MULTIPLY: "*", op.DIVIDE: "/"}
+_COMPARISONS = {op.LESS: "<", op.LESS_EQUAL: "<=", op.EQUAL: "=="}
+_FUNCTIONS = {op.SQRT: "sqrt", op.ABSOLUTE: "fabs", op.SIN: "sin", op.COS: "cos", op.TAN: "tan", op.ARCSIN: "asin",
+              op.ARCCOS: "acos", op.ARCTAN: "atan", op.ARCTAN2: "atan2", op.EXP: "exp", op.EXPM1: "expm1",
+              op.RINT: "rint", op.LOG: "log", op.TANH: "tanh", op.POWER: "pow"}
+_HELPERS = {
+    op.MINIMUM: ("minimum", "a, b", "return a < b || a != a ? a : b;"),
+    op.MAXIMUM: ("maximum", "a, b", "return a > b || a != a ? a : b;"),
+    op.SIGN: ("sign", "a", "return a != a ? a : ({real})((a > 0) - (a < 0));"),
+}
+"""Functions that C lacks: name, arguments, body. NaN stays NaN, as in Python."""
+
+_KEYWORDS = frozenset("auto break case char const continue default do double else enum extern float for goto if inline "
+                      "int long register restrict return short signed sizeof static struct switch typedef union "
+                      "unsigned void volatile while".split())
+
+
+def identifier(name: str) -> str:
+    """A name of C that is close to another name: letters, digits and underscores."""
+    found = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"_{found}" if not found or found[0].isdigit() or found in _KEYWORDS else found
+
+
+@dataclass(frozen=True, eq=False)
+class CFunction:
+    """A function to be written.
+
+    Attributes:
+        name: Its name in C.
+        tape: Its operations.
+        comment: What it computes: lines above it.
+        outputs: Name and shape of each array that it fills, which together are the flat result of the tape; empty: one
+            array of the tape's shape, ``result``.
+    """
+
+    name: str
+    tape: Tape
+    comment: tuple[str, ...]
+    outputs: Mapping[str, Shape] = field(default_factory=dict)
+
+    def declaration(self, real: str) -> str:
+        """Its declaration, without semicolon; arrays are flat, rows one after the other."""
+        arguments = [f"const {real} {identifier(name)}{_size(shape)}" for name, shape in self.tape.inputs.items()]
+        arguments += [f"{real} {name}{_size(shape)}" for name, shape in self._outputs().items()]
+        return f"void {self.name}({', '.join(arguments)})"
+
+    def helpers(self) -> set[int]:
+        """Codes of the operations that need a function of `helper_text`."""
+        return set(self.tape.codes.tolist()) & _HELPERS.keys()
+
+    def definition(self, real: str) -> Iterator[str]:
+        """Its lines.
+
+        Args:
+            real: One of `PRECISIONS`.
+
+        Raises:
+            InputError: The precision is unknown, or an operation has no form in C.
+        """
+        if real not in PRECISIONS:
+            raise InputError(f"precision: expected {' or '.join(PRECISIONS)}, received '{real}'")
+        yield self.declaration(real)
+        yield "{"
+        elements = [f"{identifier(name)}[{i}]" for name, shape in self.tape.inputs.items()
+                    for i in range(math.prod(shape))]
+        read = self.tape.inputs_read
+        first = 0
+        for name, shape in self.tape.inputs.items():
+            last = first + math.prod(shape)
+            if not read.intersection(range(first, last)):
+                yield f"    (void){identifier(name)};"
+            first = last
+        texts: list[str] = []
+        for entry, (code, used) in enumerate(zip(self.tape.codes.tolist(), self.tape.operands.tolist(), strict=True)):
+            if code == op.INPUT:
+                texts.append(elements[used[0]])
+            elif code == op.CONSTANT:
+                texts.append(_literal(float(self.tape.constants[used[0]]), real))
+            else:
+                yield f"    const {real} t{entry} = {_operation(code, [texts[i] for i in used if i >= 0], real)};"
+                texts.append(f"t{entry}")
+        places = [f"{name}[{i}]" for name, shape in self._outputs().items() for i in range(math.prod(shape))]
+        for place, entry in zip(places, self.tape.outputs.tolist(), strict=True):
+            yield f"    {place} = {texts[entry]};"
+        yield "}"
+
+    def _outputs(self) -> Mapping[str, Shape]:
+        return self.outputs or {"result": self.tape.output_shape}
+
+
+def helper_text(code: int, real: str) -> str:
+    """The definition of a function that C lacks."""
+    name, arguments, body = _HELPERS[code]
+    given = ", ".join(f"{real} {argument}" for argument in arguments.split(", "))
+    return f"static {real} {name}({given})\n{{\n    {body.format(real=real)}\n}}"
+
+
+def _size(shape: Shape) -> str:
+    return f"[{max(math.prod(shape), 1)}]"
+
+
+def _literal(value: float, real: str) -> str:
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0.0 else "(-INFINITY)"
+    text = repr(value) if real == "double" else str(np.float32(value))
+    text += ("" if any(mark in text for mark in ".e") else ".0") + PRECISIONS[real]
+    return f"({text})" if value < 0.0 else text
+
+
+def _operation(code: int, operands: list[str], real: str) -> str:
+    if code in _INFIX:
+        return f" {_INFIX[code]} ".join(operands)
+    if code == op.NEGATE:
+        return f"-{operands[0]}"
+    if code in _COMPARISONS:
+        return f"({real})({f' {_COMPARISONS[code]} '.join(operands)})"
+    if code == op.WHERE:
+        return f"{operands[0]} != 0 ? {operands[1]} : {operands[2]}"
+    if code in _FUNCTIONS:
+        return f"{_FUNCTIONS[code]}{PRECISIONS[real]}({', '.join(operands)})"
+    if code in _HELPERS:
+        return f"{_HELPERS[code][0]}({', '.join(operands)})"
+    raise InputError(f"export: operation '{op.OPERATIONS[code].name}' has no form in C")

@@ -1,0 +1,141 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""C sources of a robot's dynamics: one file and its header, from the tapes that are compiled here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from robodyn_ros import __version__
+from robodyn_ros.compile import trace
+from robodyn_ros.dynamics.robot_dynamics import Dynamics, InlineDynamics
+from robodyn_ros.dynamics.robot_function import RobotFunction
+from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.export.c_function import CFunction, helper_text, identifier
+from robodyn_ros.robot import Robot
+
+_WIDTH = 110
+
+
+class CSource(NamedTuple):
+    """A C file and its header.
+
+    Attributes:
+        name: Name of both without ending, and beginning of the names of all functions.
+        header: Text of the header.
+        source: Text of the C file.
+    """
+
+    name: str
+    header: str
+    source: str
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Write both files into a new folder, and return their paths: header, source.
+
+        Raises:
+            InputError: The folder exists.
+            OSError: It cannot be written.
+        """
+        if folder.exists():
+            raise InputError(f"export: '{folder}' exists; name a new folder, or remove it")
+        folder.mkdir(parents=True)
+        paths = folder / f"{self.name}.h", folder / f"{self.name}.c"
+        for path, text in zip(paths, (self.header, self.source), strict=True):
+            path.write_text(text, encoding="utf-8")
+        return paths
+
+
+def functions() -> dict[str, RobotFunction]:
+    """The functions of `Dynamics` that can be exported, by name."""
+    return {name: member for name, member in vars(Dynamics).items() if isinstance(member, RobotFunction)}
+
+
+def dynamics_source(robot: Robot, names: Sequence[str], precision: str = "double") -> CSource:
+    """Write functions of a robot's dynamics in C.
+
+    Args:
+        robot: The robot.
+        names: Names of methods of `Dynamics`, such as ``inverse_dynamics``; without wrenches, for the tip link.
+        precision: ``double`` or ``float``.
+
+    Returns:
+        Functions that take the joint arrays and fill the flat result, rows one after the other: C99, without memory of
+        their own, and reentrant.
+
+    Raises:
+        InputError: A name is unknown or stands twice, or the precision is unknown.
+        DescriptionError: The robot has no inertia, and a function needs it.
+    """
+    known = functions()
+    prefix = identifier(robot.name)
+    written = []
+    for name in names:
+        if name not in known:
+            raise InputError(f"export: unknown function '{name}': {suggest(name, known)}")
+        if list(names).count(name) > 1:
+            raise InputError(f"export: expected each function once, received '{name}' twice")
+        written.append(_function(robot, known[name], f"{prefix}_{name}"))
+    if not written:
+        raise InputError(f"export: expected functions, received none; there are {', '.join(known)}")
+    return source_of(f"{prefix}_dynamics", robot, written, precision)
+
+
+def source_of(name: str, robot: Robot, written: Sequence[CFunction], precision: str) -> CSource:
+    """Put functions into a file and its header, below what they were made of.
+
+    Args:
+        name: Name of the files without ending.
+        robot: Whose joints the arrays have.
+        written: The functions.
+        precision: ``double`` or ``float``.
+    """
+    bodies = ["\n".join(function.definition(precision)) for function in written]  # refuses a wrong precision
+    about = [f"{robot.name}, {robot.n} joints, tip link {robot.tip_link}; written by robodyn_ros {__version__}.",
+             f"Order of the joints: {', '.join(robot.joint_names)}.",
+             "Units: rad, m, N m, N, s, kg. No memory is allocated, nothing is kept between calls."]
+    top = _comment(about)
+    guard = identifier(name).upper() + "_H"
+    declared = [f"{_comment(function.comment)}\n{function.declaration(precision)};" for function in written]
+    opened = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"
+    header = "\n\n".join([top, f"#ifndef {guard}\n#define {guard}", opened[0], *declared, opened[1], "#endif"]) + "\n"
+    helpers = sorted({code for function in written for code in function.helpers()})
+    source = "\n\n".join([top, f'#include "{name}.h"\n\n#include <math.h>',
+                          *(helper_text(code, precision) for code in helpers), *bodies]) + "\n"
+    return CSource(name, header, source)
+
+
+def _function(robot: Robot, function: RobotFunction, name: str) -> CFunction:
+    method = getattr(InlineDynamics(robot.model), function.name)
+
+    def formula(*arrays: object) -> object:
+        return method(*arrays)
+
+    formula.__name__ = function.name
+    tape = trace(formula, dict.fromkeys(function.arrays, (robot.n,)))
+    summary = (inspect.getdoc(function.method) or "").partition("\n")[0]
+    shape = " x ".join(map(str, tape.output_shape)) or "1 number"
+    return CFunction(name, tape, (summary, f"result: {shape}; {tape.operation_count} operations."))
+
+
+def _comment(lines: Sequence[str]) -> str:
+    """A comment of C; no line is longer than `_WIDTH` where words allow it."""
+    wrapped: list[str] = []
+    for line in lines:
+        row = ""
+        for word in line.replace("*/", "* /").split():
+            if row and len(row) + len(word) >= _WIDTH:
+                wrapped.append(row)
+                row = ""
+            row += (" " if row else "") + word
+        wrapped.append(row)
+    return "/* " + "\n * ".join(wrapped) + " */"
