@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,17 @@ def _topic(bag: Bag, channel: Any, schema: Any, decoders: Any) -> Topic:
     known = bag.topics.get(channel.topic)
     if known is None:
         # The library keeps decoders by the number of the schema, which is another one in another file.
-        decoder = decoders.decoder_for(channel.message_encoding, schema)
+        decoder = _decoder(decoders, channel.message_encoding, schema)
         known = bag.topics[channel.topic] = Topic(channel.topic, schema.name if schema else "unknown", [], decoder)
     return known
+
+
+def _decoder(decoders: Any, encoding: str, schema: Any) -> Callable[[bytes], Any] | None:
+    """Return the decoder of a topic; None: its definition cannot be read, which only matters to who decodes it."""
+    if schema is not None:  # a comment may have any encoding; the library expects UTF-8
+        schema = replace(schema, data=schema.data.decode("utf-8", "replace").encode())
+    try:
+        found: Callable[[bytes], Any] | None = decoders.decoder_for(encoding, schema)
+    except Exception:  # the library raises many kinds
+        return None
+    return found

@@ -8,6 +8,8 @@
 
 """Whole recordings, and those that are cut off, damaged, of another kind or not there."""
 
+import struct
+
 import pytest
 
 pytest.importorskip("mcap_ros2", reason="mcap-ros2-support is not installed: make setup")
@@ -106,3 +108,29 @@ def test_a_file_that_is_compressed_as_a_whole_is_named_as_such(tmp_path):
     for given in (tmp_path, tmp_path / "rec_0.mcap.zstd"):
         with pytest.raises(RecordingError, match="rec_0.mcap.zstd' is compressed as a file .*: decompress it"):
             read_bag(given)
+
+
+@pytest.mark.parametrize(("encoding", "definition"), [
+    ("ros2msg", "# en français\nfloat64 data".encode("latin-1")),
+    ("ros2msg", b"this is no definition at all { \xff"),
+    ("ros2msg", b"nobody_msgs/Missing inner"),
+    ("protobuf", b"\xff\x00"),
+    ("", b""),
+])
+def test_a_foreign_topic_damages_nothing(encoding, definition, tmp_path):
+    """A file with a topic that cannot be decoded, or only but for a comment, beside joint states."""
+    from mcap.writer import Writer
+
+    with (tmp_path / "foreign_0.mcap").open("wb") as stream:
+        writer = Writer(stream)
+        writer.start(profile="ros2", library="test")
+        foreign = writer.register_schema("foreign_msgs/msg/Odd", encoding, definition)
+        known = writer.register_schema("std_msgs/msg/Float64", "ros2msg", "# Größe\nfloat64 data".encode("latin-1"))
+        topics = [writer.register_channel(f"/topic{schema}", "cdr", schema) for schema in (foreign, known)]
+        for channel in topics:
+            writer.add_message(channel, 1, b"\0\1\0\0" + struct.pack("<d", 2.5), 1)
+        writer.finish()
+    bag = read_bag(tmp_path)
+    assert not bag.damage and len(bag.topics) == 2
+    (_, message), = bag.of_type("std_msgs/msg/Float64")[0].decode()
+    assert message.data == 2.5
