@@ -100,21 +100,26 @@ def start_nodes(context: LaunchContext) -> list[Action]:
         makers.append(lambda: Node(package="robodyn_ros", executable="view", namespace=namespace, output="screen",
                                    parameters=[{"robot_file": typed(str(setup.robot_file)),
                                                "tip_link": typed(str(setup.values.get("tip_link", "")))}]))
-    return [action for make in makers for action in supervised(make, Restarts(restarts))]
+    running = set(makers)
+    return [action for make in makers for action in supervised(make, Restarts(restarts), running)]
 
 
-def supervised(make: Callable[[], Node], restarts: Restarts) -> list[Action]:
+def supervised(make: Callable[[], Node], restarts: Restarts, running: set[Callable[[], Node]]) -> list[Action]:
     """Return actions that start a node, and start it again after each failure while restarts are left.
 
     Args:
         make: Makes the action of the node; launch executes an action only once.
         restarts: Decides on the restarts.
+        running: What makes the nodes that have not ended for good, this one among them.
     """
     def on_exit(event: ProcessExited, context: LaunchContext) -> list[Action]:
         if context.is_shutdown:
             return []
         delay = restarts.after(event.returncode)
-        text = f"{event.process_name} {restarts.outcome(event.returncode, delay)}; the other nodes go on"
+        if delay is None:
+            running.discard(make)
+        rest = "the other nodes go on" if running - {make} else "no other node runs"
+        text = f"{event.process_name} {restarts.outcome(event.returncode, delay)}; {rest}"
         if event.returncode in STOPPED:
             get_logger("robodyn_ros").info(text)
             return []
@@ -122,7 +127,7 @@ def supervised(make: Callable[[], Node], restarts: Restarts) -> list[Action]:
             get_logger("robodyn_ros").error(f"{text}. To restart it:\n  {' '.join(event.cmd)}")
             return []
         get_logger("robodyn_ros").error(text)
-        return [TimerAction(period=delay, actions=supervised(make, restarts))]
+        return [TimerAction(period=delay, actions=supervised(make, restarts, running))]
 
     node = make()
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=on_exit)), node]
