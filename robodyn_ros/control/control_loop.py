@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from robodyn_ros.checks import as_floats
+from robodyn_ros.control.calming import Calming
 from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
-from robodyn_ros.control.dry_run import checked_effort
+from robodyn_ros.control.dry_run import as_efforts, checked_effort
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.plugin_errors import FAULTS
 from robodyn_ros.control.state_prediction import StatePredictor
@@ -107,6 +108,7 @@ class ControlLoop:
       dropped likewise.
     - While the robot is stopped, the safe controller is in force, and no motion can begin. After `release` the active
       controller begins anew at the current state.
+    - If the safe controller swings the robot, the robot is stopped, and `Calming` damps it.
 
     Args:
         robot: The robot.
@@ -148,6 +150,7 @@ class ControlLoop:
         self.supervisor = Supervisor(robot)
         self.predictor = StatePredictor(robot)
         self.clock = TrajectoryClock()
+        self._calming = Calming(robot)
         self.halted = ""
         self._safe = safe
         self._on_failure = on_failure
@@ -195,6 +198,9 @@ class ControlLoop:
             self.clock.advance(period, self._source.under_way() and self.moving())
         if self.supervisor.is_conspicuous(v) and not self.halted:
             self._supervise(state)
+        if self._in_force is self._safe and (self.halted or not self.moving()):
+            if text := self._calming.watch(state):
+                self._calm(f"the safe controller '{self._safe.name}' is unstable: {text}")
         if not self.predictor.delay:
             return self._answer(state, state)
         tick = self._answer(state, self.predictor.predicted(state))
@@ -249,6 +255,7 @@ class ControlLoop:
         if not self.halted:
             return
         self.halted = ""
+        self._calming.restart()
         state = self.last.state if self.last is not None else None
         self._source = self._source_for(self.active.controller, np.zeros(self._n) if state is None else state.q)
         if state is not None:
@@ -406,7 +413,7 @@ class ControlLoop:
         if self._turning and isinstance(reference, JointReference):
             reference = self._nearest(reference, state.q)
         try:
-            asked, values = checked_effort(controller.update(seen, reference), self._n)
+            asked, values = checked_effort(self._asked(controller, state, seen, reference), self._n)
         except FAULTS as error:
             return self._fall_back(state, seen, error)
         effort, saturated, intervention = asked, False, ""
@@ -417,6 +424,17 @@ class ControlLoop:
             intervention = f"{STOPPED}{self.halted}"
         self.last = Tick(state, reference, effort, saturated, plugin, time, intervention, self.clock.rate)
         return self.last
+
+    def _asked(self, controller: Controller, state: State, seen: State, reference: Any) -> Any:
+        """What a controller answers; while the safe one swings the robot, what damps it instead."""
+        if not self._calming.level:
+            return controller.update(seen, reference)
+        damping = self._calming.effort(state.v)
+        if not self._calming.holds:
+            return damping
+        self._source.hold(state.q)
+        at_rest = None if controller.follows is None else self._source.sample(self.clock.time(state.time))
+        return damping + as_efforts(controller.update(state._replace(v=np.zeros(self._n)), at_rest), self._n)
 
     def _hold(self, state: State, to_rest: bool) -> None:
         """Hold a state, from its velocity on or at once."""
@@ -431,10 +449,16 @@ class ControlLoop:
         if self.halted:
             return
         self.halted = reason
+        self._calming.restart()
         self._source = self._source_for(self._safe.controller, state.q)
         self._hold(state, to_rest=True)
         self._on_halt(reason)
         self._activate_safe(state)
+
+    def _calm(self, reason: str) -> None:
+        """Stop the robot, or leave it stopped, because the safe controller swings it; `Calming` damps it instead."""
+        self.halted = f"{self.halted.partition('; ')[0]}; {reason}" if self.halted else reason
+        self._on_halt(self.halted)
 
     def _activate_safe(self, state: State) -> None:
         """Activate the safe controller in a stop, without replacing the active one."""
@@ -461,6 +485,7 @@ class ControlLoop:
 
     def _drop(self, state: State, error: BaseException) -> None:
         dropped, self.active = self.active, self._safe
+        self._calming.restart()
         self._source = self._source_for(self._safe.controller, state.q)
         self._source.hold(state.q)
         self._on_failure(dropped.name, error)
