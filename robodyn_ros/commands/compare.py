@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,9 @@ from robodyn_ros.simulation.test_motion import excursion, tip_references
 from robodyn_ros.simulation.world_file import read_world
 from robodyn_ros.timing import DEFAULT_PERIOD
 
+STUCK = 0.05
+"""A joint that moves less than this share of its motion counts as stuck, as by friction."""
+
 
 @dataclass(frozen=True, eq=False)
 class Performance:
@@ -53,6 +56,8 @@ class Performance:
         effort_share: Efforts divided by their limits, shape (K, n); 0 where there is no limit.
         work: Integral of |effort * velocity| over all joints [J].
         note: Why the controller ran as Python code, and how long a tick took; why it oscillates; empty if neither.
+        kinds: Kind of each joint, such as prismatic, length n.
+        travel: How far each joint moved, over how far it should, shape (n,); NaN where it should rest.
     """
 
     controller: str
@@ -62,6 +67,8 @@ class Performance:
     effort_share: Array
     work: float
     note: str = ""
+    kinds: tuple[str, ...] = ()
+    travel: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def saturated(self) -> float:
@@ -173,8 +180,11 @@ def perform(
         factor = stable_factor(law, law.parameters, law.robot.timing, sampled_positions(robot)[:LOOKED_AT])
         notes += [stability(controller, factor, law.robot.timing)] if factor < 1.0 else []
     work = period * float(np.abs(done.effort * done.v).sum())
+    wanted = np.ptp(desired, axis=0)
+    travel = np.ptp(done.q, axis=0) / np.where(wanted > 0.0, wanted, np.nan)
     return Performance(controller, times, np.linalg.norm(poses.position - tip, axis=1), desired - done.q,
-                       done.effort / robot.model.effort_limit, work, "\n".join(notes))
+                       done.effort / robot.model.effort_limit, work, "\n".join(notes),
+                       tuple(joint.kind for joint in robot.model.leaders), travel)
 
 
 def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> list[Performance | Failure]:
@@ -196,21 +206,54 @@ def compare(names: Sequence[str], simulate: Callable[[str], Performance]) -> lis
 def table(results: Sequence[Performance | Failure]) -> str:
     """One line for each controller, as text: its errors, efforts and work, or why it failed.
 
-    Joint errors are over all joints [mrad, mm]. Below stand the controllers that ran as Python code, or oscillate.
+    Errors of joints that turn and of joints that slide have columns of their own. Below stand the controllers that ran
+    as Python code, or oscillate, and the joints that stood still.
     """
+    done = [one for one in results if isinstance(one, Performance)]
+    slides = np.array([kind == "prismatic" for kind in done[0].kinds]) if done and done[0].kinds else np.zeros(1, bool)
+    joints = [(title, ~slides if title.endswith("mrad]") else slides) for title, there in (
+        ("joints [mrad]", not slides.all()), ("joints [mm]", slides.any())) if there]
     width = max(len("controller"), *(len(one.controller) for one in results))
-    lines = [f"{'':<{width}}  {'tip error [mm]':^19}  {'joints [mrad, mm]':^19}  {'effort [% of limit]':^19}  "
-             f"{'saturated':>9}  {'work':>8}",
-             f"{'controller':<{width}}" + f"  {'RMS':>9} {'worst':>9}" * 3 + f"  {'[% time]':>9}  {'[J]':>8}"]
+    titles = ["tip error [mm]", *(title for title, _ in joints), "effort [% of limit]"]
+    lines = [f"{'':<{width}}" + "".join(f"  {title:^19}" for title in titles) + f"  {'saturated':>9}  {'work':>8}",
+             f"{'controller':<{width}}" + f"  {'RMS':>9} {'worst':>9}" * len(titles) + f"  {'[% time]':>9}  {'[J]':>8}"]
     for one in results:
         row = f"{one.controller:<{width}}"
         if isinstance(one, Failure):
             lines.append(f"{row}  failed: {one.reason}")
             continue
-        for scale, values in ((1e3, one.tip_error), (1e3, one.joint_error), (1e2, one.effort_share)):
-            row += f"  {scale * np.sqrt(np.mean(values**2)):9.3f} {scale * np.abs(values).max():9.3f}"
+        errors = [one.joint_error[:, chosen] if len(chosen) == one.joint_error.shape[1] else one.joint_error
+                  for _, chosen in joints]
+        for scale, values in ((1e3, one.tip_error), *((1e3, error) for error in errors), (1e2, one.effort_share)):
+            row += f"  {scale * _rms(values):9.3f} {scale * np.abs(values).max():9.3f}"
         lines.append(f"{row}  {100.0 * one.saturated:9.2f}  {one.work:8.2f}")
-    return "\n".join(lines + [one.note for one in results if isinstance(one, Performance) and one.note])
+    return "\n".join(lines + [one.note for one in done if one.note])
+
+
+def joint_table(results: Sequence[Performance | Failure], names: Sequence[str]) -> str:
+    """One line for each joint: RMS error under each controller [mrad or mm], and whether it stood still.
+
+    Args:
+        results: Of the controllers.
+        names: Of the joints.
+    """
+    done = [one for one in results if isinstance(one, Performance)]
+    width = max(len("RMS error"), *map(len, names))
+    columns = [max(12, len(one.controller)) for one in done]
+    lines = [f"{'RMS error':<{width}}  unit  " + "  ".join(
+        f"{one.controller:>{column}}" for one, column in zip(done, columns, strict=True))]
+    for joint, name in enumerate(names):
+        cells = []
+        for one, column in zip(done, columns, strict=True):
+            mark = " stuck" if one.travel[joint] < STUCK else ""
+            cells.append(f"{f'{1e3 * _rms(one.joint_error[:, joint]):.3f}{mark}':>{column}}")
+        unit = "mm" if done[0].kinds[joint] == "prismatic" else "mrad"
+        lines.append(f"{name:<{width}}  {unit:<4}  " + "  ".join(cells))
+    return "\n".join(lines)
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def plot(performances: Sequence[Performance], path: str | Path, title: str) -> None:
@@ -299,6 +342,8 @@ def compare_robot(robot: Robot, options: Namespace) -> int:
              + (f", engine {options.engine}" if engine is not None else "")
              + (f", world {Path(options.world).name}" if options.world else ""))
     print(f"{title}\n{table(results)}")
+    if options.per_joint:
+        print(f"\n{joint_table(results, robot.joint_names)}")
     if not is_installed("matplotlib"):
         print(f"no picture: {missing('matplotlib')}")
         return 1 if failures else 0

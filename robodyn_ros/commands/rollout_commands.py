@@ -89,6 +89,7 @@ def add_commands(commands: Subparsers) -> None:
         ("position-noise", 0.0, POSITION_NOISE),
         ("velocity-noise", 0.0, VELOCITY_NOISE),
     )
+    compare.add_argument("--per-joint", action="store_true", help="print the error of each joint, too")
     compare.add_argument("--seed", type=int, help="seed of the noise (default: 0)")
     compare.set_defaults(run=run_compare)
 

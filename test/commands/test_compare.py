@@ -17,8 +17,9 @@ import yaml
 from matplotlib.figure import Figure
 
 from robodyn_ros import InputError, Robot, rollout
+from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.commands.command_line import main
-from robodyn_ros.commands.compare import Failure, Performance, comparable, compare, perform, plot, table
+from robodyn_ros.commands.compare import Failure, Performance, comparable, compare, joint_table, perform, plot, table
 from robodyn_ros.description.model import Limits
 from robodyn_ros.resources import robot_file
 from robodyn_ros.simulation.model_perturbations import with_mass_error
@@ -72,6 +73,27 @@ def test_table_and_picture_name_every_law(tmp_path):
     assert float(lines[2].split()[1]) == pytest.approx(rms, abs=1e-3)
     plot(done, tmp_path / "it.png", "two laws")
     assert (tmp_path / "it.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_joints_that_turn_and_that_slide_are_never_one_number():
+    done = [perform(ROBOT, name, MOTION) for name in ("pd_gravity", "computed_torque")]
+    first, _, row, *_ = table(done).splitlines()
+    assert first.split("  ")[0] == "" and "joints [mrad]" in first and "joints [mm]" in first
+    numbers = [float(word) for word in row.split()[1:]]
+    turning, sliding = done[0].joint_error[:, [0, 1, 3]], done[0].joint_error[:, 2]
+    assert numbers[2:6] == pytest.approx([1e3 * np.sqrt(np.mean(turning**2)), 1e3 * np.abs(turning).max(),
+                                          1e3 * np.sqrt(np.mean(sliding**2)), 1e3 * np.abs(sliding).max()], abs=1e-3)
+    lines = joint_table(done, ROBOT.joint_names).splitlines()
+    assert [line.split()[1] for line in lines[1:]] == ["mrad", "mrad", "mm", "mrad"] and "stuck" not in "".join(lines)
+    assert float(lines[3].split()[2]) == pytest.approx(1e3 * np.sqrt(np.mean(sliding**2)), abs=1e-3)
+
+
+def test_a_joint_that_friction_holds_is_marked():
+    friction = Friction.from_model(ROBOT.model)
+    coulomb = friction.coulomb + np.array([0.0, 0.0, 1e4, 0.0])
+    plant = PlantModel.from_description(ROBOT.model, friction=replace(friction, coulomb=coulomb, static=coulomb))
+    stuck = joint_table([perform(ROBOT, "pd", MOTION, plant)], ROBOT.joint_names).splitlines()
+    assert [line.endswith("stuck") for line in stuck[1:]] == [False, False, True, False]
 
 
 def test_the_picture_shows_error_effort_work_and_saturation(tmp_path, monkeypatch):
