@@ -19,7 +19,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from robodyn_ros.errors import InputError
 
@@ -61,8 +61,28 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def open_file(path: Path) -> BinaryIO:
+    """Open a regular file to read, without waiting for a writer.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: The file cannot be read.
+        InputError: It is not a regular file.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except ValueError as error:  # a null character
+        raise InputError(f"path {str(path)!r}: {error}") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InputError(f"{path}: expected a regular file, received a directory, FIFO or device")
+    return open(handle, "rb")
+
+
 def read_file(path: Path, largest: int) -> bytes:
-    """Return the content of a regular file, without waiting for a writer.
+    """Return the content of a regular file.
 
     Args:
         path: The file.
@@ -72,13 +92,7 @@ def read_file(path: Path, largest: int) -> bytes:
         OSError: The file cannot be read.
         InputError: It is not a regular file, or larger.
     """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except ValueError as error:  # a null character
-        raise InputError(f"path {str(path)!r}: {error}") from None
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise InputError(f"{path}: expected a regular file, received a directory, FIFO or device")
+    with open_file(path) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
         raise InputError(f"{path}: expected at most {largest} bytes, received more; is it the right file?")

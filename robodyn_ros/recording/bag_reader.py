@@ -10,13 +10,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+import functools
+import io
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.errors import RecordingError
+from robodyn_ros.bounded_files import open_file
+from robodyn_ros.errors import InputError, RecordingError, shown
 from robodyn_ros.optional_packages import missing
+
+LEAST_LIMIT, MOST_GROWTH = 64 * 2**20, 100
+"""The content of a recording may take so many bytes, and so many more for each of its files' bytes."""
+
+LARGEST_MESSAGE = 2**20
+"""Bytes of a message that is decoded; texts may be longer."""
+
+_OBJECT = 200  # bytes that a record takes as an object of Python
+_SCHEMA, _CHANNEL, _MESSAGE = 3, 4, 5  # opcodes of MCAP
+_HEAD, _MESSAGE_HEAD = 9, 22  # bytes before the content of a record, and before the data of a message
 
 _COMPRESSED = ".mcap.zstd"
 """Ending of a file that rosbag2 has compressed as a whole."""
@@ -35,7 +52,7 @@ class Topic:
     name: str
     type: str
     messages: list[tuple[int, bytes]] = field(default_factory=list)
-    _decoder: Callable[[bytes], Any] | None = None
+    _make_decoder: Callable[[], Callable[[bytes], Any] | None] = lambda: None
 
     def decode(self) -> Iterator[tuple[int, Any]]:
         """Decode the messages one by one.
@@ -44,13 +61,22 @@ class Topic:
             Time of receipt [ns] and message: an object with the message's fields as attributes.
 
         Raises:
-            RecordingError: The definition of the messages is missing, or a message does not fit it.
+            RecordingError: The definition of the messages is missing or none, or a message is too long or does not fit.
         """
-        if self._decoder is None:
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):  # to which the library tells errors, too
+                decoder = self._make_decoder()
+        except Exception as error:  # of a definition of any content
+            raise RecordingError(f"topic {self.name}: the recorded definition of {self.type} cannot be read ({error})"
+                                 ) from None
+        if decoder is None:
             raise RecordingError(f"topic {self.name}: the recording has no definition of {self.type} as ros2msg text")
         for time, data in self.messages:
+            if len(data) > LARGEST_MESSAGE and self.type != "std_msgs/msg/String":
+                raise RecordingError(f"topic {self.name}: expected messages of at most {LARGEST_MESSAGE} bytes, "
+                                     f"received {len(data)}")
             try:
-                yield time, self._decoder(data)
+                yield time, decoder(data)
             except Exception as error:  # of damaged bytes: the library raises many kinds
                 raise RecordingError(f"topic {self.name}: a message is no {self.type} as the recording defines it "
                                      f"({error})") from None
@@ -89,9 +115,9 @@ def read_bag(path: str | Path) -> Bag:
     Raises:
         RecordingError: There is no recording there, or nothing of it can be read.
     """
-    bag = Bag(Path(path))
+    bag, budget = Bag(Path(path)), _Budget(path)
     for file in _mcap_files(bag.path):
-        _read_file(file, bag)
+        _read_file(file, bag, budget)
     if not any(topic.messages for topic in bag.topics.values()):
         raise RecordingError(f"{path}: {bag.damage or 'the recording is empty: it has no messages'}")
     for topic in bag.topics.values():
@@ -116,7 +142,7 @@ def _mcap_files(path: Path) -> list[Path]:
     return files
 
 
-def _read_file(file: Path, bag: Bag) -> None:
+def _read_file(file: Path, bag: Bag, budget: _Budget) -> None:
     """Read one file, up to its end or its first damage."""
     try:  # here, because plots of simulated motions take runs, too, and need no recordings
         from mcap.records import Channel, Message, Metadata, Schema
@@ -127,21 +153,91 @@ def _read_file(file: Path, bag: Bag) -> None:
     schemas: dict[int, Schema] = {}
     channels: dict[int, Topic] = {}
     try:
-        with file.open("rb") as stream:
-            for record in StreamReader(stream, validate_crcs=True).records:
+        with open_file(file) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            budget.left += MOST_GROWTH * size
+            records = StreamReader(stream, validate_crcs=True, emit_chunks=True, record_size_limit=size).records
+            for record in _without_chunks(records, budget):
                 match record:
                     case Message():
                         channels[record.channel_id].messages.append((record.log_time, record.data))
+                        budget.take(len(record.data))
                     case Schema():
                         schemas[record.id] = record
                     case Channel():
                         channels[record.id] = _topic(bag, record, schemas.get(record.schema_id), DecoderFactory())
                     case Metadata():
                         bag.metadata.append((record.name, record.metadata))
-    except OSError as error:
-        raise RecordingError(f"cannot read {file}: {error.strerror}") from None
+    except (OSError, InputError) as error:
+        raise RecordingError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+    except RecordingError:
+        raise
     except Exception as error:  # of damaged bytes: the libraries raise many kinds
         bag.damage = f"{file.name} is cut off or damaged ({type(error).__name__}{f': {error}' if str(error) else ''})"
+
+
+class _Budget:
+    """Bytes that the content of a recording may still take, with those of Python's objects."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path, self.left = path, LEAST_LIMIT
+
+    def take(self, size: int) -> None:
+        """Take some; raises RecordingError if so many are not left."""
+        self.left -= size + _OBJECT
+        if self.left < 0:
+            raise RecordingError(f"{self._path}: its content grows to more than {MOST_GROWTH} times its size; it is no "
+                                 "recording of a robot")
+
+
+def _without_chunks(records: Iterable[Any], budget: _Budget) -> Iterator[Any]:
+    """Yield records, and in the place of a chunk its records."""
+    from mcap.data_stream import ReadDataStream
+    from mcap.records import Channel, Chunk, Message, Schema
+
+    for record in records:
+        if not isinstance(record, Chunk):
+            yield record
+            continue
+        data, at = _expanded(record, budget), 0
+        while at < len(data):
+            opcode, length = struct.unpack_from("<BQ", data, at)
+            at += _HEAD
+            body = data[at:at + length]
+            if len(body) < length:
+                raise EOFError("a record reaches beyond its chunk")
+            at += length
+            budget.take(0)
+            if opcode == _MESSAGE:
+                channel, sequence, received, published = struct.unpack_from("<HIQQ", body)
+                yield Message(channel_id=channel, log_time=received, data=body[_MESSAGE_HEAD:], publish_time=published,
+                              sequence=sequence)
+            elif opcode in (_SCHEMA, _CHANNEL):
+                kind: Any = Schema if opcode == _SCHEMA else Channel
+                yield kind.read(ReadDataStream(io.BytesIO(body)))
+
+
+def _expanded(chunk: Any, budget: _Budget) -> bytes:
+    """The content of a chunk, which the libraries would expand to whatever size it says."""
+    most = max(0, min(chunk.uncompressed_size, budget.left)) + 1
+    if chunk.compression == "zstd":
+        import zstandard
+
+        data: bytes = zstandard.ZstdDecompressor().stream_reader(chunk.data).read(most)
+    elif chunk.compression == "lz4":
+        import lz4.frame  # type: ignore[import-untyped]
+
+        data = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, max_length=most)
+    elif chunk.compression:
+        raise ValueError(f"a chunk with the compression {shown(chunk.compression)}")
+    else:
+        data = chunk.data
+    budget.take(len(data))
+    if len(data) != chunk.uncompressed_size:
+        raise ValueError(f"a chunk of {len(data)} bytes that says it has {chunk.uncompressed_size}")
+    if chunk.uncompressed_crc not in (0, zlib.crc32(data)):
+        raise ValueError("the checksum of a chunk is wrong")
+    return data
 
 
 def _topic(bag: Bag, channel: Any, schema: Any, decoders: Any) -> Topic:
@@ -149,17 +245,14 @@ def _topic(bag: Bag, channel: Any, schema: Any, decoders: Any) -> Topic:
     known = bag.topics.get(channel.topic)
     if known is None:
         # The library keeps decoders by the number of the schema, which is another one in another file.
-        decoder = _decoder(decoders, channel.message_encoding, schema)
-        known = bag.topics[channel.topic] = Topic(channel.topic, schema.name if schema else "unknown", [], decoder)
+        make_decoder = functools.partial(_decoder, decoders, channel.message_encoding, schema)
+        known = bag.topics[channel.topic] = Topic(channel.topic, schema.name if schema else "unknown", [], make_decoder)
     return known
 
 
 def _decoder(decoders: Any, encoding: str, schema: Any) -> Callable[[bytes], Any] | None:
-    """Return the decoder of a topic; None: its definition cannot be read, which only matters to who decodes it."""
+    """Return the decoder of a topic; None: it has no definition. Called for topics alone that are decoded."""
     if schema is not None:  # a comment may have any encoding; the library expects UTF-8
         schema = replace(schema, data=schema.data.decode("utf-8", "replace").encode())
-    try:
-        found: Callable[[bytes], Any] | None = decoders.decoder_for(encoding, schema)
-    except Exception:  # the library raises many kinds
-        return None
+    found: Callable[[bytes], Any] | None = decoders.decoder_for(encoding, schema)
     return found
