@@ -28,9 +28,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pinocchio
 from numpy.typing import NDArray
 
 from robodyn_ros import Robot
+from robodyn_ros.description.urdf import load_urdf  # noqa: F401 - before processes are forked
 from robodyn_ros.errors import DescriptionWarning, RobodynError
 from robodyn_ros.resources import robot_file
 
@@ -100,8 +102,6 @@ def _examine_into(file: Path, sender: Any) -> None:
 
 
 def _examine(file: Path) -> Result:
-    import pinocchio
-
     model = None
     with contextlib.suppress(Exception):
         model = pinocchio.buildModelFromUrdf(str(file))
@@ -117,14 +117,14 @@ def _examine(file: Path) -> Result:
     except RobodynError:
         accelerations = False
     return Result(str(file), "", model is not None, robot.model.has_inertia, len(robot.model.held), accelerations,
-                  np.nan if model is None else difference(robot, pinocchio, model), len(caught))
+                  np.nan if model is None else difference(robot, model), len(caught))
 
 
-def difference(robot: Robot, pinocchio: Any, model: Any) -> float:
+def difference(robot: Robot, model: Any) -> float:
     """Return the greatest difference between a robot and its model in Pinocchio, see `SAME`."""
     own, data, worst = robot.dynamics(compiled=False), model.createData(), 0.0
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (2, robot.n)):
-        theirs, slopes = _configuration(robot, pinocchio, model, q)
+        theirs, slopes = _configuration(robot, model, q)
         pinocchio.framesForwardKinematics(model, data, theirs)
         for link in robot.model.frames:
             pose = data.oMf[model.getBodyId(link)].homogeneous
@@ -137,7 +137,7 @@ def difference(robot: Robot, pinocchio: Any, model: Any) -> float:
     return worst
 
 
-def _configuration(robot: Robot, pinocchio: Any, model: Any, q: Array) -> tuple[Array, Array]:
+def _configuration(robot: Robot, model: Any, q: Array) -> tuple[Array, Array]:
     """Return q of Pinocchio, where mimic and held joints are joints of their own, and its slopes with our q."""
     positions = {joint.name: (joint.multiplier * q[joint.dof] + joint.offset, joint) for joint in robot.model.joints}
     theirs, slopes = pinocchio.neutral(model), np.zeros((model.nv, robot.n))

@@ -68,6 +68,9 @@ _REPEATED = ("link", "joint", "material", "gazebo", "transmission", "ros2_contro
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
 """A limit that files write for none, though urdfdom does not read it."""
 
+_DECLARATION = re.compile(r"<\?xml [^>]*\?>")
+_LONE_AMPERSAND = re.compile(r"&(?!(amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)")
+
 # Errors of libxml2 that published files contain: undeclared prefixes (<sensor:camera>), and version="0.0".
 _TOLERATED = ("NS_ERR_UNDEFINED_NAMESPACE", "ERR_UNKNOWN_VERSION")
 _XACRO_INPUT = ("arg", "attribute", "element", "if", "include", "insert_block", "macro", "property", "unless")
@@ -189,6 +192,38 @@ def _read(given: str | Path) -> tuple[bytes, str]:
 
 
 def _parse(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
+    """Return the outermost element, and the text that was read."""
+    try:
+        return _parse_xml(data, report)
+    except DescriptionError as error:
+        refusal = error
+    try:
+        parsed = _parse_xml(_as_urdfdom_reads(data), report)
+    except DescriptionError:
+        raise refusal from None
+    report.warn(None, str(refusal).removeprefix(f"{report.source}: ").partition(";")[0],
+                "read as ROS does: as UTF-8 or else Latin-1, without comments, a lone & as text; correct it")
+    return parsed
+
+
+def _as_urdfdom_reads(data: bytes | str) -> str:
+    """Return a text in which what urdfdom's parser tolerates is well formed; lines keep their numbers."""
+    given = data if isinstance(data, str) else ""
+    if isinstance(data, bytes):
+        try:
+            given = data.decode("utf-8")
+        except UnicodeDecodeError:
+            given = data.decode("latin-1")
+    text = _DECLARATION.sub("", given.lstrip("\ufeff \t\r\n"))
+    kept, end = [], 0
+    while (begin := text.find("<!--", end)) >= 0 and (after := text.find("-->", begin)) >= 0:
+        kept += [text[end:begin], "\n" * text.count("\n", begin, after)]
+        end = after + 3
+    text = "".join([*kept, text[end:]])
+    return text if "<!ENTITY" in text else _LONE_AMPERSAND.sub("&amp;", text)
+
+
+def _parse_xml(data: bytes | str, report: Report) -> tuple[etree._Element, str]:
     # Entities stay unresolved and nothing is fetched. A str is UTF-8 here, regardless of its XML declaration.
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -304,14 +339,17 @@ def _check_joint(joint: etree._Element, links: dict[str, etree._Element], report
 
 
 def _make_independent(joints: dict[str, etree._Element], report: Report) -> None:
-    """Remove the ``<mimic>`` of moving joints that follow none."""
+    """Remove the ``<mimic>`` of moving joints that follow no other one."""
     moving = [name for name, joint in joints.items() if joint.get("type") != "fixed"]
     for joint in joints.values():
         mimic = joint.find("mimic")
-        if mimic is None or joint.get("type") == "fixed" or mimic.get("joint") in moving:
+        if mimic is None or joint.get("type") == "fixed":
             continue
         leader = mimic.get("joint")
-        reason = "is fixed" if leader in joints else f"does not exist ({suggest(leader, moving)})"
+        if leader in moving and leader != joint.get("name"):
+            continue
+        reason = ("is this joint" if leader == joint.get("name") else "is fixed" if leader in joints else
+                  f"does not exist ({suggest(leader, moving)})")
         report.warn(joint, f"it mimics the joint '{leader}', which {reason}",
                     "it moves by itself; correct it")
         joint.remove(mimic)

@@ -107,6 +107,32 @@ def test_what_real_files_have_is_read(tmp_path):
     assert list(read_document_text(spaced)[0].joints) == ["j"]
 
 
+@pytest.mark.parametrize(("old", "new", "encoding"), [
+    ("</robot>", "<!-- a -- b --></robot>", "utf-8"),
+    ("</robot>", "<!-- \n -- a --></robot>", "utf-8"),
+    ("</robot>", "<!-- caf\u00e9 --></robot>", "latin-1"),
+    ("</robot>", "<!-- \x01 &x; <link> --></robot>", "utf-8"),
+    ("</robot>", "<gazebo>5 & 6 &nbsp;</gazebo></robot>", "utf-8"),
+    ("<robot", "<?xml version='1.1'?><robot", "utf-8"),
+    ("<robot", "<?xml version='1.0' encoding='utf-16'?><robot", "utf-8"),
+    ("<robot", "<?xml version='1.0' encoding='none'?><robot", "utf-8"),
+    ('"test"', '"me & you"', "utf-8"),
+])
+def test_what_the_parser_of_urdfdom_tolerates_is_read_with_a_warning(tmp_path, old, new, encoding):
+    path = tmp_path / "robot.urdf"
+    path.write_bytes(one_joint().replace(old, new).encode(encoding))
+    document, report = read_document(path)
+    (message,) = report.warnings
+    assert f"{path}: malformed XML at line " in message and "; read as ROS does: " in message
+    assert list(document.joints) == ["j"]
+    assert document.root.get("name") == ("me & you" if "me &" in new else "test")
+    assert read_document_text(document.text)[1].warnings == []  # of nodes, which receive the text
+
+
+def test_a_file_of_comments_that_never_end_is_refused_at_once():
+    assert "malformed XML" in refusal("<robot>" + "<!--" * 2_000_000)
+
+
 def test_entities_are_refused_and_not_expanded(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("sesame")
