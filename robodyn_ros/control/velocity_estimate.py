@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from robodyn_ros.control.supervisor import JUMP
 from robodyn_ros.description.model import Array
 from robodyn_ros.kinematics.turns import shortest
-from robodyn_ros.timing import to_seconds
 
 
 class VelocityEstimate:
@@ -31,25 +30,25 @@ class VelocityEstimate:
     def __init__(self, time_constant: float, longest_gap: float, continuous: NDArray[np.bool_] | None = None) -> None:
         self._time_constant, self._longest_gap = time_constant, longest_gap
         self._continuous = None if continuous is None or not continuous.any() else continuous
-        self._stamp: int | None = None
+        self._stamp: int | NDArray[np.int64] | None = None
         self._q = self._v = np.zeros(0)
 
-    def update(self, stamp: int, q: Array) -> Array:
+    def update(self, stamp: int | NDArray[np.int64], q: Array) -> Array:
         """Return velocities.
 
         A position that jumps begins anew at rest: its difference is no velocity, and would hide the jump.
 
         Args:
-            stamp: Time of the positions [ns]; a repeated stamp returns the same velocities.
+            stamp: Time of the positions, or of each, shape (n,) [ns]; a repeated one returns the same velocities.
             q: Joint positions, shape (n,) [rad or m].
 
         Returns:
             Joint velocities, shape (n,) [rad/s or m/s].
         """
-        if self._stamp == stamp:
+        if self._stamp is not None and np.array_equal(self._stamp, stamp):
             return self._v
-        period = 0.0 if self._stamp is None else to_seconds(stamp - self._stamp)
-        if not 0.0 < period <= self._longest_gap:
+        period = np.zeros(1) if self._stamp is None else 1e-9 * np.atleast_1d(stamp - self._stamp)
+        if not ((0.0 < period) & (period <= self._longest_gap)).all():
             v = np.zeros(len(q))
         else:
             change = q - self._q

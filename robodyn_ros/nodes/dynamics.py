@@ -44,7 +44,7 @@ from robodyn_ros.nodes.common.messages import (
     to_field,
 )
 from robodyn_ros.nodes.common.parameters import ROBOT_PARAMETERS, TIP_LINK, Parameter, given_robot
-from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, PolledJointStates
+from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, NewestStates, PolledJointStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_pose
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.robot import Robot
@@ -84,6 +84,7 @@ class DynamicsNode(RobodynNode):
 
         self._gravity_effort = self.create_publisher(JointState, "~/gravity_effort", 1)
         self._wire = JointWire(self._joints.names, ("effort",))
+        self._updated = np.zeros(self._robot.n, bool)  # joints, since the last gravity effort
         PolledJointStates(self, self._joints, self.parameters["publish_frequency"], self._gravity_effort,
                           self._stream_gravity)
         self._started = time.monotonic()
@@ -112,10 +113,15 @@ class DynamicsNode(RobodynNode):
             self.log.info(
                 "ready", f"ready: robot '{self._robot.name}', {self._robot.n} joints, compiled in {seconds:.2f} s")
 
-    def _stream_gravity(self, stamp: int, q: Array) -> None:
-        """Publish the gravity effort, once all is compiled; on the thread that looks for joint states."""
-        if not self._to_compile:
-            self._gravity_effort.publish(self._wire.encode(stamp, self._dynamics.gravity(q)))
+    def _stream_gravity(self, newest: NewestStates) -> None:
+        """Publish the gravity effort once every joint has a new state; on the thread that looks for joint states.
+
+        Its stamp is the oldest of the joints', so that no position is stamped as newer than it is.
+        """
+        self._updated |= newest.updated
+        if self._updated.all() and not self._to_compile:
+            self._updated[:] = False
+            self._gravity_effort.publish(self._wire.encode(int(newest.stamps.min()), self._dynamics.gravity(newest.q)))
 
     def _answer(self, name: str, answer: Callable[[Any, Any], None], request: Any, response: Any) -> Any:
         """Answer a request, or say why it cannot be answered."""

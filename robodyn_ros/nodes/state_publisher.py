@@ -29,7 +29,7 @@ from robodyn_ros.description.urdf import load_urdf, load_urdf_text
 from robodyn_ros.kinematics.link_tree import LinkTree
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, Parameter, given_robot
-from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, PolledJointStates
+from robodyn_ros.nodes.common.polled_states import DEFAULT_RATE, NewestStates, PolledJointStates
 from robodyn_ros.nodes.common.poses import to_numbers
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
 from robodyn_ros.nodes.common.topics import LATCHED_QOS
@@ -57,7 +57,7 @@ class StatePublisher(RobodynNode):
         moving, fixed = [joint.link for joint in model.joints], self._tree.fixed_poses()
         self._moving, self._wire = self._frames(moving), TransformWire(self._frames(moving))
         self._poses: Callable[[Array], Array] | None = None  # of the moving links
-        self._all_known = False  # the positions of all joints
+        self._dofs = np.array([joint.dof for joint in model.joints], dtype=np.intp)
 
         description = self.create_publisher(String, "robot_description", LATCHED_QOS)
         description.publish(String(data=model.description))
@@ -78,20 +78,23 @@ class StatePublisher(RobodynNode):
         prefix: str = self.parameters["frame_prefix"]
         return {prefix + link: prefix + self._tree.parents[link] for link in links}
 
-    def _publish(self, stamp: int, q: Array) -> None:
-        """Publish the moving links whose joints are known; on the thread that looks for joint states."""
+    def _publish(self, newest: NewestStates) -> None:
+        """Publish the moving links whose joints have new states; on the thread that looks for joint states.
+
+        Each transform has the stamp of its joint, so that no position is stamped as newer than it is.
+        """
         if self._poses is None:
             self._poses = compile_function(
-                lambda q: np.array(list(map(to_numbers, self._tree.moving_poses(q).values()))), {"q": q.shape},
+                lambda q: np.array(list(map(to_numbers, self._tree.moving_poses(q).values()))), {"q": newest.q.shape},
                 name="transforms")
-        poses = self._poses(q)
-        self._all_known = self._all_known or not np.isnan(q).any()  # a joint that has been named stays known
-        if self._all_known:
-            self._tf.publish(self._wire.encode(stamp, poses))
+        poses, stamps = self._poses(newest.q), newest.stamps[self._dofs]
+        new = newest.updated[self._dofs] | (stamps == newest.stamps.max())
+        if new.all() and (stamps == stamps[0]).all() and not np.isnan(newest.q).any():
+            self._tf.publish(self._wire.encode(int(stamps[0]), poses))
             return
-        unknown = np.isnan(poses.sum(axis=1))
-        known = [frames for frames, missing in zip(self._moving.items(), unknown, strict=True) if not missing]
-        self._tf.publish(transforms_message(dict(known), stamp, poses[~unknown]))
+        new &= ~np.isnan(poses.sum(axis=1))
+        links = dict(frames for frames, is_new in zip(self._moving.items(), new, strict=True) if is_new)
+        self._tf.publish(transforms_message(links, stamps[new], poses[new]))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -214,13 +214,13 @@ def test_joint_states_of_one_hardware_node_are_taken_from_its_slower_topic(name,
 
 
 def test_a_node_looks_for_subscribers_less_often_than_for_joint_states():
-    audience, used, states = Mock(return_value=0), [], Mock(take_serialized=Mock(return_value=None))
+    audience, used, states = Mock(return_value=0), [], Mock(take_all_serialized=Mock(return_value=[]))
     with patch.object(polled_states, "NodeThread") as thread, \
             patch.object(polled_states, "LatestMessage", return_value=states):
         polled = polled_states.PolledJointStates(
             Mock(), JointOrder(["joint1"]), 100.0, Mock(get_subscription_count=audience), used.append)
         polled._cycle()
-        states.take_serialized.assert_not_called()
+        states.take_all_serialized.assert_not_called()
         polled._cycle()
         (seconds,) = thread.return_value.sleep.call_args.args
         assert 0.5 * polled_states.AUDIENCE_PERIOD < seconds <= polled_states.AUDIENCE_PERIOD
@@ -229,6 +229,6 @@ def test_a_node_looks_for_subscribers_less_often_than_for_joint_states():
         for _ in range(3):
             polled._next = 0.0
             polled._cycle()
-    assert states.take_serialized.call_count == 3
+    assert states.take_all_serialized.call_count == 3
     assert audience.call_count == 2, "a look of its own for each joint state"
     assert not used, "none had come"

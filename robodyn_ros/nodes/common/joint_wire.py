@@ -41,6 +41,8 @@ without it (it was paused, or the computer was busy). A controller begins anew f
 _STAMP = struct.Struct("=iI")
 _STAMP_BEGIN, _STAMP_END = 4, 12  # after the four bytes of the encoding
 _NUMBER, _LENGTH = 8, 4  # sizes [bytes]
+_MOST_UNFIT = 8
+"""Other forms that are remembered: those of the other publishers of a topic."""
 
 
 class JointWire:
@@ -67,7 +69,7 @@ class JointWire:
     def _lay_out(self, frame: str) -> None:
         """Find out where the stamp and the numbers of messages with this frame are."""
         self._frame = frame
-        self._unfit_size = -1  # of messages of another form, which are not deserialized here again
+        self._unfit: dict[tuple[int, bytes], None] = {}  # other forms, whose messages are not deserialized here again
         data, self._begins = self._probe()
         self.in_place = bool(self._begins)
         if not self.in_place:
@@ -148,7 +150,8 @@ class JointWire:
 
     def _recognize(self, data: bytes) -> bool:
         """Return whether a message has this form, perhaps in another frame, which is adopted."""
-        if len(data) == self._unfit_size:
+        form = len(data), data[_STAMP_END:self._region[1]]  # the frame and the names
+        if form in self._unfit:
             return False
         try:
             message = deserialize(data, JointState)
@@ -161,7 +164,9 @@ class JointWire:
                     return True
         except (MessageError, UnicodeError):  # malformed, or a frame that cannot be written
             pass
-        self._unfit_size = -1 if len(data) in self._sizes else len(data)
+        self._unfit[form] = None
+        if len(self._unfit) > _MOST_UNFIT:
+            del self._unfit[next(iter(self._unfit))]
         return False
 
     def _fits(self, message: JointState) -> bool:

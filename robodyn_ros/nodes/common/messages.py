@@ -96,7 +96,7 @@ class JointOrder:
             # The array of the message is read in place: nobody changes a received message.
             result = np.frombuffer(values) if type(values) is array else np.array(values, dtype=np.float64)
             if not math.hypot(*values) <= allowed.maximum:  # or all are in range: check them one by one
-                self._check(self.names, values, what, allowed)
+                self.check(self.names, values, what, allowed)
             return result
         columns = self.columns(names, what, others)
         if len(values) != len(columns):
@@ -104,7 +104,7 @@ class JointOrder:
                                f"{what}: expected one value per joint, {len(columns)}, received {len(values)}")
         kept = [(name, column, value) for name, column, value in zip(names or self.names, columns, values, strict=True)
                 if column >= 0]
-        self._check([name for name, _, _ in kept], [value for _, _, value in kept], what, allowed)
+        self.check([name for name, _, _ in kept], [value for _, _, value in kept], what, allowed)
         if fill is None and len(kept) < len(self.names):
             missing = sorted(set(self.names) - {name for name, _, _ in kept}, key=self._index.__getitem__)
             raise MessageError("missing joint",
@@ -138,7 +138,12 @@ class JointOrder:
         return columns
 
     @staticmethod
-    def _check(names: Sequence[str], values: Sequence[float], what: str, allowed: Range) -> None:
+    def check(names: Sequence[str], values: Sequence[float], what: str, allowed: Range) -> None:
+        """Check values of joints; arguments as for `read`.
+
+        Raises:
+            MessageError: A value is not finite or out of range.
+        """
         for name, value in zip(names, values, strict=True):
             if not math.isfinite(value):
                 raise MessageError("not finite",

@@ -6,32 +6,97 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Joint states for what a node publishes at a rate of its own, beside the control loop."""
+"""The newest joint states of a robot at a rate of a node's own, from however many publishers."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.joint_wire import JointWire
-from robodyn_ros.nodes.common.messages import POSITION, JointOrder, read_stamp
+from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.joint_states import REJECTED_STATES, TOPIC, JointStateReader
+from robodyn_ros.nodes.common.messages import JointOrder, MessageError
 from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.runtime import RobodynNode
-from robodyn_ros.nodes.common.topics import AUDIENCE_PERIOD, DISPLAY_STATES, DISPLAY_STATES_RATE, LatestMessage
+from robodyn_ros.nodes.common.topics import (
+    AUDIENCE_PERIOD,
+    DISPLAY_STATES,
+    DISPLAY_STATES_RATE,
+    NEWEST_DEPTH,
+    LatestMessage,
+)
 
-TOPIC = "joint_states"
 DEFAULT_RATE = 30.0
 """Rate of what is made of joint states, unless another one is asked for: RViz draws 30 frames per second [Hz]."""
 
 
+class NewestStates:
+    """The newest state of each joint, merged by name from all messages.
+
+    Args:
+        joints: The robot's joints.
+        diagnostics: Counts rejected messages.
+        start: Positions of joints that no message names, shape (n,), NaN for the others; None: NaN for all.
+
+    Attributes:
+        q: Joint positions, shape (n,) [rad or m]; NaN before a message names the joint.
+        effort: Joint efforts likewise [N m or N].
+        stamps: Stamp of each joint's position, shape (n,) [ns]; joints of ``start`` have the newest one.
+        updated: Whether a message has named the joint since :meth:`forget`, shape (n,).
+        problem: Why the last message could not be used; empty if it could.
+    """
+
+    def __init__(self, joints: JointOrder, diagnostics: Diagnostics, start: Array | None = None) -> None:
+        n = len(joints)
+        self._reader, self._diagnostics = JointStateReader(joints, diagnostics), diagnostics
+        self.q = np.full(n, np.nan) if start is None else start.copy()
+        self._held = ~np.isnan(self.q)  # and never named
+        self.effort = np.full(n, np.nan)
+        self.stamps: NDArray[np.int64] = np.zeros(n, np.int64)
+        self.updated = np.zeros(n, bool)
+        self.problem = ""
+
+    def read(self, messages: Sequence[bytes]) -> bool:
+        """Read serialized messages, the oldest first; return whether any names a joint of the robot."""
+        missing = np.ones(len(self.q), bool)
+        found = False
+        for data in reversed(messages):  # the first that names a joint is the newest one that does
+            try:
+                state = self._reader.read(data)
+            except MessageError as error:
+                self.problem = str(error)
+                self._diagnostics.problem(REJECTED_STATES, str(error))
+                continue
+            if state is None:
+                continue
+            new = missing[state.joints]
+            joints = state.joints[new]
+            self.q[joints], self.stamps[joints] = state.q[new], state.stamp
+            if state.effort is not None:
+                self.effort[joints] = state.effort[new]
+            self.updated[joints] = True
+            missing[joints] = self._held[joints] = False
+            if not found:
+                found, self.problem = True, ""
+                self.stamps[self._held] = state.stamp
+            if not (missing & ~self._held).any():
+                break
+        return found
+
+    def forget(self) -> None:
+        """Note that what is known has been used."""
+        self.updated[:] = False
+
+
 class PolledJointStates:
-    """Looks for the newest joint state at a fixed rate, on a thread of its own.
+    """Looks for the newest joint states at a fixed rate, on a thread of its own.
 
     A turn of an executor takes ten times longer than a look, so no timer does it. This node subscribes to joint states
     while somebody subscribes to what it publishes: to receive them costs more than to use them. Where all joint states
@@ -42,17 +107,18 @@ class PolledJointStates:
         joints: The robot's joints.
         rate: Looks per second [Hz].
         publisher: Publishes what is made of them.
-        use: Called in that thread with stamp [ns] and positions, shape (n,), of each joint state that is read.
-        start: Positions of joints before a joint state names them, shape (n,); None: each joint state has to name all.
+        use: Called in that thread with the newest states, whenever a message has named a joint since the last call.
+        start: As for :class:`NewestStates`.
     """
 
     def __init__(self, node: RobodynNode, joints: JointOrder, rate: float, publisher: Publisher[Any],
-                 use: Callable[[int, Array], None], start: Array | None = None) -> None:
-        self._node, self._joints, self._use, self._q = node, joints, use, start
+                 use: Callable[[NewestStates], None], start: Array | None = None) -> None:
+        self._node, self._use = node, use
         self._publisher = publisher
-        self._wire = JointWire(joints.names)
+        self._newest = NewestStates(joints, node.diagnostics, start)
         self._period, self._suffices = 1.0 / rate, rate <= DISPLAY_STATES_RATE
-        self._next = self._next_look = time.monotonic()
+        self._pause = self._period  # between two looks; shorter where messages would displace each other
+        self._next = self._next_use = self._next_look = time.monotonic()
         self._topic = ""  # that is subscribed to; empty while nobody listens
         self._states: LatestMessage[JointState] | None = None
         self._thread = NodeThread(f"newest of {TOPIC}", node.diagnostics, self._cycle)
@@ -69,11 +135,19 @@ class PolledJointStates:
         if self._states is None:
             self._next = self._next_look
             return
-        self._next = max(self._next + self._period, now)
-        data = self._states.take_serialized()
-        state = None if data is None else self._read(data)
-        if state is not None:
-            self._use(*state)
+        messages = self._states.take_all_serialized()
+        self._newest.read(messages)
+        # A rare message of one publisher must not be displaced by the many of another.
+        if len(messages) > NEWEST_DEPTH // 2:
+            self._pause *= 0.5
+        elif len(messages) < NEWEST_DEPTH // 8:
+            self._pause = min(2.0 * self._pause, self._period)
+        if now >= self._next_use and self._newest.updated.any():
+            self._use(self._newest)
+            self._newest.forget()
+        if now >= self._next_use:
+            self._next_use = max(self._next_use + self._period, now)
+        self._next = min(max(self._next + self._pause, now), self._next_use)
 
     def _choose_topic(self) -> None:
         """Subscribe while somebody listens, and no longer."""
@@ -88,23 +162,3 @@ class PolledJointStates:
             self._states.destroy(self._node)
         self._topic = topic
         self._states = LatestMessage(self._node, self._node.diagnostics, JointState, topic) if topic else None
-
-    def _read(self, data: bytes) -> tuple[int, Array] | None:
-        """Return stamp [ns] and positions; None: the message is bad, and is reported."""
-        known = self._wire.decode_within(data, POSITION.maximum)
-        if known is not None:
-            stamp, q = known[0], known[1][0]
-        else:
-            message = self._node.diagnostics.deserialize(data, JointState, TOPIC)
-            if message is None:
-                return None
-            try:
-                stamp = read_stamp(message.header.stamp, f"{TOPIC}: header.stamp")
-                q = self._joints.read(message.name, message.position, f"{TOPIC}: position", POSITION, fill=self._q,
-                                      others=True)
-            except InputError as error:
-                self._node.diagnostics.problem("rejected joint states", str(error))
-                return None
-        if self._q is not None:
-            self._q = q
-        return stamp, q

@@ -149,6 +149,15 @@ class LatestMessage(Generic[Message]):
             taken = take_newest(self._subscription.handle, self._message_type)
         return None if taken is None else taken[0]
 
+    def take_all_serialized(self) -> list[bytes]:
+        """Return the messages that have come since the last call as bytes, at most `NEWEST_DEPTH`, the oldest first."""
+        found: list[bytes] = []
+        with self._subscription.handle:
+            while len(found) < NEWEST_DEPTH and (
+                    taken := self._subscription.handle.take_message(self._message_type, True)) is not None:
+                found.append(taken[0])
+        return found
+
     def destroy(self, node: Node) -> None:
         """End the subscription.
 

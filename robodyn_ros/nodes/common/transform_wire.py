@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
+from numpy.typing import NDArray
 from rclpy.serialization import serialize_message
 from tf2_msgs.msg import TFMessage
 
@@ -67,10 +68,17 @@ class TransformWire:
         return bytes(self._buffer)
 
 
-def transforms_message(parents: Mapping[str, str], stamp: int, values: Array) -> TFMessage:
-    """Return a message of transforms; arguments as for :class:`TransformWire` and its `encode`."""
+def transforms_message(parents: Mapping[str, str], stamps: int | NDArray[np.int64], values: Array) -> TFMessage:
+    """Return a message of transforms.
+
+    Args:
+        parents: As for :class:`TransformWire`.
+        stamps: Stamp of all transforms, or of each [ns].
+        values: As for `TransformWire.encode`.
+    """
     message = TFMessage()
-    for (child, parent), row in zip(parents.items(), values, strict=True):
+    each = np.broadcast_to(stamps, len(parents)).tolist()
+    for (child, parent), stamp, row in zip(parents.items(), each, values, strict=True):
         transform = TransformStamped(child_frame_id=child)
         transform.header.frame_id = parent
         set_stamp(transform.header.stamp, stamp)

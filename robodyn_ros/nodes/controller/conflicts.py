@@ -10,11 +10,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.participants import describe, own_participant, participant, publishers
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS, REFUSED_COMMANDS
@@ -53,37 +55,49 @@ class Refused:
 
 
 class StateSource:
-    """The hardware node whose joint states the controller answers: the first, until it is silent for a while.
+    """The node whose state of each joint the controller answers: the first, until it is silent for a while.
 
     Args:
         node: The controller node.
+        n: Number of joints.
         timeout: Time without a joint state after which the source has left [s].
-        on_change: Called when another hardware node takes the place of the first, on the thread of the control path.
+        on_change: Called when another node takes the place of the first, on the thread of the control path.
     """
 
-    def __init__(self, node: RobodynNode, timeout: float, on_change: Callable[[], None]) -> None:
+    def __init__(self, node: RobodynNode, n: int, timeout: float, on_change: Callable[[], None]) -> None:
         self._node, self._timeout, self._on_change = node, timeout, on_change
         self._topic = node.resolve_topic_name("joint_states")
-        self._gid, self._heard = b"", 0.0
-        self._other, self._other_heard = b"", 0.0
+        self._gids, self._only = [b""] * n, b""  # publisher of each joint's states, and of all of them
+        self._heard: dict[bytes, float] = {}  # when each of these was heard last
+        self._refused, self._other, self._other_heard = b"", b"", 0.0
         node.diagnostics.checks.append(self._report)
 
-    def accepts(self, gid: bytes, now: float) -> bool:
-        """Return whether the controller answers a joint state; for the thread of the control path.
+    def accepts(self, gid: bytes, now: float, joints: Indices) -> bool:
+        """Return whether the controller answers a state of some joints; for the thread of the control path.
 
         Args:
-            gid: Publisher of the joint state, which has all joints.
+            gid: Publisher of the joint state.
             now: Steady time of its arrival [s].
+            joints: Index of each joint that it names.
         """
-        if gid != self._gid:
-            if (participant(gid) != participant(self._gid) and self._gid and now - self._heard < self._timeout):
-                self._other, self._other_heard = gid, now
+        if gid == self._only:
+            self._heard[gid] = now
+            return True
+        before = {self._gids[joint] for joint in joints.tolist()} - {gid}
+        for other in before:
+            if (other and participant(gid) != participant(other)
+                    and now - self._heard.get(other, -math.inf) < self._timeout):
+                self._refused, self._other, self._other_heard = other, gid, now
                 self._node.diagnostics.count("joint states of another node")
                 return False
-            if self._gid:
+        if before:
+            for joint in joints.tolist():
+                self._gids[joint] = gid
+            self._only = gid if set(self._gids) == {gid} else b""
+            self._heard = {each: when for each, when in self._heard.items() if each in self._gids}
+            if before != {b""}:
                 self._on_change()
-            self._gid = gid
-        self._heard = now
+        self._heard[gid] = now
         return True
 
     def _report(self) -> None:
@@ -93,8 +107,8 @@ class StateSource:
         if time.monotonic() - self._other_heard < _TOLD_FOR:
             names = publishers(self._node, [self._topic])
             diagnostics.raise_condition(
-                "two sources", f"two nodes publish {self._topic}: this node answers {describe(names, self._gid)} and "
-                f"not {describe(names, self._other)}; end one of them, or give it another namespace")
+                "two sources", f"two nodes publish {self._topic}: this node answers {describe(names, self._refused)} "
+                f"and not {describe(names, self._other)}; end one of them, or give it another namespace")
         else:
             self._other = b""
             diagnostics.clear_condition("two sources", f"one node publishes {self._topic}")

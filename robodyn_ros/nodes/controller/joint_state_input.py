@@ -10,22 +10,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import hypot
 from typing import NamedTuple
 
 import numpy as np
-from sensor_msgs.msg import JointState
+from numpy.typing import NDArray
 
-from robodyn_ros.checks import Range
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
-from robodyn_ros.nodes.common.joint_wire import FIELDS, JointWire
-from robodyn_ros.nodes.common.messages import POSITION, VELOCITY, JointOrder, MessageError, read_stamp
+from robodyn_ros.nodes.common.joint_states import REJECTED_STATES, TOPIC, Indices, JointStateReader, NamedState
+from robodyn_ros.nodes.common.joint_wire import NEW_START
+from robodyn_ros.nodes.common.messages import VELOCITY, JointOrder, MessageError
 from robodyn_ros.nodes.common.parameters import Parameter
-
-TOPIC = "joint_states"
-REJECTED_STATES = "rejected joint states"
 
 VELOCITY_FILTER = Parameter(
     "velocity_filter", 0.0, "Time constant of the low-pass filter on velocities that joint states lack, which are "
@@ -49,101 +47,78 @@ class MeasuredState(NamedTuple):
     frame: str
 
 
-class _Foreign(NamedTuple):
-    """Messages of a publisher with another order or more joints."""
-
-    wire: JointWire
-    columns: list[int]
-    fields: list[str]
-
-
 class JointStateInput:
-    """Reads serialized joint states; bad ones are counted and reported.
+    """Reads serialized joint states, merged by joint where several publishers send some joints each.
 
-    Messages of the form that this package's nodes publish cost least. The form of another publisher is learnt from its
-    first message, so that its numbers are read in place too.
+    A merged state comes as soon as every joint has a new position. Its stamp is the oldest of theirs. Bad messages are
+    counted and reported.
 
     Args:
         joints: The robot's joints.
         diagnostics: Receives reports of bad joint states.
         estimate: Gives velocities that a message lacks: an empty field, or NaN, as joint_state_broadcaster publishes.
+
+    Attributes:
+        estimated: Whether a velocity of the last state comes from positions.
+        merged: Whether the last state comes from several messages.
     """
 
     def __init__(self, joints: JointOrder, diagnostics: Diagnostics, estimate: VelocityEstimate) -> None:
+        n = len(joints)
         self._joints, self._diagnostics, self._estimate = joints, diagnostics, estimate
-        self._wire = JointWire(joints.names)
-        self._foreign: _Foreign | None = None
-        self.estimated = False
+        self._reader = JointStateReader(joints, diagnostics)
+        self._q, self._v, self._stamps = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        self._fresh, self._new_start = np.zeros(n, bool), False
+        self.estimated = self.merged = False
 
-    def read(self, data: bytes) -> MeasuredState | None:
+    def read(self, data: bytes, accepts: Callable[[Indices], bool] = lambda joints: True) -> MeasuredState | None:
         """Read a message; for one thread at a time.
 
+        Args:
+            data: The message.
+            accepts: Returns whether the state of these joints may come from its publisher; called for messages that
+                name any.
+
         Returns:
-            The joint state; None: it was bad, and is reported.
+            The joint state; None: the message names no joint of the robot or not all that are missing yet, its
+            publisher is not accepted, or it is bad, which is reported.
         """
-        known = self._wire.decode_within(data, POSITION.maximum, VELOCITY.maximum)  # without the effort
-        if known is not None:
-            stamp, (q, v, _) = known
-            return MeasuredState(stamp, q, v, self._wire.frame)
         try:
-            return self._read_foreign(data) or self._read_message(data)
+            state = self._reader.read(data)
+            if state is None or not accepts(state.joints):
+                return None
+            if state.complete:
+                self._fresh[:] = self._new_start = self.merged = False
+                return self._complete(state.stamp, state.stamp, state.q, state.v, state.frame)
+            return self._merge(state)
         except MessageError as error:
             self._diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
             return None
 
-    def _read_foreign(self, data: bytes) -> MeasuredState | None:
-        """Read a message of the form of the last one; None: it has another form, or a number to be looked at."""
-        if self._foreign is None:
-            return None
-        wire, columns, fields = self._foreign
-        known = wire.decode(data)
-        if known is None:
-            return None
-        values = {field: array[columns] for field, array in zip(fields, known[1], strict=True)}
-        if not hypot(*values["position"].tolist()) <= POSITION.maximum:
-            return None
-        return self._complete(known[0], values["position"], values.get("velocity"), wire.frame)
+    def missing(self) -> list[str]:
+        """Names of the joints without a new position while others have one; from any thread."""
+        fresh = self._fresh.tolist()
+        return [name for name, new in zip(self._joints.names, fresh, strict=True) if not new] if any(fresh) else []
 
-    def _read_message(self, data: bytes) -> MeasuredState | None:
-        message, joints = self._diagnostics.deserialize(data, JointState, TOPIC), self._joints
-        if message is None:
+    def _merge(self, state: NamedState) -> MeasuredState | None:
+        joints = state.joints
+        self._q[joints], self._stamps[joints], self._fresh[joints] = state.q, state.stamp, True
+        self._v[joints] = np.nan if state.v is None else state.v
+        self._new_start = self._new_start or state.frame == NEW_START
+        if not self._fresh.all():
             return None
-        q = joints.read(message.name, message.position, f"{TOPIC}: position", POSITION, others=True)
-        stamp = read_stamp(message.header.stamp, f"{TOPIC}: header.stamp")
-        v = None
-        if message.velocity:
-            columns = self._columns(message)
-            if len(message.velocity) != len(message.name or joints.names):
-                raise MessageError("wrong length", f"{TOPIC}: velocity: expected one value per joint, "
-                                   f"{len(message.name or joints.names)}, received {len(message.velocity)}")
-            v = np.array(message.velocity)[columns]
-        measured = self._complete(stamp, q, v, message.header.frame_id)
-        self._learn(message)
-        return measured
+        frame = NEW_START if self._new_start else state.frame
+        self._fresh[:] = self._new_start = False
+        self.merged = True
+        return self._complete(int(self._stamps.min()), self._stamps.copy(), self._q.copy(), self._v.copy(), frame)
 
-    def _learn(self, message: JointState) -> None:
-        """Read further messages of this form in place."""
-        fields = [field for field in FIELDS if len(getattr(message, field)) == len(message.name)]
-        if message.name and (list(message.name) != self._joints.names or fields != list(FIELDS)):
-            self._foreign = _Foreign(JointWire(message.name, fields, message.header.frame_id), self._columns(message),
-                                     fields)
-
-    def _columns(self, message: JointState) -> list[int]:
-        """Index in a message of each of the robot's joints."""
-        place = {name: index for index, name in enumerate(message.name or self._joints.names)}
-        return [place[name] for name in self._joints.names]
-
-    def _complete(self, stamp: int, q: Array, v: Array | None, frame: str) -> MeasuredState:
+    def _complete(self, stamp: int, stamps: int | NDArray[np.int64], q: Array, v: Array | None, frame: str
+                  ) -> MeasuredState:
         """Fill in velocities that are missing, and check the others."""
-        estimate = None
-        if v is None or np.isnan(v).any():
-            estimate = self._estimate.update(stamp, q)
+        self.estimated = v is None or bool(np.isnan(v).any())
+        if v is None or self.estimated:
+            estimate = self._estimate.update(stamps, q)
             v = estimate if v is None else np.where(np.isnan(v), estimate, v)
-        self.estimated = estimate is not None
-        _check(self._joints, v, VELOCITY)
+        if not hypot(*v.tolist()) <= VELOCITY.maximum:
+            self._joints.check(self._joints.names, v.tolist(), f"{TOPIC}: velocity", VELOCITY)
         return MeasuredState(stamp, q, v, frame)
-
-
-def _check(joints: JointOrder, v: Array, allowed: Range) -> None:
-    if not hypot(*v.tolist()) <= allowed.maximum:
-        joints.read((), v.tolist(), f"{TOPIC}: velocity", allowed)

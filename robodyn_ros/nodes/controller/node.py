@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rclpy.parameter import Parameter as RosParameter
@@ -35,13 +36,14 @@ from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, 
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
 from robodyn_ros.nodes.common.runtime import RobodynNode, run_node
+from robodyn_ros.nodes.common.topics import NEWEST_DEPTH
 from robodyn_ros.nodes.controller.action import TrajectoryActionServer
 from robodyn_ros.nodes.controller.command_output import PARAMETERS as OUTPUT_PARAMETERS
 from robodyn_ros.nodes.controller.command_output import command_output
 from robodyn_ros.nodes.controller.conflicts import Refused, StateSource
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
-from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput
+from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, ControllerPlugins
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
@@ -152,6 +154,7 @@ class ControllerNode(RobodynNode):
         self._overran = False  # since the last diagnostics
         self._saturated = 0
         self._last_arrival, self._silent = 0.0, True
+        self._answered, self._others = b"", 0  # publisher of the last state, and its messages that were none
         self._gap, self._gap_at = "", -RECENT  # why no joint states came for a longer time, and when that ended
         self._published = 0  # when the last joint state was published, by its publisher's clock [ns]
         self._hold_up, self._held_up_at = "", -RECENT
@@ -165,9 +168,9 @@ class ControllerNode(RobodynNode):
             self, self._robot, self.parameters["state_publish_rate"],
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
-            self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True))
+            self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True, every=True))
         self._refused = Refused(self)
-        self._source = StateSource(self, self._timeout, self._refused.lift)
+        self._source = StateSource(self, self._robot.n, self._timeout, self._refused.lift)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
         self._supervision = Supervision(self, self._loop, self._path, self._trajectories.interrupt)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
@@ -186,18 +189,23 @@ class ControllerNode(RobodynNode):
 
     def _cycle(self, path: ControlPath) -> None:
         data = path.wait(self._timeout)
-        now = time.monotonic()
+        now, received = time.monotonic(), time.time_ns()
+        measured, info = self._newest(data, now) if data is not None else (None, {})
         if now - self._last_arrival >= TOLD_GAP:
-            self._on_gap(now, path.info if data is not None else {})
-        if data is not None and self._on_joint_state(data, now, path.info):
+            self._on_gap(now, info)
+        if measured is not None:
+            self._on_joint_state(measured, now, received, info)
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
             self._last_arrival, self._silent = now, False
-            self._published = path.info.get("source_timestamp") or 0
+            self._published = info.get("source_timestamp") or 0
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
             text = (f"no joint states for {self._timeout:g} s or more that this node can answer: is the hardware node "
                     "running, or held up by the computer?")
+            if missing := self._states_in.missing():
+                text = (f"no joint states of {', '.join(missing)} for {self._timeout:g} s or more, while those of the "
+                        "other joints come: is the node that publishes them running?")
             self.diagnostics.raise_condition("silence", text)
             if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):
                 self._trajectories.abort(text)
@@ -222,24 +230,53 @@ class ControllerNode(RobodynNode):
             self._gap = (f"no joint states came for {gap:.3g} s: the computer held up the hardware node (busy, or the "
                          "process was stopped), it was started anew, or the network lost them")
 
-    def _on_joint_state(self, data: bytes, now: float, info: Mapping[str, Any]) -> bool:
-        """Answer a serialized joint state; return whether it is one of the robot, from its hardware node.
+    def _newest(self, data: bytes, now: float) -> tuple[MeasuredState | None, dict[str, Any]]:
+        """Read a serialized joint state and those that wait behind it.
+
+        Messages of other robots' joints, and those that complete no state, are neither answered nor counted as
+        unanswered.
 
         Args:
             data: The message.
             now: Steady time of its arrival [s].
-            info: Its publisher, and its number in the sequence of its publisher.
+
+        Returns:
+            The newest state of the robot, or None; and what the middleware knows of its message, with the number of the
+            state instead of that of the message, 0 for a state of several messages.
         """
-        received = time.time_ns()
-        measured = self._states_in.read(data)
-        if measured is None or not self._source.accepts(sender(info), now):
-            return False
+        newest: MeasuredState | None = None
+        found: dict[str, Any] = {}
+        waiting: Any = data
+        for _ in range(NEWEST_DEPTH):
+            info, gid = self._path.info, sender(self._path.info)
+            measured = self._states_in.read(waiting, partial(self._source.accepts, gid, now))
+            if measured is not None:
+                if gid != self._answered:
+                    self._answered, self._others = gid, 0
+                number = (info.get("publication_sequence_number") or 0) - self._others
+                newest = measured
+                found = {**info, "publication_sequence_number": 0 if self._states_in.merged else number}
+            elif gid == self._answered:
+                self._others += 1
+            if (waiting := self._path.take()) is None:
+                break
+        return newest, found
+
+    def _on_joint_state(self, measured: MeasuredState, now: float, received: int, info: Mapping[str, Any]) -> None:
+        """Answer a joint state.
+
+        Args:
+            measured: The state.
+            now: Steady time of its arrival [s].
+            received: System time of its arrival [ns].
+            info: When it was published, and its number.
+        """
         stamp, q, v, frame = measured
         self._monitor.begin(now, stamp, info.get("publication_sequence_number") or 0)
         why = NOT_FOLLOWED if frame == NEW_START else ""
         if self._loop.suspended or self._refused.why:
             if self._suspend():
-                return True
+                return
             why = "the hardware followed another controller until now"
         if self._monitor.delay is not None:
             self._on_delay(self._monitor.delay, now)
@@ -253,7 +290,6 @@ class ControllerNode(RobodynNode):
         self._states.publish(stamp, tick)
         if self._trajectories.goal is not None:
             self._trajectories.watch(stamp, tick)
-        return True
 
     def _suspend(self) -> bool:
         """Command nothing while the hardware refuses commands; return whether it still does."""

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
@@ -26,6 +25,7 @@ from robodyn_ros.control.control_loop import STOPPED
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import EFFORT, POSITION, JointOrder, read_stamp
+from robodyn_ros.nodes.common.polled_states import NewestStates
 from robodyn_ros.nodes.common.poses import read_wrench, to_arrays
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import FORCE_TORQUE, LatestMessage
@@ -89,6 +89,7 @@ class GraphState:
     def __init__(self, node: RobodynNode, model: RobotModel) -> None:
         self._node, self._joints = node, JointOrder(model.joint_names)
         self._joint_states: LatestMessage[JointState] | None = self._listen_to_joint_states()
+        self._newest = NewestStates(self._joints, node.diagnostics)
         self._controller = LatestMessage(node, node.diagnostics, ControllerState, "controller/_display_state")
         self._actuators = LatestMessage(node, node.diagnostics, ActuatorStates,
                                         "hardware/_display_actuator_states")
@@ -165,11 +166,16 @@ class GraphState:
         return LatestMessage(self._node, self._node.diagnostics, JointState, "joint_states")
 
     def _take_joint_state(self, now: float) -> bool:
-        message = self._joint_states.take() if self._joint_states is not None else None
-        if message is None:
+        messages = self._joint_states.take_all_serialized() if self._joint_states is not None else []
+        named = self._newest.read(messages)
+        self.problem = self._newest.problem if messages else self.problem
+        if not named:
             return False
-        return self._take_state(now, message.header.stamp, message.name, message.position, message.effort,
-                                "joint_states")
+        self._arrival = now
+        known = ~np.isnan(self._newest.q)
+        self.q = np.where(known, self._newest.q, self.q)
+        self.effort = np.where(EFFORT.holds(self._newest.effort), self._newest.effort, self.effort)
+        return self._note_stamp(now, int(self._newest.stamps[known].max()))
 
     def _take_feedback(self, now: float, message: ControllerState) -> bool:
         """Note that controller states come; take the joints' state from this one while joint_states are left alone."""
@@ -179,8 +185,20 @@ class GraphState:
         if self._joint_states is not None:
             return False
         effort: Sequence[float] = () if now - self._drives_arrival < SILENCE else message.output
-        return self._take_state(now, message.header.stamp, message.joint_names, message.feedback.positions, effort,
-                                "controller state")
+        self._arrival = now
+        try:
+            read = self._joints.read
+            stamp = read_stamp(message.header.stamp)
+            self.q = read(message.joint_names, message.feedback.positions, "controller state: position", POSITION,
+                          fill=self.q, others=True)
+            if len(effort):
+                self.effort = read(message.joint_names, effort, "controller state: effort", EFFORT, fill=self.effort,
+                                   others=True)
+            self.problem = ""
+        except InputError as error:
+            self.problem = str(error)
+            return False
+        return self._note_stamp(now, stamp)
 
     def _choose_source(self, now: float) -> None:
         if self._joint_states is None:
@@ -190,20 +208,8 @@ class GraphState:
             self._joint_states.destroy(self._node)
             self._joint_states = None
 
-    def _take_state(self, now: float, stamp_message: Time, names: Sequence[str], positions: Sequence[float],
-                    efforts: Sequence[float], topic: str) -> bool:
-        """Take a state of the joints, and say whether its stamp is new."""
-        self._arrival = now
-        try:
-            read = self._joints.read
-            stamp = read_stamp(stamp_message)
-            self.q = read(names, positions, f"{topic}: position", POSITION, fill=self.q, others=True)
-            if len(efforts):
-                self.effort = read(names, efforts, f"{topic}: effort", EFFORT, fill=self.effort, others=True)
-            self.problem = ""
-        except InputError as error:
-            self.problem = str(error)
-            return False
+    def _note_stamp(self, now: float, stamp: int) -> bool:
+        """Note the stamp of a state of the joints [ns], and say whether it is new."""
         moved, self.stamp = stamp != self.stamp, stamp
         if moved:
             self._progress = now

@@ -82,8 +82,7 @@ def test_joint_states_of_this_package_are_never_converted():
 
 
 @pytest.mark.parametrize(("reason", "fields"), [
-    ("missing joint", {"name": ["shoulder", "wrist"], "position": [0.1, 0.2], "velocity": [0.0, 0.0]}),
-    ("missing joint", {"name": ["finger"], "position": [0.1], "velocity": [0.0]}),
+    ("not finite", {"name": ["elbow", "wrist"], "position": [math.nan, 0.2], "velocity": [0.0, 0.0]}),
     ("repeated joint", {"name": ["elbow", "elbow"], "position": [0.1, 0.2], "velocity": [0.0, 0.0]}),
     ("not finite", {"name": NAMES, "position": [0.1, math.nan], "velocity": [0.0, 0.0]}),
     ("not finite", {"name": NAMES, "position": [0.1, 0.2], "velocity": [0.0, math.inf]}),
@@ -97,3 +96,74 @@ def test_bad_ones_are_reported_by_kind_also_after_good_ones(reason, fields):
     assert rig.read(**fields) is None
     assert rig.problems == {f"rejected joint states: {reason}": 1}
     assert rig.read(position=[0.0, 2.0, 1.0], velocity=[0.0, 0.2, 0.1], **BROADCAST) is not None
+
+
+def test_states_are_merged_by_joint_with_the_oldest_stamp():
+    rig = Rig()
+    assert rig.read(name=["shoulder", "finger"], position=[0.1, 9.0], velocity=[0.5, 9.0]) is None
+    oldest = rig.stamp
+    assert rig.input.missing() == ["elbow"]
+    merged = rig.read(name=["elbow"], position=[0.2], velocity=[0.6])
+    assert (merged.stamp, merged.q.tolist(), merged.v.tolist()) == (oldest, [0.1, 0.2], [0.5, 0.6])
+    assert rig.input.merged and not rig.input.missing() and not rig.problems
+    assert rig.read(name=["elbow"], position=[0.3], velocity=[0.6]) is None, "the shoulder's position is that of before"
+    assert rig.read(name=["elbow"], position=[0.4], velocity=[0.6]) is None
+    assert rig.read(name=["shoulder"], position=[0.5], velocity=[0.5]).q.tolist() == [0.5, 0.4]
+    whole = rig.read(name=NAMES, position=[0.6, 0.7], velocity=[0.0, 0.0])
+    assert whole.stamp == rig.stamp and not rig.input.merged
+    assert merged.q.tolist() == [0.1, 0.2], "a state that was handed out changes no more"
+
+
+def test_velocities_of_merged_states_come_from_the_times_of_each_joint():
+    rig = Rig()
+    measured = None
+    for _ in range(6):  # the elbow's messages come half as often
+        read = [rig.read(name=["shoulder"], position=[0.001 * rig.stamp * 1e-6]),
+                rig.read(name=["shoulder"], position=[0.001 * rig.stamp * 1e-6]),
+                rig.read(name=["elbow"], position=[-0.002 * rig.stamp * 1e-6])]
+        assert read[:2] == [None, None] and read[2] is not None
+        measured = read[2]
+    np.testing.assert_allclose(measured.v, [1.0, -2.0])
+
+
+def test_a_new_start_in_any_of_the_messages_is_one_of_the_state():
+    rig = Rig()
+    for frame in (("new_start", ""), ("", "new_start")):
+        first = JointState(name=["shoulder"], position=[0.1], velocity=[0.0])
+        first.header.frame_id = frame[0]
+        second = JointState(name=["elbow"], position=[0.1], velocity=[0.0])
+        second.header.frame_id = frame[1]
+        assert rig.input.read(bytes(serialize_message(first))) is None
+        assert rig.input.read(bytes(serialize_message(second))).frame == "new_start"
+    assert rig.read(name=["shoulder"], position=[0.1]) is None
+    assert rig.read(name=["elbow"], position=[0.1]).frame == ""
+
+
+def test_messages_of_other_joints_are_converted_once_for_each_publisher():
+    rig = Rig()
+    for k in range(20):
+        assert rig.read(name=["finger"], position=[0.1 * k], effort=[1.0]) is None
+        assert rig.read(name=["thumb1", "thumb"], position=[0.1 * k] * 2) is None
+        assert rig.read(name=["thumb0", "thumb"], position=[0.1 * k] * 2) is None  # of the same size
+        assert rig.read(name=["should_r", "elbow"], position=[0.1, 0.2], velocity=[0.0] * 2, effort=[0.0] * 2) is None
+        rig.input._fresh[:] = False
+        assert rig.read(name=["shoulder", "elbow", "x"], position=[0.1 * k] * 3) is not None
+    assert rig.converted <= 8 and not rig.problems
+
+
+def test_names_that_change_with_every_message_are_not_learnt():
+    rig = Rig()
+    for k in range(100):
+        assert rig.read(name=[f"joint_of_another_{k}"], position=[0.1]) is None
+    assert len(rig.input._reader._forms) <= 8 and not rig.problems
+    for _ in range(3):
+        assert rig.read(name=["finger"], position=[0.1]) is None
+    converted = rig.converted
+    assert rig.read(name=["finger"], position=[0.1]) is None and rig.converted == converted
+
+
+def test_the_values_of_other_joints_are_nobodys_business():
+    rig = Rig()
+    for position in ([math.nan], [math.inf], [1e308], [], [0.0, 0.0]):
+        assert rig.read(name=["finger"], position=position) is None
+    assert not rig.problems
