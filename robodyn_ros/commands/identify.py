@@ -120,17 +120,19 @@ def _open(path: Path, options: Namespace) -> tuple[Any, Any]:
     from robodyn_ros.resources import robot_file
     from robodyn_ros.robot import Robot
 
-    run = Run(path, options.namespace)
-    if run.damage:
-        print(f"robodyn: warning: {run.damage}", file=sys.stderr)
-    if not options.robot:
-        return run, run.robot
-    robot = Robot.from_urdf(robot_file(options.robot), gravity=run.gravity)
-    if set(robot.joint_names) != set(run.joint_names):
-        raise RecordingError(f"{path}: it is of another robot: robot '{robot.name}' has the joints "
-                             f"{', '.join(robot.joint_names)}, the recording {', '.join(run.joint_names)}; give "
-                             "--robot the recorded robot")
-    return run, robot
+    run, robot = Run(path, options.namespace), None
+    if options.robot:
+        robot = Robot.from_urdf(robot_file(options.robot), gravity=run.gravity)
+        recorded = (*run.joint_names, *run.other_joints)
+        if not set(robot.joint_names) <= set(recorded):
+            raise RecordingError(f"{path}: it is of another robot: robot '{robot.name}' has the joints "
+                                 f"{', '.join(robot.joint_names)}, the recording {', '.join(recorded)}; give "
+                                 "--robot the recorded robot")
+        if set(robot.joint_names) != set(run.joint_names):
+            run = Run(path, options.namespace, robot.joint_names)
+    for note in run.notes:
+        print(f"robodyn: warning: {note}", file=sys.stderr)
+    return run, robot or run.robot
 
 
 def _prepared(path: Path, options: Namespace, settings: Any) -> _Recorded:

@@ -53,8 +53,8 @@ def run_plot(options: Namespace) -> int:
 
     runs = [Run(path) for path in options.runs]
     for run in runs:
-        if run.damage:
-            print(f"robodyn: warning: {run.damage}", file=sys.stderr)
+        for note in run.notes:
+            print(f"robodyn: warning: {note}", file=sys.stderr)
     picture = options.output or Path(f"{runs[0].path.resolve().with_suffix('').name}.png")
     picture = picture if picture.suffix else picture.with_suffix(".png")
     picture.parent.mkdir(parents=True, exist_ok=True)

@@ -20,9 +20,10 @@ Columns are the robot's joints.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from robodyn_ros.recording.series import (
     actuator_series,
     control_series,
     joint_series,
+    merged_states,
 )
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
@@ -91,19 +93,24 @@ class Run:
     Args:
         path: A rosbag2 folder with MCAP, or an .mcap file.
         namespace: Namespace of the robot; None: the only one.
+        joint_names: The robot's joints, if they are known; None: those of the recorded description, or else of the
+            messages that name the most joints.
 
     Attributes:
         path: The folder or file.
         namespace: Namespace of the robot; empty: the root.
         topics: All recorded topics by name, those of other namespaces too.
         joint_names: The robot's joints, length n, in the order of all columns.
+        other_joints: Joints whose states were recorded on the same topic and are left out, such as those of a gripper
+            with a driver of its own.
         damage: Why the end of the recording is missing; empty: it is whole.
 
     Raises:
         RecordingError: There is no recording, nothing of it can be read, or it has no joint states of one robot.
     """
 
-    def __init__(self, path: str | Path, namespace: str | None = None) -> None:
+    def __init__(self, path: str | Path, namespace: str | None = None, joint_names: Sequence[str] | None = None
+                 ) -> None:
         self.path = Path(path)
         self._bag = read_bag(path)
         self.topics = self._bag.topics
@@ -111,18 +118,34 @@ class Run:
         states = self._joint_states(namespace)
         self.namespace = states.name.rpartition("/")[0]
         decoded = list(states.decode())
-        self._receipt = np.array([received for received, _ in decoded])
-        stamps = np.array([_stamp(message) for _, message in decoded])
-        self._epoch = int(stamps[0])
-        self.joint_names = self._names(decoded[0][1].name)
+        messages = [message for _, message in decoded]
+        recorded = list(dict.fromkeys(tuple(message.name) for message in messages))
+        self.joint_names = self._names(recorded) if joint_names is None else tuple(joint_names)
+        self.other_joints = tuple(name for name in dict.fromkeys(chain(*recorded)) if name not in self.joint_names)
         self._columns = JointColumns(self.joint_names)
-        self.states = joint_series(self._seconds(stamps), [message for _, message in decoded], self._columns)
+        stamps, completed_by, merged = merged_states(np.array(list(map(_stamp, messages))), messages, self._columns)
+        if not len(stamps):
+            raise RecordingError(f"{self.path}: {states.name}: expected states of the joints "
+                                 f"{_list(self.joint_names)}, found those of {_list(dict.fromkeys(chain(*recorded)))}")
+        self._receipt = np.array([received for received, _ in decoded])[completed_by]
+        self._epoch = int(stamps[0])
+        self.states = replace(merged, time=self._seconds(stamps))
+
+    @property
+    def notes(self) -> list[str]:
+        """One sentence each on the end that is missing and on joints that are left out."""
+        left_out = f"{self.path}: the states of other joints are left out: {_list(self.other_joints)}"
+        return [note for note in (self.damage, left_out if self.other_joints else "") if note]
 
     @cached_property
     def commands(self) -> JointSeries | None:
         """Commanded efforts, at the times of the states that they answer; None: none were recorded."""
         topic = self._topic(JOINT_STATE, "joint_commands")
-        return None if topic is None else joint_series(*self._stamped(topic), self._columns)
+        if topic is None:
+            return None
+        time, messages = self._stamped(topic)
+        own = np.flatnonzero(self._columns.named([message.name for message in messages]).any(axis=1))
+        return joint_series(time[own], [messages[index] for index in own], self._columns)
 
     @cached_property
     def control(self) -> ControlSeries | None:
@@ -282,18 +305,24 @@ class Run:
         return max(found, key=lambda topic: (topic.name == f"{self.namespace}/{name}", len(topic.messages)),
                    default=None)
 
-    def _names(self, first: list[str]) -> tuple[str, ...]:
-        """Return the joints in the order of the description, or else of the first joint state."""
+    def _names(self, recorded: list[tuple[str, ...]]) -> tuple[str, ...]:
+        """Return the robot's joints in the order of the description, or else of the joint states.
+
+        Args:
+            recorded: Joints of each form of messages.
+        """
+        most = max(map(len, recorded))
+        largest = tuple(dict.fromkeys(chain(*(names for names in recorded if len(names) == most))))
         if self.robot_description:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DescriptionWarning)
                 try:
                     described = Robot.from_urdf_text(self.robot_description).joint_names
                 except DescriptionError:
-                    return tuple(first)
-            if set(described) <= set(first):
+                    return largest
+            if set(described) <= set(chain(*recorded)):
                 return described
-        return tuple(first)
+        return largest
 
     def _seconds(self, stamps: Any) -> Array:
         return (np.asarray(stamps) - self._epoch) / NANOSECONDS_PER_SECOND

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array
 
@@ -107,6 +108,14 @@ class JointColumns:
         self._joints = list(joints)
         self._index = {name: column for column, name in enumerate(joints)}
 
+    def named(self, names: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
+        """Return which of the robot's joints each message names, shape (N, n); names as for `table`."""
+        found: dict[tuple[str, ...], NDArray[np.bool_]] = {(): np.ones(len(self._joints), bool)}
+        rows = list(map(tuple, names))
+        for row in set(rows) - found.keys():
+            found[row] = np.isin(self._joints, row)
+        return np.array([found[row] for row in rows]).reshape(len(rows), len(self._joints))
+
     def table(self, names: Sequence[Sequence[str]], values: Sequence[Sequence[float]]) -> Array:
         """Return the values of messages in columns.
 
@@ -135,6 +144,38 @@ def joint_series(time: Array, messages: Sequence[Any], columns: JointColumns) ->
     names = [message.name for message in messages]
     return JointSeries(time, *(columns.table(names, [getattr(message, field) for message in messages])
                                for field in ("position", "velocity", "effort")))
+
+
+def merged_states(stamps: NDArray[np.int64], messages: Sequence[Any], columns: JointColumns
+                  ) -> tuple[NDArray[np.int64], NDArray[np.intp], JointSeries]:
+    """Return the states of a robot from messages of which each may name some of its joints.
+
+    A state is complete when every joint has a new position; its stamp is the oldest of theirs.
+
+    Args:
+        stamps: Stamp of each message, shape (N,) [ns].
+        messages: sensor_msgs/JointState messages, length N.
+        columns: The robot's joints, n.
+
+    Returns:
+        Stamp of each of the M states, shape (M,) [ns], the index of the message that completed it, shape (M,), and the
+        states, whose times are all NaN.
+    """
+    every = joint_series(np.full(len(messages), math.nan), messages, columns)
+    named = columns.named([message.name for message in messages])
+    if not named.all():
+        newest, fresh, rows = np.zeros(named.shape[1], np.intp), np.zeros(named.shape[1], bool), []
+        for index in np.flatnonzero(named.any(axis=1)):
+            newest[named[index]], fresh[named[index]] = index, True
+            if fresh.all():
+                rows.append(newest.copy())
+                fresh[:] = False
+        sources = np.array(rows, dtype=np.intp).reshape(-1, named.shape[1])
+        joints = np.arange(named.shape[1])
+        every = JointSeries(np.full(len(sources), math.nan), every.position[sources, joints],
+                            every.velocity[sources, joints], every.effort[sources, joints])
+        return stamps[sources].min(axis=1), sources.max(axis=1), every
+    return stamps, np.arange(len(messages)), every
 
 
 def control_series(time: Array, messages: Sequence[Any], columns: JointColumns) -> ControlSeries:

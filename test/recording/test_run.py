@@ -125,3 +125,60 @@ def test_without_a_description_the_states_are_there_and_the_robot_is_not(tmp_pat
     assert run.joint_names == ("joint2", "joint1") and np.all(run.states.velocity == [2.0, 1.0])
     with pytest.raises(RecordingError, match="no robot_description was recorded"):
         run.energies()
+
+
+def drivers(path, order, description=DESCRIPTION):
+    """One second in which each driver publishes its joints, one right after the other; joint i moves at i rad/s."""
+    with Recorder(path) as recorder:
+        if description:
+            recorder.string("/robot_description", description)
+        for i in range(101):
+            for place, (names, every) in enumerate(order):
+                if i % every == 0:
+                    values = [{"joint1": 1.0, "joint2": 2.0}.get(name, 9.0) * 0.01 * i for name in names]
+                    effort = [] if "finger" in names else values
+                    recorder.joint_state("/joint_states", START + i * PERIOD + place * 1000, names, values, [], effort)
+                    recorder.joint_state("/joint_commands", START + i * PERIOD, names, effort=values)
+    return path
+
+
+ARM, GRIPPER = (("joint1", "joint2"), 1), (("finger", "thumb"), 1)
+
+
+@pytest.mark.parametrize("order", [
+    [ARM, GRIPPER], [GRIPPER, ARM], [(("finger",), 1), ARM, (("thumb",), 1)], [(("thumb", "joint2", "joint1"), 1)],
+    [ARM, (("finger",), 20)], [ARM, (("finger", "a", "b", "c", "d"), 1)],
+])
+@pytest.mark.parametrize("description", [DESCRIPTION, ""])
+def test_states_of_other_drivers_on_the_same_topic_are_left_out(tmp_path, order, description):
+    run = Run(drivers(tmp_path / "run", order, description), joint_names=None if description else ("joint1", "joint2"))
+    assert run.joint_names == ("joint1", "joint2") and run.states.time == pytest.approx(np.arange(101) / 100.0)
+    assert run.states.position == pytest.approx(np.outer(run.states.time, [1.0, 2.0]))
+    others = {name for names, _ in order for name in names} - {"joint1", "joint2"}
+    assert set(run.other_joints) == others and all(name in run.notes[0] for name in others)
+    assert np.isfinite(run.commands.effort).all() and len(run.commands.time) == 101
+
+
+@pytest.mark.parametrize("order", [
+    [(("joint1",), 1), (("joint2",), 1)], [(("joint2", "finger"), 1), (("finger", "thumb"), 1), (("joint1",), 1)],
+    [(("joint1",), 1), (("joint2",), 5)], [(("joint2",), 4), (("joint1",), 1), (("joint1", "finger"), 1)],
+])
+def test_the_states_of_several_drivers_are_one_with_the_oldest_stamp(tmp_path, order):
+    run = Run(drivers(tmp_path / "run", order))
+    slowest = max(every for names, every in order if {"joint1", "joint2"} & set(names))
+    assert len(run.states.time) == pytest.approx(100 // slowest + 1, abs=1)
+    assert np.isfinite(run.states.position).all()
+    oldest = np.minimum(run.states.position[:, 0], run.states.position[:, 1] / 2.0)
+    assert run.states.time == pytest.approx(oldest, abs=1e-4), "a position is stamped as newer than it is"
+    assert run.time_of_receipt(run._receipt[3]) == pytest.approx(run.states.time[3])
+
+
+def test_without_a_description_the_joints_are_those_of_the_largest_messages(tmp_path):
+    assert Run(drivers(tmp_path / "arm", [(("finger",), 1), ARM], "")).joint_names == ("joint1", "joint2")
+    both = Run(drivers(tmp_path / "parts", [(("joint2",), 1), (("joint1",), 1)], ""))
+    assert both.joint_names == ("joint2", "joint1") and len(both.states.time) == 101
+
+
+def test_a_joint_that_nobody_published_is_named(tmp_path):
+    with pytest.raises(RecordingError, match="expected states of the joints joint1, joint3, found those"):
+        Run(drivers(tmp_path / "run", [ARM]), joint_names=("joint1", "joint3"))

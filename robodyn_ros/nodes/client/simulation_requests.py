@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.common.messages import read_stamp
 from robodyn_ros.nodes.common.poses import to_wrench
+from robodyn_ros.nodes.common.topics import NEWEST_DEPTH
 from robodyn_ros.timing import to_nanoseconds
 
 ANSWER, COMPILATION, STANDSTILL = 10.0, 30.0, 10.0
@@ -71,20 +72,29 @@ class SimulationRequests:
             The answer.
         """
         names = list(dict.fromkeys([*positions, *velocities]))
-        present = self.joint_positions() if set(names) - set(positions) else {}
+        present = self.joint_positions(set(names) - set(positions))
         request = SetState.Request(
             joint_names=names, position=[positions.get(name, present.get(name, 0.0)) for name in names],
             velocity=[velocities.get(name, 0.0) for name in names])
         return self._ask(SetState, "set_state", request, seconds)
 
-    def joint_positions(self) -> dict[str, float]:
-        """Measured position of each joint [rad or m].
+    def joint_positions(self, names: Collection[str]) -> dict[str, float]:
+        """Measured position of each of these joints [rad or m], which several nodes may publish.
 
         Raises:
-            RobodynError: No joint state comes.
+            RobodynError: No joint states of some of them come.
         """
-        message = self.next_state()
-        return dict(zip(message.name, message.position, strict=True))
+        found: dict[str, float] = {}
+        if not names:
+            return found
+        subscription = self._client.node.create_subscription(
+            JointState, "joint_states", lambda message: found.update(zip(message.name, message.position, strict=False)),
+            NEWEST_DEPTH)
+        try:
+            self._client.wait_for(lambda: found.keys() >= set(names), f"joint states of {', '.join(names)}", ANSWER)
+        finally:
+            self._client.node.destroy_subscription(subscription)
+        return found
 
     def push(self, link: str, wrench: Array, duration: float) -> None:
         """Push a link, and let go after a time.

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from math import hypot
 from typing import NamedTuple
@@ -57,14 +58,18 @@ class JointStateInput:
         joints: The robot's joints.
         diagnostics: Receives reports of bad joint states.
         estimate: Gives velocities that a message lacks: an empty field, or NaN, as joint_state_broadcaster publishes.
+        patience: Longest time for which states of some joints wait for those of the others [s]; later ones are rejected
+            until these come.
 
     Attributes:
         estimated: Whether a velocity of the last state comes from positions.
         merged: Whether the last state comes from several messages.
     """
 
-    def __init__(self, joints: JointOrder, diagnostics: Diagnostics, estimate: VelocityEstimate) -> None:
+    def __init__(self, joints: JointOrder, diagnostics: Diagnostics, estimate: VelocityEstimate, patience: float = 0.5
+                 ) -> None:
         n = len(joints)
+        self._patience, self._since = patience, 0.0
         self._joints, self._diagnostics, self._estimate = joints, diagnostics, estimate
         self._reader = JointStateReader(joints, diagnostics)
         self._q, self._v, self._stamps = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
@@ -101,11 +106,22 @@ class JointStateInput:
         return [name for name, new in zip(self._joints.names, fresh, strict=True) if not new] if any(fresh) else []
 
     def _merge(self, state: NamedState) -> MeasuredState | None:
-        joints = state.joints
+        """Return the state of all joints once it is complete.
+
+        Raises:
+            MessageError: It has not become complete in time.
+        """
+        joints, now = state.joints, time.monotonic()
+        if not self._fresh.any():
+            self._since = now
         self._q[joints], self._stamps[joints], self._fresh[joints] = state.q, state.stamp, True
         self._v[joints] = np.nan if state.v is None else state.v
         self._new_start = self._new_start or state.frame == NEW_START
         if not self._fresh.all():
+            if now - self._since > self._patience:
+                missing = ", ".join(f"'{name}'" for name in self.missing())
+                raise MessageError("missing joint", f"{TOPIC}: no value for {missing} for {self._patience:g} s; every "
+                                   "joint of the robot must be named, by one node or by several")
             return None
         frame = NEW_START if self._new_start else state.frame
         self._fresh[:] = self._new_start = False

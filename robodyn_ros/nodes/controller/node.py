@@ -162,7 +162,7 @@ class ControllerNode(RobodynNode):
         self._log_uncompiled()
         self._states_in = JointStateInput(self._joints, self.diagnostics,
                                           VelocityEstimate(self.parameters["velocity_filter"], self._timeout,
-                                                           self._robot.model.continuous))
+                                                           self._robot.model.continuous), self._timeout)
         self._output = command_output(self, self._robot)
         self._states = ControllerStatePublisher(
             self, self._robot, self.parameters["state_publish_rate"],
@@ -201,11 +201,10 @@ class ControllerNode(RobodynNode):
             self._published = info.get("source_timestamp") or 0
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
-            text = (f"no joint states for {self._timeout:g} s or more that this node can answer: is the hardware node "
-                    "running, or held up by the computer?")
-            if missing := self._states_in.missing():
-                text = (f"no joint states of {', '.join(missing)} for {self._timeout:g} s or more, while those of the "
-                        "other joints come: is the node that publishes them running?")
+            missing = ", ".join(self._states_in.missing())
+            why = (f"those of {missing} are missing; is the node that publishes them running?" if missing else
+                   "is the hardware node running, or held up by the computer?")
+            text = f"no joint states for {self._timeout:g} s or more that this node can answer: {why}"
             self.diagnostics.raise_condition("silence", text)
             if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):
                 self._trajectories.abort(text)
@@ -256,7 +255,7 @@ class ControllerNode(RobodynNode):
                 number = (info.get("publication_sequence_number") or 0) - self._others
                 newest = measured
                 found = {**info, "publication_sequence_number": 0 if self._states_in.merged else number}
-            elif gid == self._answered:
+            elif gid and gid == self._answered:
                 self._others += 1
             if (waiting := self._path.take()) is None:
                 break

@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.nodes.common.joint_wire import JointWire
 from robodyn_ros.nodes.common.messages import JointOrder, deserialize, set_stamp
+from robodyn_ros.nodes.controller import joint_state_input
 from robodyn_ros.nodes.controller.joint_state_input import JointStateInput
 
 NAMES = ["shoulder", "elbow"]
@@ -167,3 +168,14 @@ def test_the_values_of_other_joints_are_nobodys_business():
     for position in ([math.nan], [math.inf], [1e308], [], [0.0, 0.0]):
         assert rig.read(name=["finger"], position=position) is None
     assert not rig.problems
+
+
+def test_states_that_never_become_complete_are_rejected_after_a_while(monkeypatch):
+    rig, now = Rig(), [0.0]
+    monkeypatch.setattr(joint_state_input, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for now[0] in (1.0, 1.4):
+        assert rig.read(name=["shoulder"], position=[0.1]) is None and not rig.problems
+    now[0] = 1.6
+    assert rig.read(name=["shoulder"], position=[0.1]) is None
+    assert rig.problems == {"rejected joint states: missing joint": 1} and rig.input.missing() == ["elbow"]
+    assert rig.read(name=["elbow"], position=[0.1]) is not None, "they wait no longer than they have to"

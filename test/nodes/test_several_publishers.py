@@ -1,0 +1,163 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""A robot whose state comes from several publishers on one topic, as from the drivers of an arm and of its gripper."""
+
+import numpy as np
+import pytest
+from ros_process import RosProcess, RosTest
+from sensor_msgs.msg import JointState
+from test_conflicts import KNOWS_SENDERS
+from test_state_publisher import GRIPPER
+from tf2_msgs.msg import TFMessage
+
+from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
+from robodyn_ros.resources import robot_file
+from robodyn_ros.robot import Robot
+
+PERIOD = 4_000_000
+JOINTS = ["joint1", "joint2"]
+
+
+class Driver(RosTest):
+    """A process in the graph's eyes that publishes the states of some joints."""
+
+    def __init__(self, namespace, *names, matched=1):
+        super().__init__("driver_of_" + names[0], namespace)
+        self.names, self.publish = names, self.publisher(JointState, "joint_states", matched=matched).publish
+
+    def send(self, stamp, *positions, **fields):
+        message = JointState(name=self.names, position=positions, velocity=[0.0] * len(positions), **fields)
+        set_stamp(message.header.stamp, stamp)
+        self.publish(message)
+
+
+def stamps(messages):
+    return [read_stamp(message.header.stamp) for message in messages]
+
+
+def test_every_state_of_an_arm_is_answered_however_often_its_gripper_speaks():
+    with RosProcess("controller", {"robot": "planar_2r", "controller": "gravity_compensation"}, "grip") as node, \
+            RosTest(namespace="grip") as ros, Driver("grip", *JOINTS) as arm, Driver("grip", "finger") as gripper:
+        commands = ros.record(JointState, "joint_commands", 100)
+        for k in range(1, 101):
+            arm.send(k * PERIOD, 0.01 * k, 0.0)
+            for number in range(4):
+                gripper.send(k * PERIOD + number, float("nan"))
+            ros.wait_for(lambda k=k: k * PERIOD in stamps(commands), f"the answer to state {k}")
+        assert stamps(commands) == [k * PERIOD for k in range(1, 101)]
+        node.stop()
+        assert "rejected" not in node.output() and "stayed unanswered" not in node.output()
+
+
+def test_messages_of_one_driver_that_are_no_states_are_not_taken_for_lost_states():
+    """A driver that publishes the arm and the gripper in turn: the numbers of its messages have gaps for the arm."""
+    with RosProcess("controller", {"robot": "planar_2r"}, "turns") as node, RosTest(namespace="turns") as ros, \
+            Driver("turns", *JOINTS) as arm:
+        commands = ros.record(JointState, "joint_commands", 100)
+        for k in range(1, 51):
+            arm.send(k * PERIOD, 0.1, 0.0)
+            arm.publish(JointState(name=["finger"], position=[0.1]))
+            ros.wait_for(lambda k=k: k * PERIOD in stamps(commands), f"the answer to state {k}")
+        node.stop()
+        assert "stayed unanswered" not in node.output() and "held up this node" not in node.output()
+
+
+@KNOWS_SENDERS
+def test_states_of_three_drivers_are_one_state_and_a_driver_that_dies_is_named():
+    dynamics = Robot.from_urdf(robot_file("planar_2r")).dynamics(compiled=False)
+    with RosProcess("controller", {"robot": "planar_2r", "controller": "gravity_compensation", "state_timeout": 1.0},
+                    "three") as node, RosTest(namespace="three") as ros, Driver("three", "joint1") as shoulder, \
+            Driver("three", "finger", "thumb") as gripper:
+        commands = ros.record(JointState, "joint_commands", 100)
+
+        def answered(elbow, k, q):
+            shoulder.send(k * PERIOD, q[0])
+            gripper.send(k * PERIOD, 0.0, 0.0)
+            elbow.send(k * PERIOD + 1000, q[1])
+            return ros.wait_for(lambda: [each for each in commands if read_stamp(each.header.stamp) == k * PERIOD],
+                                f"the answer to state {k}")[0]
+
+        with Driver("three", "joint2") as elbow:
+            for k in range(1, 21):
+                command = answered(elbow, k, [0.01 * k, -0.02 * k])
+                np.testing.assert_allclose(command.effort, dynamics.gravity(np.array([0.01 * k, -0.02 * k])), atol=1e-9)
+        del commands[:]
+        shoulder.send(100 * PERIOD, 0.3)
+        node.wait_for_output("that this node can answer: those of joint2 are missing")
+        assert not commands, "an answer to a position of long ago"
+        with Driver("three", "joint2") as elbow:  # another process
+            command = answered(elbow, 200, [0.3, 0.4])
+            np.testing.assert_allclose(command.effort, dynamics.gravity(np.array([0.3, 0.4])), atol=1e-9)
+        node.stop()
+
+
+@KNOWS_SENDERS
+def test_a_joint_that_two_drivers_claim_follows_the_first():
+    with RosProcess("controller", {"robot": "planar_2r", "state_timeout": 60.0}, "claim") as node, \
+            RosTest(namespace="claim") as ros, Driver("claim", "joint1") as shoulder, \
+            Driver("claim", "joint2") as elbow, Driver("claim", "joint2", "finger") as other:
+        commands = ros.record(JointState, "joint_commands", 100)
+        for k in range(1, 11):
+            shoulder.send(k * PERIOD, 0.1)
+            elbow.send(k * PERIOD, 0.2)
+            ros.wait_for(lambda k=k: k * PERIOD in stamps(commands), f"the answer to state {k}")
+            other.send(k * PERIOD + 1, 9.0, 9.0)
+        node.wait_for_output("two nodes publish /claim/joint_states: this node answers '/claim/driver_of_joint2'")
+        assert stamps(commands) == [k * PERIOD for k in range(1, 11)]
+        node.stop()
+
+
+@pytest.mark.parametrize("first", [["turn"], ["slide"]], ids=["arm first", "gripper first"])
+def test_transforms_have_the_stamps_of_their_joints(first):
+    """An arm, and a gripper with a mimic joint, whose drivers publish with different rates."""
+    with RosProcess("state_publisher", {"robot_description": GRIPPER, "publish_frequency": 1000}, "tf") as node, \
+            RosTest(namespace="tf") as ros:
+        heard = ros.record(TFMessage, "/tf", 1000)
+        with Driver("tf", "turn") as arm, Driver("tf", "slide") as gripper:
+            angles = {}
+            for k in range(1, 31):
+                angles[k * PERIOD] = 0.01 * k
+                both = (lambda k=k: arm.send(k * PERIOD, 0.01 * k)), (
+                    lambda k=k: gripper.send((k - k % 5) * PERIOD + 1, 0.001 * (k - k % 5)))
+                for send in both if first == ["turn"] else both[::-1]:
+                    send()
+                ros.wait_for(lambda k=k: any(
+                    transform.child_frame_id == "arm" and read_stamp(transform.header.stamp) == k * PERIOD
+                    for message in heard for transform in message.transforms), f"the transform of state {k}")
+        turns = {read_stamp(transform.header.stamp): transform.transform.rotation
+                 for message in heard for transform in message.transforms if transform.child_frame_id == "arm"}
+        assert len({round(rotation.y, 9) for rotation in turns.values()}) == len(turns) == 30
+        for message in heard:
+            for transform in message.transforms:
+                if transform.child_frame_id == "left":
+                    stamp = read_stamp(transform.header.stamp)
+                    position = np.array([getattr(transform.transform.translation, axis) for axis in "xyz"])
+                    assert stamp % PERIOD == 1 and np.linalg.norm(position) == pytest.approx(
+                        0.001 * (stamp // PERIOD), abs=1e-9), "an old position with a new stamp"
+        node.stop()
+
+
+def test_gravity_efforts_have_the_oldest_stamp_and_miss_no_state():
+    dynamics = Robot.from_urdf(robot_file("planar_2r")).dynamics(compiled=False)
+    with RosProcess("dynamics", {"robot": "planar_2r", "publish_frequency": 1000}, "weight") as node, \
+            RosTest(namespace="weight") as ros:
+        heard = ros.record(JointState, "dynamics/gravity_effort", 100)
+        node.wait_for_output("ready")
+        with Driver("weight", "joint2", "finger") as elbow, Driver("weight", "joint1") as shoulder, \
+                Driver("weight", "thumb") as gripper:
+            for k in range(1, 31):
+                elbow.send(k * PERIOD, 0.02 * k, 0.0)
+                gripper.send(k * PERIOD + 2, 0.0)
+                shoulder.send(k * PERIOD + 1, 0.01 * k)
+                ros.wait_for(lambda k=k: k * PERIOD in stamps(heard), f"the effort of state {k}")
+                gripper.send(k * PERIOD + 3, 0.0)
+        assert stamps(heard) == [k * PERIOD for k in range(1, 31)]
+        for k, message in enumerate(heard, start=1):
+            np.testing.assert_allclose(message.effort, dynamics.gravity(np.array([0.01 * k, 0.02 * k])), atol=1e-9)
+        node.stop()
