@@ -61,7 +61,7 @@ TESTED_BY = {
     "nodes/common/poses.py": "nodes/controller/test_tip_motions.py",
     "nodes/common/child_processes.py": "nodes/view/test_recording.py",
     "nodes/common/signals.py": "nodes/common/test_runtime.py",
-    "nodes/common/polled_states.py": "nodes/test_state_publisher.py",
+    "nodes/common/joint_states.py": "nodes/controller/test_joint_state_input.py",
     "nodes/common/node_thread.py": "nodes/common/test_control_path.py",
     "nodes/common/parameter_service.py": "nodes/common/test_runtime.py",
     "nodes/client/robot_client.py": "commands/test_swap.py",
