@@ -44,6 +44,7 @@ GROUPS = {
     "demo_command": ("demo",),
     "plot": ("plot",),
     "robot_commands": ("robots", "check"),
+    "complete_command": ("complete",),
     "rollout_commands": ("tune", "compare"),
     "study": ("study",),
     "export": ("export",),
@@ -101,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             take_plugins_from(options.plugins_from)
         with warnings.catch_warnings():
             warnings.showwarning = tell_warning
+            if getattr(options, "complete", ""):
+                complete_robot(options)
             return int(options.run(options))
     except BrokenPipeError:  # such as robodyn check arm.urdf | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of what is still to be flushed
@@ -134,6 +137,18 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
         raise error
     letters = error.object[error.start:error.end]
     return "".join(_STAND_INS.get(letter) or ascii(letter)[1:-1] for letter in letters), error.end
+
+
+def complete_robot(options: argparse.Namespace) -> None:
+    """Replace the robot of a command by one whose missing inertias were estimated, as its ``--complete`` says.
+
+    Raises:
+        RobodynError: The estimate is not possible.
+    """
+    from robodyn_ros.commands.complete_command import completed_robot
+
+    name = "robot" if hasattr(options, "robot") else "file"
+    setattr(options, name, str(completed_robot(getattr(options, name), options.complete)))
 
 
 def _fail(message: str, code: int) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, add_complete_option
 from robodyn_ros.errors import InputError, RecordingError
 from robodyn_ros.optional_packages import require
 
@@ -37,6 +37,7 @@ def add_commands(commands: Subparsers) -> None:
                           "motion such as robodyn excite writes")
     identify.add_argument("--validate", metavar="RUN2", type=Path, help="recording of another motion, whose efforts "
                           "the model has to predict")
+    add_complete_option(identify)
     identify.add_argument("--robot", metavar="ROBOT", help="name or file of the robot as it is described (default: the "
                           "recorded robot_description)")
     identify.add_argument("--actuators", metavar="FILE", help="YAML file of the motors and gears as far as they are "

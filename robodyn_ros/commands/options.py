@@ -74,4 +74,12 @@ def add_options(parser: ArgumentParser, *options: tuple[str, str | int | float |
         *options: Name, default and help text of each option; the value has the type of the default.
     """
     for name, default, text in options:
+        if name == "robot":
+            add_complete_option(parser)
         parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text} (default: %(default)s)")
+
+
+def add_complete_option(parser: ArgumentParser) -> None:
+    """Add ``--complete``, which `command_line.main` carries out for every command with a robot."""
+    parser.add_argument("--complete", metavar="HOW", default="", help="estimate the robot's missing inertias, as "
+                        "robodyn complete does: mass=KG or density=KG_PER_M3, and repair, with commas; auto: no number")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.bounded_files import expand
-from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.commands.options import Subparsers, add_complete_option
 from robodyn_ros.commands.processes import NodeProcess
 from robodyn_ros.commands.progress import Progress
 from robodyn_ros.commands.record import END_SECONDS, new_folder
@@ -42,6 +42,7 @@ def add_commands(commands: Subparsers) -> None:
         "--open-loop, the recorded efforts or voltages are sent instead of references, and no controller runs.",
     )
     replay.add_argument("run_folder", metavar="RUN", type=Path, help="rosbag2 folder with MCAP, or .mcap file")
+    add_complete_option(replay)
     replay.add_argument("--robot", default="", help="another robot with the same joints: shipped name, or URDF file")
     replay.add_argument("--controller", default="", help="this controller all the time, instead of the recorded ones")
     replay.add_argument("--open-loop", action="store_true",

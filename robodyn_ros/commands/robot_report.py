@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_ros.completion.completed_urdf import estimates
 from robodyn_ros.description.document import Document, read_document
 from robodyn_ros.description.doubts import find_doubts
 from robodyn_ros.description.find_denavit_hartenberg import find_denavit_hartenberg
@@ -45,7 +46,7 @@ def report(robot: Robot, file: Path) -> tuple[list[str], list[str]]:
     moving = sum(joint.inertia.mass for joint in model.joints)
     lines = [f"{model.name}: {model.n} joints, {len(model.frames)} links, {moving:.6g} kg moving, "
              f"reach {reach(model):.4g} m",
-             f"base link {model.base_link}, tip link {model.tip_link}", "", *tree(document), "",
+             f"base link {model.base_link}, tip link {model.tip_link}", "", *tree(document), *estimated(document), "",
              *joint_table(model, gravity), "", *dh_table(model)]
     return lines, find_doubts(document, messages, model, link_boxes(model, file.parent), gravity, reach(model))
 
@@ -70,6 +71,12 @@ def tree(document: Document) -> Iterator[str]:
         yield f"{indent}{'└─' if last else '├─'} {joint.get('name')} ({kind}) → {labelled(link)}"
         inner = indent + ("   " if last else "│  ")
         pending += [(child, inner, child is children[link][-1]) for child in reversed(children[link])]
+
+
+def estimated(document: Document) -> Iterator[str]:
+    """Yield the values that ``robodyn complete`` has estimated, after an empty line; nothing if there are none."""
+    found = list(estimates(document))
+    yield from ["", "estimated by robodyn complete:", *found] if found else ()
 
 
 def joint_table(model: RobotModel, gravity: Array) -> Iterator[str]:
@@ -120,12 +127,16 @@ def gravity_efforts(robot: Robot) -> Array:
     model = robot.model
     if not model.has_inertia:
         return np.full(model.n, np.nan)
+    gravity = robot.dynamics(compiled=False).gravity  # compiling takes longer than these calls
+    return np.abs([gravity(q) for q in random_postures(model)]).max(axis=0).round(9)  # without rounding noise
+
+
+def random_postures(model: RobotModel) -> Array:
+    """Return random joint positions within the limits, or within half a turn or metre, shape (POSTURES, n)."""
     span = np.array([0.5 if joint.kind == "prismatic" else math.pi for joint in model.leaders])
     lower = np.where(np.isfinite(model.position_lower), model.position_lower, -span)
     upper = np.where(np.isfinite(model.position_upper), model.position_upper, span)
-    postures = np.random.default_rng(0).uniform(lower, np.maximum(lower, upper), (POSTURES, model.n))
-    gravity = robot.dynamics(compiled=False).gravity  # compiling takes longer than these calls
-    return np.abs([gravity(q) for q in postures]).max(axis=0).round(9)  # without rounding noise
+    return np.random.default_rng(0).uniform(lower, np.maximum(lower, upper), (POSTURES, model.n))
 
 
 def link_boxes(model: RobotModel, folder: Path) -> dict[str, Array]:

@@ -1,0 +1,103 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""``robodyn complete`` writes a URDF with the inertias that are missing; ``--complete`` is for other commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+from robodyn_ros.bounded_files import expand
+from robodyn_ros.commands.options import Subparsers
+from robodyn_ros.errors import InputError
+
+NOTHING = "nothing to complete: every moving link with a shape has an inertia that a body can have"
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add ``complete``."""
+    complete = commands.add_parser(
+        "complete", help="write a URDF with the inertias that are missing or impossible, from shapes",
+        description="Estimate the inertias that a URDF lacks or that no body can have from the shapes of its links, "
+        "with one density, and write the completed URDF. Each estimated value is marked; robodyn check lists them.",
+    )
+    complete.add_argument("file", help="path of a URDF, MJCF or xacro file, or name of a robot")
+    amount = complete.add_mutually_exclusive_group()
+    amount.add_argument("--mass", type=float, metavar="KG", help="of the whole robot, its base included, as data "
+                        "sheets have it (default: the density of the links whose inertia is known)")
+    amount.add_argument("--density", type=float, metavar="KG_PER_M3", help="of all shapes")
+    complete.add_argument("--repair", action="store_true", help="take the nearest possible inertia in the place of an "
+                          "impossible one, not that of the link's shapes")
+    complete.add_argument("--output", metavar="FILE", default="", help="file to write (default: the file's name with "
+                          "_completed, in this folder)")
+    complete.add_argument("--force", action="store_true", help="replace the output file if it exists")
+    complete.set_defaults(run=run_complete)
+
+
+def run_complete(options: Namespace) -> int:
+    """Write the completed URDF.
+
+    Raises:
+        DescriptionError: See `complete_urdf`.
+        InputError: A number is not positive, or the output file exists or cannot be written.
+    """
+    from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
+    from robodyn_ros.resources import robot_file
+
+    rule = CompletionRule(options.mass, options.density, options.repair)
+    file = robot_file(options.file)
+    output = expand(options.output or f"{file.stem}_completed.urdf")
+    if output.exists() and not options.force:
+        raise InputError(f"'{output}' exists: name another --output, or replace it with --force")
+    found = complete_urdf(file, rule, absolute_meshes=output.parent.resolve() != file.parent.resolve())
+    if not found.lines:
+        print(NOTHING)
+        return 0
+    _write(output, found.text)
+    print("\n".join([*found.lines, *(f"link {name}: no estimate, as it has no shape with a volume"
+                                      for name in found.without), "", found.summary, f"written: {output}"]))
+    return 0
+
+
+def completed_robot(robot: str, text: str) -> Path:
+    """Return the file of a robot whose missing inertias were estimated, and say so on stderr.
+
+    Args:
+        robot: As for `robot_file`.
+        text: As for `CompletionRule.from_text`.
+
+    Raises:
+        DescriptionError: See `complete_urdf`.
+        InputError: There is no such robot; or the text is none of a rule.
+    """
+    from robodyn_ros.completion.completed_urdf import CompletionRule, complete_urdf
+    from robodyn_ros.resources import robot_file
+    from robodyn_ros.robot_sources import kept_urdf
+
+    if not robot:
+        raise InputError("--complete: expected a robot to complete: give --robot")
+    rule, file = CompletionRule.from_text(text), robot_file(robot)
+    found = complete_urdf(file, rule, absolute_meshes=True)
+    print(f"robodyn: {file.name}: {found.summary or NOTHING}", file=sys.stderr)
+    return kept_urdf(file.stem, found.text.encode(), "completed") if found.lines else file
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be written: {error}; name another --output") from None
