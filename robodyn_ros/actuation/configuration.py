@@ -172,10 +172,20 @@ class HardwareSettings:
 
     def _check_joints(self, model: RobotModel, named: Mapping[str, Any]) -> None:
         for joint in named:
+            if joint in model.held and joint in self.actuators:
+                raise InputError(self._rotor_wanted(model, joint))
             try:
                 model.joint_index(joint)
             except InputError as error:
                 raise InputError(f"{self.where}: {error}") from None
+
+    def _rotor_wanted(self, model: RobotModel, joint: str) -> str:
+        """Return the message on a motor of a joint that no inertia moves with, as far as its description says."""
+        row, ratio = self._row(model, joint, 1.0), self.actuators[joint].gear_ratio
+        what = (f'"{row["rotor_inertia"] * ratio**2:.6g}"' if ratio else
+                f'"{row["rotor_inertia"]:.6g} times the square of the gear ratio"')
+        return (f"{self.where}: joint '{joint}' of robot '{model.name}' moves no inertia and is held as if fixed: "
+                f"write the rotor of its motor into its description, for all programs: <dynamics armature={what}/>")
 
     def _row(self, model: RobotModel, joint: str, reduction: float) -> dict[str, Any]:
         """Return the values of the actuator of one joint."""

@@ -90,6 +90,7 @@ def run_demo(options: Namespace) -> int:
     stay_on_this_machine()
     file, controllers = robot_file(options.robot).resolve(), options.controllers
     robot = Robot.from_urdf(file, tip_link=options.tip_link)
+    robot.check_accelerations()
     for name in controllers:
         if load_controller(name).follows is not JointReference:
             raise InputError(f"demo: expected controllers that follow joints, received '{name}'")

@@ -35,7 +35,8 @@ def hold_massless_joints(model: RobotModel, report: Report, elements: Mapping[st
     positions = held_positions(model)
     if positions:
         report.warn(elements.get(next(iter(positions))), f"no inertia moves with the joints {list_names(positions)}",
-                    f"they are held at 0 or the limit next to it, as if fixed; {model.completion}")
+                    "they are held at 0 or the limit next to it, as if fixed; give their drives' rotors (<dynamics "
+                    f"armature=.../>), or {model.completion}")
         return with_joints_held(model, positions)
     if model.n and not model.has_inertia:
         report.warn(None, f"no moving link has an inertia: {list_names(model.links_without_inertia)}",

@@ -11,10 +11,12 @@
 import numpy as np
 import pytest
 import yaml
+from urdf_parts import joint, link, one_joint
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.actuation.motor_catalogue import load_motor
+from robodyn_ros.errors import DescriptionWarning
 from robodyn_ros.resources import config_file, robot_file
 
 MODEL = Robot.from_urdf(robot_file("planar_2r")).model
@@ -111,3 +113,20 @@ def test_settings_that_do_not_fit_the_robot_are_named(text, message):
 def test_unreadable_files_are_named(tmp_path):
     with pytest.raises(InputError, match="expected a readable YAML file, received: .*No such file"):
         HardwareSettings.from_yaml(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(("ratio", "armature"), [("gear_ratio: -100", '"0.1"'),
+                                                 ("", '"1e-05 times the square of the gear ratio"')])
+def test_a_motor_of_a_joint_that_is_held_asks_for_its_rotor_in_the_description(ratio, armature):
+    finger = joint("g", "b", "finger", "prismatic")
+    hand = one_joint().replace("</robot>", link("finger", "") + finger + "</robot>")
+    with pytest.warns(DescriptionWarning, match="held at 0"):
+        model = Robot.from_urdf_text(hand).model
+    text = f"joints: {{g: {{actuator: {{motor: {OWN_MOTOR}, {ratio}}}}}}}"
+    with pytest.raises(InputError) as refusal:
+        settings(text).joint_actuators(model)
+    assert "test.yaml: joint 'g' of robot 'test' moves no inertia" in str(refusal.value)
+    assert f"<dynamics armature={armature}/>" in str(refusal.value)
+    if ratio:
+        moved = hand.replace(finger, finger.replace("</joint>", f"<dynamics armature={armature}/></joint>"))
+        assert settings(text).joint_actuators(Robot.from_urdf_text(moved).model).reflected_inertia[1] == 0.1

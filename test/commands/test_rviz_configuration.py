@@ -13,10 +13,11 @@ import struct
 import numpy as np
 import pytest
 import yaml
+from urdf_parts import one_joint
 
 from robodyn_ros import Robot
 from robodyn_ros.commands.rviz_configuration import FIELD_OF_VIEW, rviz_configuration
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import DescriptionWarning, InputError
 from robodyn_ros.kinematics.reach import reach
 from robodyn_ros.resources import config_file, robot_file, shipped_robots
 from robodyn_ros.view.link_meshes import frame_poses
@@ -106,3 +107,10 @@ def test_markers_grow_with_the_robot():
 def test_a_prefix_that_rviz_cannot_join_is_refused(prefix):
     with pytest.raises(InputError, match=f"ends in '/'.*received '{prefix}'"):
         made("arm6", frame_prefix=prefix)
+
+
+def test_a_robot_without_inertia_is_shown():
+    with pytest.warns(DescriptionWarning, match="no moving link has an inertia"):
+        robot = Robot.from_urdf_text(one_joint(""))
+    manager = yaml.safe_load(rviz_configuration(robot))["Visualization Manager"]
+    assert manager["Global Options"]["Fixed Frame"] == "a"

@@ -42,11 +42,14 @@ def test_a_robot_without_inertia_has_kinematics_and_says_what_dynamics_needs(con
         dynamics = arm.dynamics(compiled)
         np.testing.assert_allclose(dynamics.forward_kinematics([0.3])[:3, 3], [0, 0, 0.5])
         np.testing.assert_allclose(dynamics.jacobian([0.3])[5], [1.0])
+        np.testing.assert_allclose(dynamics.jacobian_derivative([0.3], [0.5]), np.zeros((6, 1)), atol=1e-12)
         for name in FUNCTIONS.keys() - KINEMATIC:
             with pytest.raises(DescriptionError, match=rf"'b'\); .*: robodyn complete '{file}'$"):
                 getattr(dynamics, name)(*[[0.0]] * len(FUNCTIONS[name].arrays))
     with pytest.raises(DescriptionError, match="robodyn complete"):
         arm.check_accelerations()
+    turned = arm.dynamics().forward_kinematics([0.7])
+    assert arm.inverse_kinematics(turned).q == pytest.approx([0.7])
 
 
 def test_links_fixed_to_the_base_do_not_count():
