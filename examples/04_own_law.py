@@ -28,16 +28,14 @@ class Rates(Parameters):
     rate: Array = per_joint(10.0, unit="1/s", minimum=0.0, description="Rate at which the error decays")
 
 
-class Critical(Law):
+class Critical(Law[Rates, JointReference, None]):
     """tau = M(q) (a_d + 2 r (v_d - v) + r^2 (q_d - q)) + g(q): critically damped with the rate r.
 
     The Coriolis torques are left out; a higher rate suppresses them.
     """
 
-    Parameters = Rates
-
     @staticmethod
-    def law(dynamics: DynamicsLike, parameters: Rates, state: State, reference: JointReference, memory: Array) -> Array:
+    def law(dynamics: DynamicsLike, parameters: Rates, state: State, reference: JointReference) -> Array:
         """Return the efforts, shape (n,) [N m]."""
         rate = parameters.rate
         a = reference.a + 2.0 * rate * (reference.v - state.v) + rate**2 * (reference.q - state.q)

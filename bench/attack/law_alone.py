@@ -45,5 +45,5 @@ class LawsAlone:
         state = State(0.0, 0.0, np.array(feedback.positions), np.array(feedback.velocities))
         reference = None if law.follows is None else JointReference(
             *(np.array(values) for values in (wanted.positions, wanted.velocities, wanted.accelerations)))
-        effort: Array = np.asarray(law.law(self._dynamics, law.parameters, state, reference, np.zeros(0)))
+        effort: Array = np.asarray(law.law(self._dynamics, law.parameters, state, reference))
         return float(np.abs(np.clip(effort, -self._limit, self._limit) - np.array(message.output)).max())

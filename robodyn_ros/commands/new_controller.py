@@ -49,13 +49,11 @@ class Gains(Parameters):
     gravity_share: float = scalar(1.0, unit="-", minimum=0.0, maximum=1.0, description="Compensated part of gravity")
 
 
-class $class_name(Law):
+class $class_name(Law[Gains, JointReference, None]):
     """tau = p (q_d - q) + d (v_d - v) + gravity_share g(q)."""
 
-    Parameters = Gains
-
     @staticmethod
-    def law(dynamics: DynamicsLike, gains: Gains, state: State, reference: JointReference, memory: Array) -> Array:
+    def law(dynamics: DynamicsLike, gains: Gains, state: State, reference: JointReference) -> Array:
         """Return the efforts, shape (n,) [N m or N]; do not branch on values: the function is compiled."""
         feedback = gains.p * (reference.q - state.q) + gains.d * (reference.v - state.v)
         return feedback + gains.gravity_share * dynamics.gravity(state.q)

@@ -8,7 +8,6 @@
 
 """`Kernel`: a traced function as machine code, called from Python."""
 
-import math
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,10 @@ from robodyn_ros.compile.records import (
     Form,
     Structure,
     array_shapes,
-    flatten,
     flatten_all,
     form_of,
+    from_numbers,
+    to_numbers,
     unflatten,
 )
 from robodyn_ros.compile.tape import Tape, check_shape
@@ -63,8 +63,7 @@ def compile_function(function: Callable[..., Any], inputs: Mapping[str, Any], na
         if not isinstance(form, Structure):
             return result
         answer.append(form)
-        arrays_of_result = flatten(form, result, "result")
-        return np.concatenate([np.zeros(0), *(np.ravel(np.asarray(array, dtype=object)) for array in arrays_of_result)])
+        return to_numbers(form, result, "result")
 
     on_arrays.__name__ = label = name or str(getattr(function, "__name__", "function"))
     tape = trace_products(on_arrays, {path: shape for each, form in forms.items()
@@ -189,7 +188,7 @@ class RecordKernel(Kernel):
         self._forms, self._answer, self._arrays = dict(forms), answer, self.call
 
         def call(*given: Any, **named: Any) -> Any:
-            return self._record(self._arrays(*self._flat(given, named)))
+            return self._value(self._arrays(*self._flat(given, named)))
 
         self.call = call
         self.__call__ = call  # type: ignore[method-assign]
@@ -201,7 +200,7 @@ class RecordKernel(Kernel):
         """
         if out is not None and self._answer is not None:
             raise InputError(f"{self.name}: out: expected none, since the result is a record")
-        return self._record(super().batch(*self._flat(given, named), threads=threads, out=out))
+        return self._value(super().batch(*self._flat(given, named), threads=threads, out=out))
 
     def __reduce__(self) -> Any:
         return RecordKernel, (self.tape, self.name, self._forms, self._answer)
@@ -216,14 +215,9 @@ class RecordKernel(Kernel):
         values = (*given, *(named[name] for name in late))
         return list(flatten_all(self._forms, dict(zip(self._forms, values, strict=True)), self.name).values())
 
-    def _record(self, numbers: NDArray[np.float64]) -> Any:
-        """The result as a record, from its numbers, which may have an axis of samples first."""
-        if self._answer is None:
-            return numbers
-        shapes = array_shapes("result", self._answer).values()
-        parts = np.split(numbers, np.cumsum([math.prod(shape) for shape in shapes])[:-1], axis=-1)
-        return unflatten(self._answer, iter([part.reshape((*numbers.shape[:-1], *shape))
-                                             for part, shape in zip(parts, shapes, strict=True)]))
+    def _value(self, numbers: NDArray[np.float64]) -> Any:
+        """The result from its numbers, which may have an axis of samples first."""
+        return numbers if self._answer is None else from_numbers(self._answer, numbers)
 
 
 def traced_tape(tape: Tape) -> TracedProgram:

@@ -13,6 +13,7 @@ the functions that it is traced from, and its callers, see records. The array ``
 ``state.q``.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
@@ -52,7 +53,7 @@ def is_record(value: Any) -> bool:
     return is_dataclass(kind) and kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
-def form_of(value: Any, *, shapes: bool = True) -> Form | None:
+def form_of(value: Any, *, shapes: bool = True, integers: bool = False) -> Form | None:
     """The shape of an array or number, or the structure of a record; None for anything else.
 
     Floats, traced numbers and arrays are the arrays of a record.
@@ -60,13 +61,14 @@ def form_of(value: Any, *, shapes: bool = True) -> Form | None:
     Args:
         value: An array, or a record of arrays.
         shapes: Whether a tuple of lengths stands for an array of this shape.
+        integers: Whether integers are numbers of the record, too, instead of built in.
     """
     if is_record(value):
         names: Iterable[str] = getattr(value, "_fields", None) or [field.name for field in fields(value)]
-        forms = {name: form_of(getattr(value, name), shapes=shapes) for name in names}
+        forms = {name: form_of(getattr(value, name), shapes=shapes, integers=integers) for name in names}
         return Structure(type(value), tuple((name, form) for name, form in forms.items() if form is not None),
                          tuple((name, getattr(value, name)) for name, form in forms.items() if form is None))
-    if isinstance(value, float | Scalar):
+    if isinstance(value, float | Scalar) or (integers and isinstance(value, int) and not isinstance(value, bool)):
         return ()
     if isinstance(value, np.ndarray):
         return value.shape
@@ -114,6 +116,21 @@ def unflatten(form: Form, arrays: Iterator[Any]) -> Any:
     if not isinstance(form, Structure):
         return next(arrays)
     return form.kind(**{name: unflatten(part, arrays) for name, part in form.parts}, **dict(form.fixed))
+
+
+def to_numbers(form: Form, value: Any, where: str) -> np.ndarray:
+    """All numbers of a value of this form, or traced numbers, one array after the other, shape (size,)."""
+    return np.concatenate([np.zeros(0), *(np.ravel(array) for array in flatten(form, value, where))])
+
+
+def from_numbers(form: Form, numbers: np.ndarray) -> Any:
+    """The value that `to_numbers` took apart; further axes of the numbers come first in each of its arrays."""
+    leading, parts, start = numbers.shape[:-1], [], 0
+    for shape in array_shapes("", form).values():
+        end = start + math.prod(shape)
+        parts.append(numbers[..., start:end].reshape((*leading, *shape)) if shape or leading else numbers[start])
+        start = end
+    return unflatten(form, iter(parts))
 
 
 def flatten_all(forms: Mapping[str, Form], values: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -10,17 +10,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import traceback
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.compile import compile_function
+from robodyn_ros.compile.records import Structure, flatten, form_of, from_numbers, to_numbers, unflatten
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.state import Reference, Shapes, State
+from robodyn_ros.control.state import Reference, State
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import CompileError, InputError
@@ -37,11 +37,11 @@ class PureLaw(Protocol):
         """Class of the references; None if the law follows none."""
 
     @property
-    def law(self) -> Callable[..., ArrayLike | tuple[ArrayLike, ArrayLike]]:
+    def law(self) -> Callable[..., Any]:
         """The function, see `Law.law`."""
 
-    def initial_memory(self, state: State) -> ArrayLike:
-        """The memory before the first tick, shape (m,)."""
+    def initial_memory(self, state: State) -> Any:
+        """The memory before the first tick; None: no memory."""
 
 
 class PackedParameters:
@@ -57,42 +57,32 @@ class PackedParameters:
     """
 
     def __init__(self, parameters: Parameters) -> None:
-        self._parameters = parameters
-        numbers: dict[str, Array] = {}
-        fixed: list[tuple[str, Any]] = []
-        for field in dataclasses.fields(parameters):
-            value = getattr(parameters, field.name)
-            if isinstance(value, float | np.ndarray):
-                numbers[field.name] = np.asarray(value, dtype=np.float64)
-                fixed.append((field.name, numbers[field.name].shape))
-            else:
-                fixed.append((field.name, value))
-        self.values = np.concatenate([np.zeros(0), *(array.ravel() for array in numbers.values())])
-        self.fixed = tuple(fixed)
-        self._shapes = {name: array.shape for name, array in numbers.items()}
+        form = form_of(parameters, shapes=False)
+        if not isinstance(form, Structure):
+            raise InputError(f"parameters: expected a frozen dataclass, received {type(parameters).__name__}")
+        self.fixed = form
+        self.values: Array = to_numbers(form, parameters, "parameters")
 
     def unpack(self, values: Array) -> Parameters:
         """The parameters with other numbers, floats or traced scalars, shape (p,)."""
-        changed, begin = {}, 0
-        for name, shape in self._shapes.items():
-            end = begin + int(np.prod(shape))
-            changed[name] = values[begin:end].reshape(shape) if shape else values[begin]
-            begin = end
-        return dataclasses.replace(self._parameters, **changed)
+        parameters: Parameters = from_numbers(self.fixed, values)
+        return parameters
 
 
 class TraceableLaw(NamedTuple):
-    """A law as a function of arrays.
+    """A law as a function of records.
 
     Attributes:
-        function: Takes time and period, shape (2,), the other arrays of the state, those of the reference, the numbers
-            of the parameters, shape (p,), and the memory; returns efforts, shape (n,), and memory, shape (m,). With
-            ``model=``, the law's dynamics are those of this model of the robot, whose inertias may be traced.
-        shapes: Shapes of its arguments, by name, in their order.
+        function: Takes the numbers of the parameters, shape (p,), a `State`, the reference and the memory; returns
+            efforts, shape (n,), and memory. With ``model=``, the law's dynamics are those of this model of the robot,
+            whose inertias may be traced.
+        reference: A reference, whose numbers mean nothing; None if the law follows none.
+        memory: The initial memory at positions and velocities 0.
     """
 
     function: Callable[..., tuple[Any, Any]]
-    shapes: Shapes
+    reference: Any
+    memory: Any
 
 
 def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
@@ -107,29 +97,23 @@ def traceable(law: PureLaw, packed: PackedParameters) -> TraceableLaw:
             something else than efforts and memory of these shapes.
     """
     n, name, follows = law.robot.n, type(law).__name__, law.follows
-    fields = {} if follows is None else follows.shapes(n)
     try:
-        memory = initial_memory(law, State(0.0, 0.0, np.zeros(n), np.zeros(n)))
+        first = initial_memory(law, State(0.0, 0.0, np.zeros(n), np.zeros(n)))
     except Exception as error:  # whatever the code of a plugin raises
         raise CompileError(_reason(name, error)) from error
-    shapes: Shapes = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)}
-    shapes |= {f"reference.{field}": shape for field, shape in fields.items()}
-    shapes |= {"parameters": packed.values.shape, "memory": memory.shape}
-    dynamics = InlineDynamics(law.robot.model)
     make_reference: Any = follows
+    example = None if follows is None else make_reference(*map(np.zeros, follows.shapes(n).values()))
+    dynamics = InlineDynamics(law.robot.model)
 
-    def answer(*arrays: Array, model: RobotModel | None = None) -> tuple[Any, Any]:
-        (time, period), q, v, wrench_tip, *reference, values, remembered = arrays
-        state = State(time, period, q, v, wrench_tip)  # type: ignore[arg-type]  # traced scalars
-        desired = None if make_reference is None else make_reference(*reference)
+    def answer(values: Array, state: State, reference: Any, memory: Any, model: RobotModel | None = None
+               ) -> tuple[Any, Any]:
         try:
             own = dynamics if model is None else InlineDynamics(model)
-            result = law.law(own, packed.unpack(values), state, desired, remembered)
-            return efforts_and_memory(name, result, n, len(memory))
+            return called(law, own, packed.unpack(values), state, reference, memory)
         except Exception as error:
             raise CompileError(_reason(name, error)) from error
 
-    return TraceableLaw(answer, shapes)
+    return TraceableLaw(answer, example, first)
 
 
 def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
@@ -140,57 +124,120 @@ def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
         packed: Its parameters; only those that are `fixed` are built in.
 
     Returns:
-        Takes the arguments of `TraceableLaw.function`, returns efforts and memory in one array, shape (n + m,).
+        Takes time and period in one array, the other arrays of the state, those of the reference, the numbers of the
+        parameters, shape (p,), and those of the memory, shape (m,); returns efforts and memory in one array,
+        shape (n + m,).
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
     """
-    function, shapes = traceable(law, packed)
-    return compile_function(lambda *arrays: np.concatenate(function(*arrays)), shapes, name=type(law).__name__,
-                            reproducible=True).call
+    answer, n = traceable(law, packed), law.robot.n
+    reference: Any = type(answer.reference)
+    shapes = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)}
+    if answer.reference is not None:
+        shapes |= {f"reference.{name}": array.shape for name, array in answer.reference._asdict().items()}
+    shapes |= {"parameters": packed.values.shape, "memory": memory_numbers(answer.memory).shape}
+
+    def on_arrays(clock: Any, q: Array, v: Array, wrench_tip: Array, *rest: Array) -> Array:
+        (time, period), (*desired, values, numbers) = clock, rest
+        effort, memory = answer.function(values, State(time, period, q, v, wrench_tip),
+                                         reference(*desired) if desired else None, memory_of(answer.memory, numbers))
+        return np.concatenate([effort, memory_numbers(memory)])
+
+    return compile_function(on_arrays, shapes, name=type(law).__name__, reproducible=True).call
 
 
-def initial_memory(law: PureLaw, state: State) -> Array:
-    """The initial memory of a law as an array, shape (m,).
+def initial_memory(law: PureLaw, state: State) -> Any:
+    """The initial memory of a law, its numbers as float64 arrays: a record, or an array of shape (m,); None: no memory.
 
     Raises:
         InputError: The law returned something else.
     """
-    memory = np.array(law.initial_memory(state), dtype=np.float64)
+    given, name = law.initial_memory(state), type(law).__name__
+    if given is None:
+        return None
+    form = form_of(given, shapes=False, integers=True)
+    if isinstance(form, Structure):
+        return unflatten(form, iter([np.array(array, dtype=np.float64) for array in flatten(form, given, name)]))
+    memory = np.array(given, dtype=np.float64)
     if memory.ndim != 1:
-        raise InputError(f"{type(law).__name__}.initial_memory: expected shape (m,), received {memory.shape}")
-    return memory
+        raise InputError(f"{name}.initial_memory: expected a record of arrays, or shape (m,), received {memory.shape}")
+    return memory if memory.size else None
 
 
-def efforts_and_memory(name: str, result: Any, n: int, m: int) -> tuple[Array, Array]:
+def memory_numbers(memory: Any) -> Array:
+    """All numbers of a memory, shape (m,)."""
+    form = form_of(memory, shapes=False)
+    return np.zeros(0) if form is None else to_numbers(form, memory, "memory")
+
+
+def memory_of(like: Any, numbers: Array) -> Any:
+    """The memory with the structure of another one, from its numbers, shape (m,)."""
+    form = form_of(like, shapes=False)
+    return None if form is None else from_numbers(form, numbers)
+
+
+def called(law: PureLaw, dynamics: Any, parameters: Parameters, state: State, reference: Any, memory: Any
+           ) -> tuple[Array, Any]:
+    """Call the function of a law; one that takes no memory gets none.
+
+    Args:
+        law: The law.
+        dynamics: Of its robot.
+        parameters: In force.
+        state: The measured state.
+        reference: The reference.
+        memory: Of the tick before; None: no memory.
+
+    Returns:
+        Efforts, shape (n,), and memory, each of numbers or traced scalars.
+
+    Raises:
+        InputError: The law returned something else.
+    """
+    function, given = law.law, [dynamics, parameters, state, reference]
+    if len(signature(function).parameters) > len(given):
+        given.append(np.zeros(0) if memory is None else memory)
+    return efforts_and_memory(type(law).__name__, function(*given), law.robot.n, memory)
+
+
+def efforts_and_memory(name: str, result: Any, n: int, memory: Any) -> tuple[Array, Any]:
     """The result of a law as arrays.
 
     Args:
         name: Name of the law's class, for messages.
-        result: Efforts, array-like of shape (n,); of a law with memory a pair of efforts and memory, shape (m,). All
-            of them numbers or traced scalars.
+        result: Efforts, array-like of shape (n,); of a law with memory a pair of efforts and memory. All of them
+            numbers or traced scalars.
         n: Number of joints.
-        m: Length of the memory; 0 for a law without memory.
+        memory: Of the tick before; None for a law without memory.
 
     Returns:
-        Efforts, shape (n,), and memory, shape (m,).
+        Efforts, shape (n,), and memory; None for a law without memory.
 
     Raises:
         InputError: The result has another form.
     """
+    form = form_of(memory, shapes=False)
+    wanted = (f"efforts of shape ({n},) alone (only a law with an initial_memory returns a memory)" if form is None else
+              f"efforts of shape ({n},) and a {form.kind.__name__}, as that of initial_memory is"
+              if isinstance(form, Structure) else
+              f"efforts of shape ({n},) and memory of shape {form}, as that of initial_memory is")
     try:
-        effort, memory = result if m else (result, ())
-        arrays = np.asarray(effort), np.asarray(memory)
+        effort, after = (result, None) if form is None else result
+        array = np.asarray(effort)
+        if form is not None:
+            after = unflatten(form, map(np.asarray, flatten(form, after, f"{name}.law: memory")))
+        fits = array.shape == (n,) and form_of(after, shapes=False) == form
+    except InputError as error:
+        raise InputError(f"{name}.law: expected {wanted}; {error}") from None
     except (TypeError, ValueError):
-        arrays = np.zeros(()), np.zeros(())
-    if arrays[0].shape != (n,) or arrays[1].shape != (m,):
-        expected = (f"efforts of shape ({n},) and memory of shape ({m},), as that of initial_memory is" if m else
-                    f"efforts of shape ({n},) alone (only a law with an initial_memory returns a memory)")
+        fits = False
+    if not fits:
         received = f"a tuple of {len(result)}" if isinstance(result, tuple) else f"{type(result).__name__}"
         if not isinstance(result, tuple) and np.ndim(result):
             received += f" of shape {np.shape(result)}"
-        raise InputError(f"{name}.law: expected {expected}; received {received}")
-    return arrays
+        raise InputError(f"{name}.law: expected {wanted}; received {received}")
+    return array, after
 
 
 def _reason(name: str, error: Exception) -> str:

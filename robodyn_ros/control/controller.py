@@ -10,8 +10,9 @@
 
 There are two ways to write a controller:
 
-- `Law`: a pure function of (state, reference, parameters, memory). The same source runs as plain Python, is compiled
-  with the dynamics for the node, and with the whole simulated robot for rollouts. All built-in controllers are laws.
+- `Law`: a pure function of parameters, state, reference, and a memory if it has one. The same source runs as plain
+  Python, is compiled with the dynamics for the node, and with the whole simulated robot for rollouts. All built-in
+  controllers are laws.
 - `Controller`: any object that answers a state and a reference with efforts. It may keep state of its own, and runs as
   plain Python.
 """
@@ -20,13 +21,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.compiled_law import PackedParameters, compile_law, efforts_and_memory, initial_memory
-from robodyn_ros.control.dynamics_like import DynamicsLike
+from robodyn_ros.control.compiled_law import (
+    PackedParameters,
+    called,
+    compile_law,
+    initial_memory,
+    memory_numbers,
+    memory_of,
+)
 from robodyn_ros.control.parameters import Parameters as AnyParameters
 from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State
 from robodyn_ros.description.model import Array
@@ -95,26 +102,56 @@ class Controller(ABC):
         """
 
 
-class Law(Controller):
+P = TypeVar("P", bound=AnyParameters)
+R = TypeVar("R")
+M = TypeVar("M")
+
+
+class Law(Controller, Generic[P, R, M]):
     """A controller that is a pure function, and therefore can be compiled together with the robot it controls.
+
+    ``Law[Gains, JointReference, Memory]`` names the classes of its parameters, of its references (None if it follows
+    none) and of its memory (None if it has none): the attributes `Parameters` and `follows` are taken from there.
 
     `update` compiles the law at its first call, and again when a parameter changes that is no float. A law that cannot
     be compiled runs as Python code; `uncompiled_reason` says why.
-
-    Attributes:
-        memory: The memory that the law returned last, shape (m,).
     """
 
-    def __init__(self, robot: Robot, parameters: AnyParameters | None = None) -> None:
+    parameters: P
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Take the classes of parameters and references from ``Law[...]``."""
+        super().__init_subclass__(**options)
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            if get_origin(base) is not Law:
+                continue
+            parameters, follows, _ = get_args(base)
+            if isinstance(parameters, type) and "Parameters" not in cls.__dict__:
+                cls.Parameters = parameters
+            if isinstance(follows, type) and "follows" not in cls.__dict__:
+                cls.follows = None if follows is type(None) else follows
+
+    def __init__(self, robot: Robot, parameters: P | None = None) -> None:
         """As in `Controller`."""
         super().__init__(robot, parameters)
-        self.memory: Array = np.zeros(0)
+        self.memory_numbers: Array = np.zeros(0)
+        self._first_memory: Any = None
         self._active = False
         self._clock = np.zeros(2)
         self._kernels: dict[Any, Callable[..., Array] | str] = {}  # by PackedParameters.fixed; a str: why there is none
         self._kernel: Callable[..., Array] | None = None
         self._kernel_parameters: AnyParameters | None = None  # the parameters of _kernel and _packed
         self._packed: PackedParameters
+
+    @property
+    def memory(self) -> M:
+        """The memory that the law returned last; None: it has none."""
+        memory: M = memory_of(self._first_memory, self.memory_numbers)
+        return memory
+
+    @memory.setter
+    def memory(self, memory: M) -> None:
+        self._first_memory, self.memory_numbers = memory, memory_numbers(memory)
 
     @property
     def uncompiled_reason(self) -> str:
@@ -128,28 +165,31 @@ class Law(Controller):
 
     @staticmethod
     @abstractmethod
-    def law(
-        dynamics: DynamicsLike, parameters: Any, state: State, reference: Any, memory: Array
-    ) -> ArrayLike | tuple[ArrayLike, ArrayLike]:
-        """Return the joint efforts, array-like of shape (n,) [N m or N]; with a memory: efforts and next memory.
+    def law(*arguments: Any, **named: Any) -> Any:
+        """``law(dynamics, parameters, state, reference)``, or ``law(dynamics, parameters, state, reference, memory)``.
 
         All arrays, `state.time` and `state.period` hold floats or traced scalars: to be compiled, a law uses NumPy
         arithmetic and does not branch on a value.
 
         Args:
-            dynamics: The dynamics of the robot.
-            parameters: The parameters in force, an instance of `Parameters`.
-            state: The measured state.
-            reference: The reference, an instance of `follows`.
-            memory: The memory that the law returned at the tick before, shape (m,); at the first, `initial_memory`.
+            *arguments: ``dynamics``, a `DynamicsLike`: those of the robot. ``parameters``: those in force, an instance
+                of `Parameters`. ``state``, a `State`: as it is measured. ``reference``: an instance of `follows`.
+                ``memory``, of a law that has one: what it returned at the tick before; at the first, `initial_memory`.
+            **named: None.
+
+        Returns:
+            The joint efforts, array-like of shape (n,) [N m or N]; with a memory: efforts and the next memory.
         """
 
-    def initial_memory(self, state: State) -> ArrayLike:
-        """The memory before the first tick, shape (m,), of the same length for every state; empty: no memory."""
-        return np.zeros(0)
+    def initial_memory(self, state: State) -> Any:
+        """The memory before the first tick, of the same structure for every state; None: no memory.
+
+        A named tuple or a frozen dataclass of arrays, which may be nested; or one array of shape (m,).
+        """
+        return None
 
     def memory_names(self) -> tuple[str, ...]:
-        """Names of the memory's elements where they are worth showing, such as estimates; otherwise empty."""
+        """Names of all numbers of the memory where they are worth showing, such as estimates; otherwise empty."""
         return ()
 
     def activate(self, state: State) -> None:
@@ -171,13 +211,13 @@ class Law(Controller):
         clock = self._clock
         clock[0], clock[1] = state.time, state.period
         if reference is None:
-            result = self._kernel(clock, *state[2:], self._packed.values, self.memory)
+            result = self._kernel(clock, *state[2:], self._packed.values, self.memory_numbers)
         else:
-            result = self._kernel(clock, *state[2:], *reference, self._packed.values, self.memory)
-        if self.memory.size == 0:
+            result = self._kernel(clock, *state[2:], *reference, self._packed.values, self.memory_numbers)
+        if self.memory_numbers.size == 0:
             return result
         n = self.robot.n
-        self.memory = result[n:]
+        self.memory_numbers = result[n:]
         return result[:n]
 
     def prepare(self, parameters: AnyParameters) -> PackedParameters:
@@ -209,16 +249,14 @@ class Law(Controller):
 
         def answer(state: State, reference: Any) -> Array:
             if isinstance(kernel, str):
-                result = self.law(self.dynamics, parameters, state, reference, memory)
-                effort, _ = efforts_and_memory(type(self).__name__, result, n, memory.size)
+                effort, _ = called(self, self.dynamics, parameters, state, reference, memory)
                 return np.asarray(effort, dtype=np.float64)
             clock = np.array([state.time, state.period])
-            return kernel(clock, *state[2:], *(reference or ()), packed.values, memory)[:n]
+            return kernel(clock, *state[2:], *(reference or ()), packed.values, memory_numbers(memory))[:n]
 
         return answer
 
     def _update_uncompiled(self, state: State, reference: Any) -> Array:
-        result = self.law(self.dynamics, self.parameters, state, reference, self.memory)
-        effort, memory = efforts_and_memory(type(self).__name__, result, self.robot.n, self.memory.size)
-        self.memory = np.asarray(memory, dtype=np.float64)
+        effort, memory = called(self, self.dynamics, self.parameters, state, reference, self.memory)
+        self.memory_numbers = np.asarray(memory_numbers(memory), dtype=np.float64)
         return np.asarray(effort, dtype=np.float64)

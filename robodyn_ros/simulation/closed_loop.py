@@ -6,42 +6,34 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""A control law and the robot that it controls as one program, to be compiled for rollouts.
+"""A tick of a control law and the robot that it controls, written once: for rollouts and for the interpreted loop.
 
 At each tick, the law receives the measured joint state and returns efforts; then the plant takes some steps under these
-efforts, as in the loop of the nodes in lockstep.
+efforts, as in the loop of the nodes in lockstep. :func:`sense`, the law and :func:`account` are the tick. Compiled
+together with the steps they are a rollout; around a controller in Python they are `InterpretedLoop`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.actuation.joint_actuators import within
-from robodyn_ros.compile import (
-    Compute,
-    Procedure,
-    Repeat,
-    compile_procedure,
-    equal,
-    greater_equal,
-    maximum,
-    sign,
-    where,
-)
+from robodyn_ros.compile import Compute, Procedure, Repeat, compile_procedure, equal, maximum
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.compiled_law import PackedParameters, traceable
-from robodyn_ros.control.controller import UNMEASURED, JointReference, Law
+from robodyn_ros.control.controller import UNMEASURED, JointReference, Law, State
 from robodyn_ros.control.laws.task_space import pose_error
-from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.description.model import RobotModel
 from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
+from robodyn_ros.simulation.fast_motion import divided_step_program, turning
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.simulation.quantities import (
@@ -54,25 +46,124 @@ from robodyn_ros.simulation.quantities import (
     of_plant,
     varied_model,
 )
+from robodyn_ros.simulation.score import Sums
 from robodyn_ros.simulation.sensing import delayed, encoded
 
-SUMS = ("error_square", "error_worst", "effort_square", "effort_worst", "change_square", "overshoot", "saturated")
-"""Sums of squares, or largest magnitudes, over the ticks: of tracking error, effort, and change of effort; the largest
-error against its sign at the first tick; and the number of ticks at the effort limit."""
 
-RECORDS = {"q": "true_q", "v": "true_v", "effort": "effort"}
-"""What is recorded at every tick, and the variables with these values; also ``error``, unless it is q_d - q."""
+class TickInput(NamedTuple):
+    """What a tick is given by its scenario.
+
+    Attributes:
+        clock: Time and period, shape (2,) [s].
+        reference: An instance of the class that the law follows; None if it follows none.
+        noise: Standard normal numbers of the measured positions and velocities, shape (2, n); None: no noise.
+    """
+
+    clock: Any
+    reference: Any
+    noise: Any = None
+
+
+class Carry(NamedTuple):
+    """What a tick hands on to the next one, beside the state of the plant.
+
+    Attributes:
+        memory: Of the law.
+        line: The last measurements, the last first, shape (D, 2, n); None without a delay.
+        taken: Their number; None without a delay.
+        sums: Of the score.
+        fastest: The greatest sum of the joints' angular speeds at a tick [rad/s].
+    """
+
+    memory: Any
+    line: Any
+    taken: Any
+    sums: Sums
+    fastest: Any
+
+
+class Motion(NamedTuple):
+    """What is recorded at a tick: true positions and velocities, efforts, shape (n,), and the tracking error, (e,)."""
+
+    q: Any
+    v: Any
+    effort: Any
+    error: Any
+
+
+def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArray[Any], sensors: Mapping[str, Any],
+          carry: Carry) -> tuple[State, Carry]:
+    """Measure the joints.
+
+    Args:
+        given: Of the tick.
+        q: True positions, shape (n,) [rad or m].
+        v: True velocities, shape (n,) [rad/s or m/s].
+        wrench_tip: As in `State`.
+        sensors: Values of quantities of the sensors, by name.
+        carry: Of the tick before.
+
+    Returns:
+        The measured state, and ``carry`` with the line of measurements.
+    """
+    position, velocity = q, v
+    if given.noise is not None:
+        position, velocity = (exact + sensors[name] * noise
+                              for exact, name, noise in zip((q, v), NOISES, given.noise, strict=True))
+    if RESOLUTION in sensors:
+        position = encoded(position, sensors[RESOLUTION])
+    if carry.line is not None:
+        measured, line = delayed(np.stack([position, velocity]), carry.line, carry.taken, sensors[DELAY])
+        position, velocity = measured
+        carry = carry._replace(line=line, taken=carry.taken + 1.0)
+    time, period = given.clock
+    return State(time, period, position, velocity, wrench_tip), carry
+
+
+def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any],
+            asked: NDArray[Any], carry: Carry) -> tuple[Carry, Motion]:
+    """Limit the efforts that a law asks for, and add the tick to the score.
+
+    Args:
+        plant: The simulated robot.
+        follows: Class of the references of the law; None if it follows none.
+        given: Of the tick.
+        q: True positions, shape (n,) [rad or m].
+        v: True velocities, shape (n,) [rad/s or m/s].
+        asked: Efforts, shape (n,) [N m or N].
+        carry: Of :func:`sense`.
+
+    Returns:
+        ``carry`` for the next tick; and the motion, whose effort acts until then.
+    """
+    limit = plant.model.effort_limit
+    effort, error = within(asked, limit), tracking_error(plant.model, follows, q, given.reference)
+    sums = carry.sums.with_tick(equal(given.clock[1], 0.0), error, effort, limit)
+    return (carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v))), Motion(q, v, effort, error))
+
+
+def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None) -> Carry:
+    """Return what the first tick begins with, for a law with this memory.
+
+    Args:
+        plant: The simulated robot.
+        follows: Class of the references of the law; None if it follows none.
+        memory: The initial memory of the law.
+        longest_delay: Room for delayed measurements [control periods]; None: there is no delay.
+    """
+    errors = 0 if follows is None else plant.n if follows is JointReference else 6
+    line, taken = (None, None) if longest_delay is None else (np.zeros((longest_delay, 2, plant.n)), 0.0)
+    return Carry(memory, line, taken, Sums.zeros(errors, plant.n), 0.0)
 
 
 def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel, steps: int, *,
-                          recorded: bool, noisy: bool, varied: Sequence[str] = (), longest_delay: int = 0) -> Procedure:
+                          recorded: bool, noisy: bool, varied: Sequence[str] = (), longest_delay: int = 0,
+                          divides: bool = False) -> Procedure:
     """Compile a closed loop.
 
-    Its inputs are ``state``, ``parameters``, shape (p,), ``memory``, shape (m,), of the law,
-    the varied quantities, and with noise `NOISES`. Its sequences have one row for each of its ``ticks``: ``clocks``,
-    time and period, shape (2,); each field of the reference, ``references.<field>``; and with noise ``normals``, the
-    standard normal numbers of the measured positions and velocities, shape (2, n). Its outputs are ``state.q``,
-    ``state.v`` and `SUMS`.
+    Its inputs are ``state``, a `PlantState`; ``parameters`` of the law, shape (p,), and ``carry.memory`` if it has one;
+    the varied quantities; and with noise `NOISES`. Its sequence ``inputs`` has a `TickInput` for each of its ``ticks``.
+    Its outputs are ``state.q``, ``state.v``, ``carry.sums`` and ``carry.fastest``.
 
     Args:
         law: The law.
@@ -80,66 +171,55 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
             `Parameters.with_inertias` of varied quantities of the law's model.
         plant: The robot.
         steps: Steps of the plant in a control period.
-        recorded: Whether the variables of `RECORDS` are recorded.
+        recorded: Whether ``motions``, a `Motion` of each tick, is recorded.
         noisy: Whether the law's measurements have noise.
         varied: Names of `QUANTITIES` whose values are inputs of the program, not built in.
         longest_delay: Greatest delay of the measurements that the program has room for [control periods].
+        divides: Whether steps are divided, see `fast_motion`.
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
         InputError: A varied quantity has no effect on this loop.
     """
-    n = plant.n
-    answer, shapes = traceable(law, packed)
-    world = plant.world
-    if world is None:  # no sensor of it is simulated
-        del shapes["wrench_tip"]
-    fields = [name for name in shapes if name.startswith("reference.")]
-    tracking_error = tracking_error_function(plant.model, law.follows)
-    error_shape = np.shape(tracking_error(np.zeros(n), *(np.zeros(shapes[name]) for name in fields)))
-
+    n, world, follows = plant.n, plant.world, law.follows
+    answer = traceable(law, packed)
     inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
-    line = ("line", "taken") if DELAY in varied else ()
-    sensed = ("state", *(["noise"] if noisy else []), *line, *(name for name in inputs if name in SENSING))
-    step = step_program(plant, of_plant(varied), under_efforts=True)
+    sensing = [name for name in inputs if name in SENSING]
+    step = (divided_step_program if divides else step_program)(plant, of_plant(varied), under_efforts=True)
+    carry = first_carry(plant, follows, answer.memory, longest_delay if DELAY in varied else None)
     variables = step.variables | {name: QUANTITIES[name].shape(plant) for name in inputs}
-    variables |= {"line": (longest_delay, 2, n), "taken": ()}
-    variables |= shapes | {"noise": (2, n), "true_q": (n,), "true_v": (n,), "effort": (n,), "change": (n,)}
-    variables |= {"error": error_shape, "first_error": error_shape}
-    variables |= dict(zip(SUMS, (error_shape, error_shape, (n,), (n,), (n,), error_shape, (n,)), strict=True))
+    variables |= {"given": TickInput(np.zeros(2), answer.reference, np.zeros((2, n)) if noisy else None),
+                  "carry": carry, "motion": Motion(np.zeros(n), np.zeros(n), np.zeros(n), carry.sums.first_error),
+                  "parameters": packed.values, "wrench_tip": (6,), "peak": ()}
 
-    def respond(effort: NDArray[Any], clock: NDArray[Any], q: NDArray[Any], v: NDArray[Any],
-                *given: NDArray[Any]) -> tuple[Any, ...]:
-        arrays, values = given[:len(shapes) - 3], given[len(shapes) - 3:]
-        own = dict(zip((name.removeprefix(MODEL) for name in of_law), values, strict=True))
-        wrench = () if world is not None else (UNMEASURED,)
+    def tick(given: TickInput, q: NDArray[Any], v: NDArray[Any], before: Carry, parameters: NDArray[Any],
+             wrench_tip: NDArray[Any], *values: NDArray[Any]) -> tuple[Carry, Motion, NDArray[Any]]:
+        sensors = dict(zip(sensing, values, strict=False))
+        own = dict(zip((name.removeprefix(MODEL) for name in of_law), values[len(sensing):], strict=True))
+        measured, after = sense(given, q, v, UNMEASURED if world is None else wrench_tip, sensors, before)
         with np.errstate(invalid="ignore"):  # the wrench can be NaN
-            asked, memory = answer(clock, q, v, *wrench, *arrays,
-                                   model=varied_model(law.robot.model, own) if own else None)
-        effort_now = within(asked, plant.model.effort_limit)
-        is_first = equal(clock[1], 0.0)
-        return effort_now, effort_now, where(is_first, 0.0, effort_now - effort), memory
+            asked, memory = answer.function(parameters, measured, given.reference, after.memory,
+                                            model=varied_model(law.robot.model, own) if own else None)
+        after, motion = account(plant, follows, given, q, v, asked, after._replace(memory=memory))
+        return after, motion, motion.effort
 
-    record = {} if not recorded else RECORDS if law.follows is JointReference else RECORDS | {"error": "error"}
-    read = {"clock": "clocks"} | ({"noise": "normals"} if noisy else {})
-    read |= {name: name.replace("reference.", "references.", 1) for name in fields}
-    tick: list[Statement] = [
-        Compute(lambda *arrays: measure(dict(zip(sensed, arrays, strict=True))), sensed,
-                ("true_q", "true_v", "q", "v", *line)),
+    statements: list[Statement] = [
         *([] if world is None else [
-            Compute(partial(tip_wrench, plant.model, world), ("true_q", "solution.contact_force"), "wrench_tip")]),
-        Compute(respond, ("effort", *shapes, *of_law), ("command.effort", "effort", "change", "memory")),
-        Compute(tracking_error, ("true_q", *fields), "error"),
-        Compute(lambda clock, error, first: where(equal(clock[1], 0.0), error, first),
-                ("clock", "error", "first_error"), "first_error"),
-        Compute(partial(_add_up, plant.model.effort_limit), ("error", "first_error", "effort", "change", *SUMS), SUMS),
+            Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
+        Compute(tick, ("given", "state.q", "state.v", "carry", "parameters", "wrench_tip", *sensing, *of_law),
+                ("carry", "motion", "command.effort")),
         Repeat(steps, step.statements),
     ]
     typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}
-    procedure = compile_procedure(variables, [Repeat("ticks", tick, typical, read, record)],
-                                  ("state", "parameters", "memory", *inputs), ("state.q", "state.v", *SUMS),
-                                  name=f"rollout of {type(law).__name__}")
+    last = Compute(lambda fastest, peak, v: maximum(maximum(fastest, peak), turning(plant, v)),
+                   ("carry.fastest", "peak", "state.v"), "carry.fastest")
+    procedure = compile_procedure(
+        variables,
+        [Repeat("ticks", statements, typical, {"given": "inputs"}, {"motions": "motion"} if recorded else {}), last],
+        ("state", "parameters", *(() if answer.memory is None else ("carry.memory",)), *inputs),
+        ("state.q", "state.v", "carry.sums", "carry.fastest"),
+        name=f"rollout of {type(law).__name__}")
     by_parameters = of_law if type(law.parameters).inertia_fields() else []
     without_effect = [name for name in varied if not procedure.traced.reads(name) and name not in by_parameters]
     if without_effect:
@@ -148,23 +228,25 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     return procedure
 
 
-def tracking_error_function(model: RobotModel, follows: Any) -> Callable[..., Any]:
-    """The tracking error of a rollout as a function of q and the fields of the reference.
+def tracking_error(model: RobotModel, follows: Any, q: NDArray[Any], reference: Any) -> NDArray[Any]:
+    """Return the tracking error of a rollout.
 
     Args:
         model: The robot.
         follows: Class of the references of the law; None if it follows none.
+        q: Joint positions, shape (n,) [rad or m].
+        reference: The reference.
 
     Returns:
         q_d - q, shape (n,) [rad or m]; for poses of the tip link `task_space.pose_error`, shape (6,) [m, rad]; nothing,
         shape (0,), for a law that follows no reference.
     """
     if follows is None:
-        return lambda q: np.zeros(0)
+        return np.zeros(0)
     if follows is JointReference:
-        return lambda q, *fields: JointReference(*fields).q - q
-    dynamics = InlineDynamics(model)
-    return lambda q, *fields: pose_error(dynamics.forward_kinematics(q), follows(*fields))
+        error: NDArray[Any] = reference.q - q
+        return error
+    return pose_error(InlineDynamics(model).forward_kinematics(q), reference)
 
 
 def tip_wrench(model: RobotModel, world: World, q: NDArray[Any], force: NDArray[Any]) -> NDArray[Any]:
@@ -177,36 +259,3 @@ def tip_wrench(model: RobotModel, world: World, q: NDArray[Any], force: NDArray[
         force: Of the plant, shape (pairs, 3) [N].
     """
     return contact_wrench(world, model, q, force, model.tip_link)
-
-
-def measure(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Measure the joints at a tick.
-
-    Args:
-        given: ``state`` of the plant; values of quantities of the sensors, by name; with
-            `NOISES`, standard normal numbers ``noise`` for position and velocity, shape (2, n); and with a delay, the
-            last measurements and their number, ``line`` and ``taken``, see `sensing.delayed`.
-
-    Returns:
-        True position and velocity, measured position and velocity, shape (n,) each; with a delay also the new line and
-        number.
-    """
-    q, v = given["state"].q, given["state"].v
-    position, velocity = q, v
-    if "noise" in given:
-        position, velocity = (exact + given[name] * noise
-                              for exact, name, noise in zip((q, v), NOISES, given["noise"], strict=True))
-    if RESOLUTION in given:
-        position = encoded(position, given[RESOLUTION])
-    if DELAY not in given:
-        return q, v, position, velocity
-    measured, line = delayed(np.stack([position, velocity]), given["line"], given["taken"], given[DELAY])
-    return q, v, *measured, line, given["taken"] + 1.0
-
-
-def _add_up(limit: Array, error: NDArray[Any], first_error: NDArray[Any], effort: NDArray[Any], change: NDArray[Any],
-            *sums: NDArray[Any]) -> tuple[Any, ...]:
-    error_square, error_worst, effort_square, effort_worst, change_square, overshoot, saturated = sums
-    return (error_square + error * error, maximum(error_worst, abs(error)), effort_square + effort * effort,
-            maximum(effort_worst, abs(effort)), change_square + change * change,
-            maximum(overshoot, -sign(first_error) * error), saturated + greater_equal(abs(effort), limit))

@@ -42,7 +42,7 @@ PARTS = 16
 """Parts of a divided step."""
 
 MOST_GAIN = 1.1
-"""Greatest factor on the kinetic energy that a part has lost: what is nearly at rest is not thrown into motion."""
+"""Greatest factor on the kinetic energy, for a part that has lost some."""
 
 
 def turning(plant: PlantModel, v: NDArray[Any]) -> Any:
@@ -90,17 +90,20 @@ def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **option
 
 
 def in_balance(plant: PlantModel, before: PlantState, after: PlantState) -> PlantState:
-    """Return the state after a step with velocities scaled so that the balance of energy holds.
+    """Return the state after a part of a step, its velocities scaled so that the balance of energy holds.
+
+    Slow motions stay as they are: near rest, the error of a step is not small beside the kinetic energy.
 
     Args:
-        plant: The simulated model.
-        before: The state before the step.
+        plant: The simulated model, with the parts as steps.
+        before: The state before the part.
         after: The state after it.
     """
     kinetic, stored = _kinetic_energy(plant, after), _stored_energy(plant, after) - _stored_energy(plant, before)
     right = _kinetic_energy(plant, before) + _supplied_energy(after) - _supplied_energy(before) - stored
     share = where(greater(kinetic, 0.0), right / where(greater(kinetic, 0.0), kinetic, 1.0), 1.0)
-    return after._replace(v=np.sqrt(clip(share, 0.0, MOST_GAIN)) * after.v)
+    is_fast = greater(turning(plant, before.v), resolved_speed(plant) / np.sqrt(PARTS))
+    return after._replace(v=where(is_fast, np.sqrt(clip(share, 0.0, MOST_GAIN)), 1.0) * after.v)
 
 
 def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:

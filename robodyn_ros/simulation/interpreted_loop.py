@@ -12,30 +12,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robodyn_ros.compile import Compute, Repeat, compile_procedure
+from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.controller import Controller
 from robodyn_ros.control.dry_run import FAULTS, as_efforts, describe
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.state import UNMEASURED, JointReference, State
+from robodyn_ros.control.state import UNMEASURED, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError, SimulationError
-from robodyn_ros.simulation.closed_loop import SUMS, measure, tip_wrench, tracking_error_function
+from robodyn_ros.simulation.closed_loop import Motion, TickInput, account, first_carry, sense, tip_wrench
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
+from robodyn_ros.simulation.fast_motion import divided_step_program, turning
 from robodyn_ros.simulation.plant_model import PlantModel
 from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
 from robodyn_ros.simulation.scenario import Scenario
+from robodyn_ros.simulation.score import Sums
+
+
+class LoopResult(NamedTuple):
+    """The result of a closed loop; each array may have an axis of robots first.
+
+    Attributes:
+        q: Joint positions at the end [rad or m].
+        v: Joint velocities at the end [rad/s or m/s].
+        sums: Of the score.
+        fastest: Greatest sum of the joints' angular speeds [rad/s].
+        motions: Of each tick, if it is recorded.
+    """
+
+    q: Any
+    v: Any
+    sums: Sums
+    fastest: Any
+    motions: Motion | None = None
 
 
 class InterpretedLoop:
-    """Runs the loop of `closed_loop_procedure`, with one call of `Controller.update` per tick.
+    """Runs the tick of `closed_loop` with one call of `Controller.update` in it.
 
     Args:
         controller: The controller.
@@ -54,124 +76,118 @@ class InterpretedLoop:
         self.ticks = 0
         self.seconds = 0.0
         self._controller, self._plant, self._steps, self._engine = controller, plant, steps, engine
-        in_plant = of_plant(varied)
-        follows, n = controller.follows, plant.n
-        self._fields = {} if follows is None else {f"reference.{name}": shape
-                                                   for name, shape in follows.shapes(n).items()}
-        step = step_program(plant, in_plant, under_efforts=True)
-        variables = step.variables | self._fields | {"error": (6,)}
-        inputs = [*step.inputs]
-        typical = {name: QUANTITIES[name].typical_value(plant) for name in in_plant}
-        program: list[Statement] = [Repeat("steps", step.statements, typical)]
-        self._follows_poses = follows not in (None, JointReference)
-        if self._follows_poses:
-            tracking_error = tracking_error_function(plant.model, follows)
-            program.insert(0, Compute(tracking_error, ("state.q", *self._fields), "error"))
-            inputs += self._fields
-        outputs = ["state", "error"]
-        if (world := plant.world) is not None:
-            variables |= {"wrench_tip": (6,)}
-            program.append(Compute(lambda q, force: tip_wrench(plant.model, world, q, force),
-                                   ("state.q", "solution.contact_force"), "wrench_tip"))
-            outputs += ["solution.contact_force", "wrench_tip"]
-        self._bound = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
+        self._in_plant, self._bounds = of_plant(varied), {}  # type: tuple[str, ...], dict[bool, Bound]
 
-    def run(self, scenario: Scenario, parameters: Parameters, values: Mapping[str, Array]) -> dict[str, Array]:
+    def _bound(self, divides: bool) -> Bound:
+        """What a tick computes after the law: limits, score, and steps of the plant; with divided steps or others."""
+        if divides in self._bounds:
+            return self._bounds[divides]
+        plant, world, follows = self._plant, self._plant.world, self._controller.follows
+        step = (divided_step_program if divides else step_program)(plant, self._in_plant, under_efforts=True)
+        make_reference: Any = follows
+        reference = None if follows is None else make_reference(*map(np.zeros, follows.shapes(plant.n).values()))
+        carry = first_carry(plant, follows, None, None)
+        variables = step.variables | {
+            "given": TickInput(np.zeros(2), reference), "carry": carry, "asked": (plant.n,), "wrench_tip": (6,),
+            "peak": (), "motion": Motion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error)}
+
+        def after_law(*given: Any) -> tuple[Any, ...]:
+            carry, motion = account(plant, follows, *given)
+            return carry, motion, motion.effort
+
+        typical = {name: QUANTITIES[name].typical_value(plant) for name in self._in_plant}
+        program: list[Statement] = [
+            Compute(after_law, ("given", "state.q", "state.v", "asked", "carry"),
+                    ("carry", "motion", "command.effort")),
+            Repeat("steps", step.statements, typical)]
+        if world is not None:
+            program.append(Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"),
+                                   "wrench_tip"))
+        inputs, outputs = [*step.inputs, "given", "asked", "carry"], ["state", "carry", "motion", "wrench_tip", "peak"]
+        self._bounds[divides] = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
+        return self._bounds[divides]
+
+    def run(self, scenario: Scenario, parameters: Parameters, values: Mapping[str, Array], divides: bool = False
+            ) -> LoopResult:
         """Simulate one robot.
 
         Args:
             scenario: The task of the robot.
             parameters: Parameters of the controller, complete for the robot.
             values: Values of the varied quantities.
+            divides: Whether steps are divided, see `fast_motion`.
 
         Returns:
-            ``state.q`` and ``state.v`` at the end and `SUMS` over the ticks, as of `closed_loop_procedure`; and ``q``,
-            ``v``, ``effort`` and ``error`` at every tick. They are NaN from the tick at which the motion or the efforts
-            became infinite.
+            State and sums at the end, and the motion; NaN from the tick at which the motion or the efforts became
+            infinite.
 
         Raises:
             PluginError: The controller raised, or returned something else than efforts of shape (n,).
         """
-        rows = np.full((len(scenario.clocks), 3, self._plant.n), np.nan)
-        errors = np.full((len(rows), 6 if self._follows_poses else 0), np.nan)
-        before, begin = self._controller.parameters, perf_counter()
+        bound, begin = self._bound(divides), perf_counter()
+        before = self._controller.parameters
         for name in of_plant(values):
-            self._bound[name] = values[name]
+            bound[name] = values[name]
         self._controller.parameters = parameters
+        motions: list[Motion] = []
         try:
-            done = self._run_ticks(scenario, rows, errors, values)
+            self._run_ticks(bound, scenario, motions, values)
         finally:
             self._controller.parameters = before
-        self.ticks += done
+        self.ticks += len(motions)
         self.seconds += perf_counter() - begin
-        ends = {name: self._bound[name].copy() for name in ("state.q", "state.v")}
-        if done < len(rows):
-            rows[done:], errors[done:], ends["state.q"][:], ends["state.v"][:] = np.nan, np.nan, np.nan, np.nan
-        q, v, effort = np.moveaxis(rows, 1, 0)
-        if isinstance(scenario.references, JointReference):
-            errors = scenario.references.q - q
-        changes = np.diff(effort, axis=0)
-        sums = ((errors**2).sum(axis=0), np.abs(errors).max(axis=0), (effort**2).sum(axis=0),
-                np.abs(effort).max(axis=0), (changes**2).sum(axis=0),
-                np.maximum(-np.sign(errors[0]) * errors, 0.0).max(axis=0),
-                (np.abs(effort) >= self._plant.model.effort_limit).sum(axis=0, dtype=float))
-        return {**ends, "q": q, "v": v, "effort": effort, "error": errors, **dict(zip(SUMS, sums, strict=True))}
+        missing = len(scenario.clocks) - len(motions)
+        q, v = bound["state.q"].copy(), bound["state.v"].copy()
+        if missing:
+            q, v = np.full_like(q, np.nan), np.full_like(v, np.nan)
+            motions += [Motion(*(np.full_like(array, np.nan) for array in bound["motion"]))] * missing
+        sums = Sums(*(np.full_like(array, np.nan) if missing else array.copy() for array in bound["carry.sums"]))
+        speeds = [float(bound["carry.fastest"]), float(bound["peak"]), float(turning(self._plant, v))]
+        return LoopResult(q, v, sums, np.max(speeds), Motion(*(np.stack(rows) for rows in zip(*motions, strict=True))))
 
-    def _run_ticks(self, scenario: Scenario, rows: Array, errors: Array, values: Mapping[str, Array]) -> int:
+    def _run_ticks(self, bound: Bound, scenario: Scenario, motions: list[Motion], values: Mapping[str, Array]) -> None:
         """Run ticks until the end, or until the motion or the efforts become infinite.
 
         Args:
+            bound: The part after the law.
             scenario: The task of the robot.
-            rows: Receives position, velocity and effort of each tick, shape (ticks, 3, n).
-            errors: Receives the pose error of each tick, shape (ticks, 6), if the controller follows poses.
+            motions: Receives the motion of each tick.
             values: Values of the varied quantities.
-
-        Returns:
-            How many ticks were finite.
         """
-        bound, lower, upper = self._bound, -self._plant.model.effort_limit, self._plant.model.effort_limit
-        make_reference: Any = self._controller.follows
-        columns = () if make_reference is None else tuple(scenario.references)
-        fields = [bound[name] for name in self._fields] if self._follows_poses else []
-        bound["state"] = self._plant.state(scenario.q, scenario.v)
-        state, command = bound["state"], bound["command.effort"]
-        sensed, engine = UNMEASURED, self._engine
+        plant, engine, follows = self._plant, self._engine, self._controller.follows
+        bound["state"], bound["solution.contact_force"] = plant.state(scenario.q, scenario.v), np.zeros(
+            (plant.surroundings.pairs, 3))
+        bound["wrench_tip"], bound["peak"] = np.zeros(6), 0.0
+        carry = first_carry(plant, follows, None, int(values[DELAY]) if DELAY in values else None)
+        bound["carry"] = carry._replace(line=None, taken=None)
+        q, v, sensed, given = bound["state.q"], bound["state.v"], UNMEASURED, bound["given"]
         if engine is not None:
             engine.reset()
             engine.set_state(scenario.q, scenario.v)
-        if self._plant.world is not None:
-            bound["solution.contact_force"], bound["wrench_tip"] = 0.0, 0.0
         self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
-        given: dict[str, Any] = {name: value for name, value in values.items() if name in SENSING}
-        given |= {"line": np.zeros((int(values.get(DELAY, 0)), *scenario.deviation.shape)), "taken": 0.0}
-        for k, (time, period) in enumerate(scenario.clocks.tolist()):
-            given["state"] = state._replace(q=state.q.copy(), v=state.v.copy())
-            if NOISES[0] in given:
-                given["noise"] = scenario.normals[k]
-            q, v, position, velocity, *line = measure(given)
-            given |= zip(("line", "taken"), line, strict=False)  # none without a delay
-            if self._plant.world is not None:
+        sensors = {name: value for name, value in values.items() if name in SENSING}
+        for tick in scenario.inputs(noisy=NOISES[0] in sensors):
+            if plant.world is not None:
                 sensed = bound["wrench_tip"].copy()
             elif engine is not None and engine.has_surroundings:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
-            measured = State(time, period, position, velocity, sensed)
-            reference = None if make_reference is None else make_reference(*(column[k] for column in columns))
-            effort = np.clip(self._call(self._efforts, measured, reference), lower, upper)
-            command[:], rows[k] = effort, (q, v, effort)
-            for field, column in zip(fields, columns, strict=False):
-                field[...] = column[k]
+            measured, carry = sense(tick, q.copy(), v.copy(), sensed, sensors, carry)
+            measured = measured._replace(time=float(measured.time), period=float(measured.period))
+            bound["asked"] = self._call(self._efforts, measured, tick.reference)
+            given.clock[:] = tick.clock
+            for field, array in zip(given.reference or (), tick.reference or (), strict=True):
+                field[...] = array
             bound.run(self._steps if engine is None else 0)
+            motion = Motion(*(array.copy() for array in bound["motion"]))
             if engine is not None:
-                self._advance(engine, effort)
-            if self._follows_poses:
-                errors[k] = bound["error"]
-            if not math.isfinite(effort.sum() + state.q.sum() + state.v.sum()):
-                return k
-        return len(rows)
+                self._advance(engine, motion.effort)
+            if not math.isfinite(motion.effort.sum() + q.sum() + v.sum()):
+                return
+            motions.append(motion)
 
     def _advance(self, engine: SimulatedRobot, effort: Array) -> None:
         """Let the engine take the steps of a control period; a state that diverges becomes NaN."""
-        none, state = np.zeros(len(effort)), self._bound["state"]
+        none, state = np.zeros(len(effort)), self._bounds[False]["state"]
         try:
             engine.advance(Drive(effort, none, none), self._steps)
         except SimulationError:

@@ -17,23 +17,25 @@ from dataclasses import replace
 from typing import Any, Protocol, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import Procedure
+from robodyn_ros.compile.records import flatten, form_of, unflatten
 from robodyn_ros.control.compiled_law import PackedParameters, initial_memory
-from robodyn_ros.control.controller import Controller, JointReference, Law, State
+from robodyn_ros.control.controller import Controller, Law, State
 from robodyn_ros.control.parameters import Parameters
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.trajectories.reference import Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import CompileError, InputError, SimulationError
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.closed_loop import RECORDS, SUMS, closed_loop_procedure
+from robodyn_ros.simulation.closed_loop import TickInput, closed_loop_procedure
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.engine import SimulatedRobot
-from robodyn_ros.simulation.interpreted_loop import InterpretedLoop
+from robodyn_ros.simulation.fast_motion import greatest_speed, resolved_speed
+from robodyn_ros.simulation.interpreted_loop import InterpretedLoop, LoopResult
 from robodyn_ros.simulation.plant import start_position
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
 from robodyn_ros.simulation.quantities import (
@@ -110,9 +112,11 @@ class ClosedLoop:
             raise InputError(f"rollout: expected an integrator of fixed steps, received {self.plant.integrator}")
         self._period_ns, self._steps = _control_period(period, self.plant.step)
         self._packed = PackedParameters(controller.parameters)
+        self._resolved = resolved_speed(self.plant) if engine is None else np.inf
+        self._greatest = greatest_speed(self.plant) if engine is None else np.inf
         self.varied = check_varied(varied, self.plant)
         self._inputs = tuple(name for name in self.varied if name not in START)
-        self._procedures: dict[tuple[bool, bool, int], Procedure] = {}
+        self._procedures: dict[tuple[Any, ...], Procedure] = {}
         self._interpreted: InterpretedLoop | None = None
         self._uncompiled_reason = ""
         if engine is not None:
@@ -166,31 +170,41 @@ class ClosedLoop:
         values = {name: array[0] for name, array in samples.items()}
         scenario = _started(scenario, values)
         self.plant.check_start(scenario.q)
-        reference, ticks, name = scenario.references, len(scenario.clocks), type(self.controller).__name__
+        name = type(self.controller).__name__
+        packed, memory = self.packed(parameters), self._memory(scenario.q, scenario.v)
+        if self._has_own_inertias(values):
+            packed, memory = self._with_inertias(packed, scenario, values)
+        given = self._arguments(scenario) | self._own(scenario, values) | {"parameters": packed} | self._given(memory)
         program: dict[str, Any] = {"recorded": True, "noisy": self._noisy(scenario),
                                    "longest_delay": self._longest_delay(values)}
-        procedure = self._procedure(**program) if compiled else self.procedure(**program)
-        if isinstance(procedure, InterpretedLoop):
-            complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
-            results = procedure.run(scenario, complete, self._own(scenario, values))
-        else:
-            given = self._arguments(scenario) | {"parameters": self.packed(parameters)} | self._own(
-                scenario, values)
-            if self._has_own_inertias(values):
-                given["parameters"], given["memory"] = self._with_inertias(given["parameters"], scenario, values)
-            results = procedure(**given) if compiled else procedure.interpret(**given)
-        score = _score(results, ticks)
-        if not (np.isfinite(score.q).all() and np.isfinite(score.v).all()):
-            finite = np.isfinite(results["q"]).all(axis=1)
-            time = scenario.clocks[int(np.argmin(finite)) if not finite.all() else -1, 0]
+
+        def loop(divides: bool) -> LoopResult:
+            procedure = self._procedure(**program, divides=divides) if compiled else self.procedure(
+                **program, divides=divides)
+            if isinstance(procedure, InterpretedLoop):
+                complete = self.controller.parameters if parameters is None else parameters.for_robot(self.robot)
+                return procedure.run(scenario, complete, self._own(scenario, values), divides)
+            return _result(procedure(**given) if compiled else procedure.interpret(**given))
+
+        result = loop(divides=False)
+        if not result.fastest <= self._resolved:
+            result = loop(divides=True)
+        motions, clocks = result.motions, scenario.clocks[:, 0]
+        assert motions is not None  # for mypy: the program records them
+        if not (np.isfinite(result.q).all() and np.isfinite(result.v).all()):
+            finite = np.isfinite(motions.q).all(axis=1)
+            time = clocks[int(np.argmin(finite)) if not finite.all() else -1]
             raise SimulationError(f"rollout of '{self.robot.name}' under {name} diverged at about {time:g} s; use "
                                   f"other gains or a smaller step (now {self.plant.step} s)")
+        if not result.fastest <= self._greatest:
+            raise SimulationError(
+                f"rollout of '{self.robot.name}' under {name}: too fast for steps of {self.plant.step} s: expected "
+                f"angular speeds of at most {self._greatest:g} rad/s in sum, received {float(result.fastest):.6g} "
+                "rad/s; use other gains or a smaller step")
         units = tuple("m" if joint.kind == "prismatic" else "rad" for joint in self.robot.model.leaders)
-        recorded = {each: results[each] for each in RECORDS}
-        error = reference.q - results["q"] if isinstance(reference, JointReference) else results["error"]
+        score = Score.from_sums(result.sums, len(clocks), result.q, result.v)
         return Rollout(joint_names=self.robot.joint_names, units=units, tip_link=self.robot.tip_link, controller=name,
-                       time=scenario.clocks[:, 0], reference=reference, error=error, score=score, note=self.note,
-                       **recorded)
+                       time=clocks, reference=scenario.references, score=score, note=self.note, **motions._asdict())
 
     def scores(self, scenario: Scenario, parameters: Sequence[Parameters] | Array | None = None,
                q: ArrayLike | None = None, threads: int | None = None, *,
@@ -246,32 +260,43 @@ class ClosedLoop:
             if parameters is not None:
                 values["parameters"] = np.array(np.broadcast_to(given["parameters"], (count, self._packed.values.size)))
             return client.scores(self, scenario, values)
+        packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
+        memories = [self._memory(start.q, start.v) for start in starts]
         if values.keys() & set(START):
             rows = np.array([self.plant.state(start.q, start.v).rows for start in starts])
             given["state"] = PlantState.from_rows(np.moveaxis(rows, 1, 0))
-            given["memory"] = np.array([self._memory(start.q, start.v) for start in starts])
-            counts |= dict.fromkeys(("memory",), count)
         if self._has_own_inertias(values):
-            packed = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
             pairs = [self._with_inertias(packed[i], starts[i % len(starts)], {name: values[name][i] for name in values})
                      for i in range(count)]
-            given["parameters"], given["memory"] = map(np.array, zip(*pairs, strict=True))
-            counts |= dict.fromkeys(("parameters", "memory"), count)
-        procedure = self._procedure(recorded=False, noisy=self._noisy(scenario),
-                                    longest_delay=self._longest_delay(values))
-        if isinstance(procedure, InterpretedLoop):
-            laws = np.broadcast_to(given["parameters"], (count, self._packed.values.size))
-            runs = [procedure.run(starts[i % len(starts)], self._packed.unpack(laws[i]),
-                                  self._own(scenario, values, i)) for i in range(count)]
-            names = ("state.q", "state.v", *SUMS)
-            return _score({name: np.stack([one[name] for one in runs]) for name in names}, ticks)
-        if count == 1:  # faster than a batch of one
-            alone = {name: given[name][0] for name in counts if name in given}
-            if values.keys() & set(START):
-                alone["state"] = self.plant.state(starts[0].q, starts[0].v)
-            results = procedure(**given | alone)
-            return _score({name: result[None] for name, result in results.items()}, ticks)
-        return _score(procedure.batch(threads=threads or 1, **given), ticks)
+            packed, memories = np.array([numbers for numbers, _ in pairs]), [memory for _, memory in pairs]
+            given["parameters"] = packed
+        given |= self._given(_stacked(memories) if len(memories) > 1 else memories[0])
+        program: dict[str, Any] = {"recorded": False, "noisy": self._noisy(scenario),
+                                   "longest_delay": self._longest_delay(values)}
+        per_robot = {*counts, *(("state",) if values.keys() & set(START) else ()),
+                     *(("parameters",) if self._has_own_inertias(values) else ()),
+                     *(("carry.memory",) if len(memories) > 1 else ())}
+
+        def loop(robots: NDArray[Any], divides: bool) -> LoopResult:
+            """Simulate some of the robots."""
+            procedure = self._procedure(**program, divides=divides)
+            if isinstance(procedure, InterpretedLoop):
+                return _stacked([procedure.run(starts[i % len(starts)], self._packed.unpack(packed[i]),
+                                               self._own(scenario, values, i), divides)._replace(motions=None)
+                                 for i in robots])
+            if len(robots) == 1:  # faster than a batch of one
+                alone = {name: _at(given[name], int(robots[0])) for name in per_robot if name in given}
+                return _stacked([_result(procedure(**given | alone))])
+            some = {name: _at(given[name], robots) for name in per_robot if name in given and len(robots) < count}
+            return _result(procedure.batch(threads=threads or 1, **given | some))
+
+        result = loop(np.arange(count), divides=False)
+        fast = np.flatnonzero(~(result.fastest <= self._resolved))
+        if len(fast):
+            again = loop(fast, divides=True)
+            _put(result, fast, again)
+            _put(result, fast[~(again.fastest <= self._greatest)], np.nan)
+        return Score.from_sums(result.sums, ticks, result.q, result.v)
 
     def packed(self, parameters: Parameters | None = None) -> Array:
         """The numbers among the parameters of the controller, shape (p,).
@@ -290,25 +315,27 @@ class ClosedLoop:
                              "controller's in numbers only; make another ClosedLoop for others")
         return packed.values
 
-    def procedure(self, *, recorded: bool, noisy: bool, longest_delay: int = 0) -> Procedure:
+    def procedure(self, *, recorded: bool, noisy: bool, longest_delay: int = 0, divides: bool = False) -> Procedure:
         """The compiled program, see `closed_loop_procedure`; the same object at every call.
 
         Args:
             recorded: Whether motions are recorded, or only scores kept.
             noisy: Whether the law's measurements have noise.
             longest_delay: Greatest delay of the measurements that the program has room for [control periods].
+            divides: Whether steps are divided, see `fast_motion`.
 
         Raises:
             CompileError: The controller cannot be compiled.
             InputError: A varied quantity has no effect on this loop.
         """
-        if (recorded, noisy, longest_delay) not in self._procedures:
+        key = recorded, noisy, longest_delay, divides
+        if key not in self._procedures:
             if not isinstance(self.controller, Law):
                 raise CompileError(self.controller.uncompiled_reason)
-            self._procedures[recorded, noisy, longest_delay] = closed_loop_procedure(
+            self._procedures[key] = closed_loop_procedure(
                 self.controller, self._packed, self.plant, self._steps, recorded=recorded, noisy=noisy,
-                varied=self._inputs, longest_delay=longest_delay)
-        return self._procedures[recorded, noisy, longest_delay]
+                varied=self._inputs, longest_delay=longest_delay, divides=divides)
+        return self._procedures[key]
 
     def _procedure(self, **program: Any) -> Procedure | InterpretedLoop:
         """The compiled program, or else the interpreted loop."""
@@ -366,18 +393,18 @@ class ClosedLoop:
         return scenario.noisy or any(name in self._inputs for name in NOISES)
 
     def _arguments(self, scenario: Scenario) -> dict[str, Any]:
-        given = {"state": self.plant.state(scenario.q, scenario.v), "memory": self._memory(scenario.q, scenario.v),
-                 "clocks": scenario.clocks, "ticks": len(scenario.clocks)}
-        if self._noisy(scenario):
-            given["normals"] = scenario.normals
-        if scenario.references is not None:
-            given |= {f"references.{name}": array for name, array in scenario.references._asdict().items()}
-        return given
+        normals = scenario.normals if self._noisy(scenario) else None
+        return {"state": self.plant.state(scenario.q, scenario.v), "ticks": len(scenario.clocks),
+                "inputs": TickInput(scenario.clocks, scenario.references, normals)}
 
-    def _memory(self, q: Array, v: Array, parameters: Parameters | None = None) -> Array:
+    def _given(self, memory: Any) -> dict[str, Any]:
+        """The argument for a memory, if there is one."""
+        return {} if memory is None else {"carry.memory": memory}
+
+    def _memory(self, q: Array, v: Array, parameters: Parameters | None = None) -> Any:
         """The initial memory of the law, with its own parameters or others."""
         if not isinstance(self.controller, Law):
-            return np.zeros(0)
+            return None
         law = self.controller
         if parameters is not None:
             law = copy(law)
@@ -388,7 +415,7 @@ class ClosedLoop:
         """Whether robots differ in a model of the law that is in its parameters, not in its dynamics."""
         return bool(self.controller.Parameters.inertia_fields()) and any(name.startswith(MODEL) for name in values)
 
-    def _with_inertias(self, packed: Array, scenario: Scenario, values: Mapping[str, Array]) -> tuple[Array, Array]:
+    def _with_inertias(self, packed: Array, scenario: Scenario, values: Mapping[str, Array]) -> tuple[Array, Any]:
         """Packed parameters and initial memory of a law with the inertias of a sample."""
         own = {name.removeprefix(MODEL): value for name, value in values.items() if name.startswith(MODEL)}
         robot = Robot(varied_model(self.robot.model, own))
@@ -503,9 +530,30 @@ def _control_period(period: float, step: float) -> tuple[int, int]:
     return to_nanoseconds(period), steps
 
 
-def _score(results: dict[str, Array], ticks: int) -> Score:
-    error_square, error_worst, effort_square, effort_worst, change_square, overshoot, saturated = (
-        results[name] for name in SUMS)
-    return Score(np.sqrt(error_square / ticks), error_worst, np.sqrt(effort_square / ticks), effort_worst,
-                 np.sqrt(change_square / max(1, ticks - 1)), overshoot, saturated / ticks, results["state.q"],
-                 results["state.v"])
+def _result(results: Mapping[str, Any]) -> LoopResult:
+    return LoopResult(results["state.q"], results["state.v"], results["carry.sums"], results["carry.fastest"],
+                      results.get("motions"))
+
+
+def _stacked(records: Sequence[Any]) -> Any:
+    """One record, or array, of several, with an axis of them first; None of nothing."""
+    form = form_of(records[0], shapes=False)
+    if form is None:
+        return None
+    parts = zip(*(flatten(form, record, "records") for record in records), strict=True)
+    return unflatten(form, iter([np.stack(arrays) for arrays in parts]))
+
+
+def _at(record: Any, place: Any) -> Any:
+    """One or some of the records that are stacked."""
+    form: Any = form_of(record, shapes=False)
+    return unflatten(form, iter([array[place] for array in flatten(form, record, "record")]))
+
+
+def _put(result: LoopResult, robots: NDArray[Any], values: Any) -> None:
+    """Replace the results of some robots by others, or by a number."""
+    form: Any = form_of(result, shapes=False)
+    arrays = flatten(form, result, "result")
+    for array, new in zip(arrays, [values] * len(arrays) if isinstance(values, float) else
+                          flatten(form_of(values, shapes=False) or (), values, "result"), strict=True):
+        array[robots] = new

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from robodyn_ros.control.trajectories.reference import SOURCES, Trajectory
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.closed_loop import TickInput
 from robodyn_ros.simulation.plant import default_position, start_position
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND, to_seconds
 
@@ -57,6 +58,14 @@ class Scenario:
     def noises(self) -> Array:
         """The noise, added to the measured positions and velocities, shape (K, 2, n)."""
         return self.normals * self.deviation
+
+    def inputs(self, noisy: bool) -> Iterator[TickInput]:
+        """The inputs of the ticks, with noise or without."""
+        for k, clock in enumerate(self.clocks):
+            reference = None
+            if self.references is not None:
+                reference = type(self.references)(*(rows[k] for rows in self.references))
+            yield TickInput(clock, reference, self.normals[k] if noisy else None)
 
     @classmethod
     def sample(cls, robot: Robot, follows: type | None, period_ns: int, trajectories: Sequence[Trajectory] = (),

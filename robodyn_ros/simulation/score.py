@@ -12,14 +12,70 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from robodyn_ros.compile import greater_equal, maximum, sign, where
 from robodyn_ros.control.controller import JointReference
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.tracking import TrackingRecord
+
+
+class Sums(NamedTuple):
+    """Sums over the ticks from which a score is made; each array may be traced.
+
+    Attributes:
+        error_square: Of squares of the tracking error, shape (e,), see `Score`.
+        error_worst: Its largest magnitude, shape (e,).
+        effort_square: Of squares of the efforts, shape (n,).
+        effort_worst: Their largest magnitudes, shape (n,).
+        change_square: Of squares of the efforts' changes, shape (n,).
+        overshoot: The largest error against its sign at the first tick, shape (e,).
+        saturated: The number of ticks at the effort limit, shape (n,).
+        first_error: The error at the first tick, shape (e,).
+        effort: The efforts at the last tick, shape (n,).
+    """
+
+    error_square: Any
+    error_worst: Any
+    effort_square: Any
+    effort_worst: Any
+    change_square: Any
+    overshoot: Any
+    saturated: Any
+    first_error: Any
+    effort: Any
+
+    @classmethod
+    def zeros(cls, errors: int, n: int) -> Self:
+        """Before the first tick, for e errors and n joints."""
+        error, effort = np.zeros(errors), np.zeros(n)
+        return cls(error, error, effort, effort, effort, error, effort, error, effort)
+
+    def with_tick(self, is_first: Any, error: NDArray[Any], effort: NDArray[Any], limit: Array) -> Self:
+        """Add a tick.
+
+        Args:
+            is_first: 1 at the first tick, else 0.
+            error: Tracking error, shape (e,).
+            effort: Commanded efforts, shape (n,) [N m or N].
+            limit: Their limits, shape (n,) [N m or N].
+        """
+        change = where(is_first, 0.0, effort - self.effort)
+        first_error = where(is_first, error, self.first_error)
+        return type(self)(
+            self.error_square + error * error,
+            maximum(self.error_worst, abs(error)),
+            self.effort_square + effort * effort,
+            maximum(self.effort_worst, abs(effort)),
+            self.change_square + change * change,
+            maximum(self.overshoot, -sign(first_error) * error),
+            self.saturated + greater_equal(abs(effort), limit),
+            first_error,
+            effort)
 
 
 class Score(NamedTuple):
@@ -50,6 +106,20 @@ class Score(NamedTuple):
     saturated: Array
     q: Array
     v: Array
+
+    @classmethod
+    def from_sums(cls, sums: Sums, ticks: int, q: Array, v: Array) -> Self:
+        """The score after some ticks; each array may have an axis of robots first.
+
+        Args:
+            sums: Over the ticks.
+            ticks: Their number.
+            q: Joint positions at the end [rad or m].
+            v: Joint velocities at the end [rad/s or m/s].
+        """
+        return cls(np.sqrt(sums.error_square / ticks), sums.error_worst, np.sqrt(sums.effort_square / ticks),
+                   sums.effort_worst, np.sqrt(sums.change_square / max(1, ticks - 1)), sums.overshoot,
+                   sums.saturated / ticks, q, v)
 
 
 def joined(scores: Iterable[Score]) -> Score:

@@ -131,7 +131,7 @@ class Branching(Law):
     Parameters = PDParameters
 
     @staticmethod
-    def law(dynamics, parameters, state, reference, memory):
+    def law(dynamics, parameters, state, reference):
         error = reference.q - state.q
         return parameters.p * (error if error[0] > 0.0 else 0.9 * error) - parameters.d * state.v
 
@@ -148,7 +148,7 @@ class Stateful(Controller):
 
 class Diverging(PD):
     @staticmethod
-    def law(dynamics, parameters, state, reference, memory):
+    def law(dynamics, parameters, state, reference):
         return 1e200 * state.v**3 + 1e200
 
 class Raises(Controller):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.control import ForceReference, JointReference, State, TipReference
-from robodyn_ros.control.compiled_law import efforts_and_memory
+from robodyn_ros.control.compiled_law import called
 from robodyn_ros.control.trajectories.reference import SOURCES
 
 
@@ -39,5 +39,4 @@ def random_reference(robot, kind, state, seed=0):
 def as_written(controller, state, reference, memory):
     """Efforts and memory of the law in plain Python with the textbook's dynamics."""
     dynamics = controller.robot.dynamics(compiled=False)
-    result = controller.law(dynamics, controller.parameters, state, reference, memory)
-    return efforts_and_memory(type(controller).__name__, result, controller.robot.n, len(memory))
+    return called(controller, dynamics, controller.parameters, state, reference, memory)

@@ -10,6 +10,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from robodyn_ros import InputError, Robot
 from robodyn_ros.control import JointReference, State
 from robodyn_ros.control import controller as controller_module
-from robodyn_ros.control.compiled_law import compile_law, efforts_and_memory
+from robodyn_ros.control.compiled_law import called, compile_law, memory_numbers
 from robodyn_ros.control.controller import Law
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.damping import Damping
@@ -25,6 +26,7 @@ from robodyn_ros.control.laws.pid import PID
 from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
 from robodyn_ros.control.parameters import Parameters, per_joint, scalar
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.rollout import ClosedLoop
 
 ROBOT = Robot.from_urdf(robot_file("scara"))
 
@@ -39,8 +41,7 @@ def motion(ticks=20, period=0.002):
 
 def as_written(law, controller, state, reference, memory):
     """Efforts and memory of the law in plain Python, with the textbook's dynamics."""
-    result = law.law(ROBOT.dynamics(compiled=False), controller.parameters, state, reference, memory)
-    return efforts_and_memory(law.__name__, result, ROBOT.n, len(memory))
+    return called(controller, ROBOT.dynamics(compiled=False), controller.parameters, state, reference, memory)
 
 
 @pytest.mark.parametrize("law", [ComputedTorque, Damping, PID])
@@ -54,7 +55,7 @@ def test_the_kernel_answers_as_the_law_is_written(law):
             memory = controller.initial_memory(state)
         expected, memory = as_written(law, controller, state, reference, memory)
         np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(controller.memory, memory, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(controller.memory_numbers, memory_numbers(memory), rtol=1e-12, atol=1e-12)
     assert controller.uncompiled_reason == ""
 
 
@@ -77,7 +78,7 @@ def test_new_gains_need_no_new_kernel(compiled):
     controller.update(state, reference)
     assert compiled == ["ComputedTorque"]
     controller.parameters = replace(controller.parameters, p=np.full(ROBOT.n, 7.0)).for_robot(ROBOT)
-    expected, _ = as_written(ComputedTorque, controller, state, reference, np.zeros(0))
+    expected, _ = as_written(ComputedTorque, controller, state, reference, None)
     np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-12, atol=1e-12)
     assert compiled == ["ComputedTorque"] and controller.uncompiled_reason == ""
 
@@ -150,7 +151,7 @@ def test_a_law_compiles_before_it_has_seen_a_state_and_before_it_is_activated(co
     (state, reference), *_ = motion(1)
     first = controller.update(state, reference)  # without activate
     assert controller.uncompiled_reason == "" and compiled[3:] == ["PID"]
-    assert controller.memory.shape == (ROBOT.n,)
+    assert controller.memory.effort.shape == (ROBOT.n,)
     controller.activate(state)
     np.testing.assert_array_equal(controller.update(state, reference), first)
 
@@ -171,6 +172,88 @@ def test_the_reason_is_that_of_the_parameters_in_force():
         controller.parameters = replace(controller.parameters, backwards=backwards)
         controller.update(state, reference)
         assert bool(controller.uncompiled_reason) is backwards
+
+
+class Phase(NamedTuple):
+    """The memory of a law that counts and keeps a position."""
+
+    count: float
+    q: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """Memory in a memory, and something that is built in."""
+
+    phase: Phase
+    rates: np.ndarray
+    label: str = "counts"
+
+
+class Counting(Law[SwitchParameters, JointReference, Nested]):
+    """Declares its classes once."""
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        phase = memory.phase
+        effort = parameters.scale * (phase.q - state.q) + phase.count * memory.rates[0]
+        return effort, Nested(Phase(phase.count + 1.0, phase.q), 2.0 * memory.rates, memory.label)
+
+    def initial_memory(self, state):
+        return Nested(Phase(0, state.q.copy()), np.ones((2, ROBOT.n)))
+
+
+def test_a_memory_is_a_record_with_names():
+    assert Counting.Parameters is SwitchParameters and Counting.follows is JointReference
+    controller, memory = Counting(ROBOT), None
+    for k, (state, reference) in enumerate(motion(5)):
+        if k == 0:
+            controller.activate(state)
+            memory, start = controller.memory, state.q
+        expected, memory = as_written(Counting, controller, state, reference, memory)
+        np.testing.assert_allclose(controller.update(state, reference), expected, rtol=1e-13)
+        assert isinstance(controller.memory, Nested) and controller.memory.phase.count == k + 1.0
+        np.testing.assert_array_equal(controller.memory.phase.q, start)
+        np.testing.assert_array_equal(controller.memory.rates, np.full((2, ROBOT.n), 2.0**(k + 1)))
+        np.testing.assert_array_equal(controller.memory_numbers, memory_numbers(memory))
+    assert controller.uncompiled_reason == ""
+
+
+def test_a_memory_is_a_record_in_rollouts_of_many_robots():
+    loop = ClosedLoop(Counting(ROBOT))
+    scenario = loop.scenario(duration=0.02)
+    starts = scenario.q + np.abs(0.01 * np.random.default_rng(0).normal(size=(9, ROBOT.n)))
+    scores = loop.scores(scenario, q=starts)
+    for k in (0, 8):
+        one = loop.run(replace(scenario, q=starts[k]))
+        for ours, theirs in zip(one.score, scores, strict=True):
+            np.testing.assert_array_equal(ours, theirs[k])
+    interpreted = loop.run(scenario, compiled=False)
+    np.testing.assert_allclose(interpreted.q, loop.run(scenario).q, rtol=1e-9, atol=1e-12)
+
+
+def test_a_law_without_memory_has_no_such_argument_or_does_not_use_it():
+    class Without(Law[SwitchParameters, None, None]):
+        """Follows nothing and remembers nothing."""
+
+        @staticmethod
+        def law(dynamics, parameters, state, reference):
+            return -parameters.p * state.q
+
+    class With(Law[SwitchParameters, None, None]):
+        """Has the argument, as laws could have before."""
+
+        @staticmethod
+        def law(dynamics, parameters, state, reference, memory):
+            return -parameters.p * state.q + memory.sum()
+
+    (state, _), *_ = motion(1)
+    for law in (Without, With):
+        controller = law(ROBOT)
+        assert law.follows is None and law.Parameters is SwitchParameters
+        np.testing.assert_array_equal(controller.update(state, None), -2.0 * state.q)
+        assert controller.memory is None and controller.memory_numbers.size == 0
+        assert controller.uncompiled_reason == ""
 
 
 @pytest.mark.parametrize("form", [list, tuple, np.float32, lambda efforts: np.rint(efforts).astype(int)])
@@ -204,6 +287,9 @@ def test_efforts_may_be_any_array_like(form, branches):
     (None, 0, "received NoneType"),
     (np.zeros(4), 1, r"efforts of shape \(4,\) and memory of shape \(1,\).*received ndarray of shape \(4,\)"),
     ((np.zeros(4), np.zeros(2)), 1, "received a tuple of 2"),
+    (np.zeros(4), 5, r"efforts of shape \(4,\) and a Phase, as that of initial_memory is; received ndarray"),
+    ((np.zeros(4), np.zeros(5)), 5, "a Phase, as that of .* is; Wrong.law: memory: expected Phase, received ndarray"),
+    ((np.zeros(4), Phase(0.0, np.zeros(3))), 5, "a Phase, as that of initial_memory is; received a tuple of 2"),
 ])
 def test_wrong_results_are_refused_with_the_reason(result, size, message):
     class Wrong(Law):
@@ -214,7 +300,7 @@ def test_wrong_results_are_refused_with_the_reason(result, size, message):
             return result
 
         def initial_memory(self, state):
-            return np.zeros(size)
+            return Phase(0.0, np.zeros(4)) if size == 5 else np.zeros(size)
 
     controller = Wrong(ROBOT)
     (state, reference), *_ = motion(1)

@@ -37,7 +37,7 @@ def test_the_law_starts_from_what_it_had_learnt():
     model, parameters = consistent_estimates(ROBOT, parameter_names(ROBOT), estimates)
     robot = written(ROBOT, parameters, model)
     law = make_controller("adaptive", robot)
-    memory = law.initial_memory(State(0.0, 0.002, np.zeros(2), np.zeros(2)))
+    memory = law.initial_memory(State(0.0, 0.002, np.zeros(2), np.zeros(2))).pi
     motions = random_motions(ROBOT, 100)
     rows = ROBOT.dynamics().batch.regressor(*motions)
     wanted = rows @ estimates[:20]

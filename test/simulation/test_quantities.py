@@ -288,7 +288,7 @@ class Compiled(Law):
     """PD with given gains."""
 
     @staticmethod
-    def law(dynamics, parameters, state, reference, memory):
+    def law(dynamics, parameters, state, reference):
         """As in `Law`."""
         return 50.0 * (reference.q - state.q) - 5.0 * state.v
 
@@ -298,7 +298,7 @@ class Interpreted(Controller):
 
     def update(self, state, reference):
         """As in `Controller`."""
-        return Compiled.law(None, None, state, reference, None)
+        return Compiled.law(None, None, state, reference)
 
 
 def test_a_controller_that_is_not_compiled_takes_samples_too():

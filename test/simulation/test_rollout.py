@@ -231,7 +231,7 @@ def test_the_law_sees_noise_and_the_score_does_not(arm):
     q, v = scenario.q + noisy[0].noises[0, 0], scenario.v + noisy[0].noises[0, 1]
     reference = JointReference(*(array[0] for array in scenario.references))
     law, state = loop.controller, State(0.0, 0.0, q, v)
-    effort = law.law(law.dynamics, law.parameters, state, reference, np.zeros(0))
+    effort = law.law(law.dynamics, law.parameters, state, reference)
     np.testing.assert_allclose(one.effort[0], effort, rtol=1e-10)
 
 
@@ -265,7 +265,7 @@ class Spring(Law):
     follows = TipReference
 
     @staticmethod
-    def law(dynamics, parameters, state, reference, memory):
+    def law(dynamics, parameters, state, reference):
         """As in `Law`."""
         error = reference.position - dynamics.forward_kinematics(state.q)[:3, 3]
         pull = 400.0 * dynamics.jacobian(state.q)[:3].T @ error
@@ -325,7 +325,7 @@ class Measures(Law):
     follows = None
 
     @staticmethod
-    def law(dynamics, parameters, state, reference, memory):
+    def law(dynamics, parameters, state, reference):
         """As in `Law`."""
         measured = equal(state.wrench_tip[0], state.wrench_tip[0])
         return [measured] + [0.0] * (len(state.q) - 1)

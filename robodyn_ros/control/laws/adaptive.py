@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,18 @@ class AdaptiveParameters(Parameters):
     armature: Array = derived(lambda robot, _: robot.model.armature)
 
 
-class Adaptive(Law):
+class Estimate(NamedTuple):
+    """Memory of `Adaptive`.
+
+    Attributes:
+        pi: Inertial parameters of the links and viscous friction of the joints, named by `parameter_names`,
+            shape (10 links + n,).
+    """
+
+    pi: Array
+
+
+class Adaptive(Law[AdaptiveParameters, JointReference, Estimate]):
     """tau = Y(q, v, v_r, a_r) pi + K_D s, dpi/dt = Gamma Y^T s, s = v_r - v, v_r = v_d + Lambda (q_d - q), a_r = v_r'.
 
     [SlotineLi]. Y pi = M(q) a_r + C(q, v) v_r + g(q) + D v_r with C of Christoffel symbols, for the estimates pi of the
@@ -95,16 +106,13 @@ class Adaptive(Law):
     (s^T M s + pi~^T Gamma^-1 pi~) / 2 falls by s^T (K_D + D) s: s, and with it the error, goes to 0 for any true
     parameters. The estimates converge to the true ones only if the motion excites all of them. A projection keeps
     them within a box about the description's values, which lets the function fall still further.
-
-    The memory is the estimate pi, shape (10 links + n,), named by `parameter_names`.
     """
-
-    Parameters = AdaptiveParameters
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: AdaptiveParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: AdaptiveParameters, state: State, reference: JointReference,
+        memory: Estimate
+    ) -> tuple[Array, Estimate]:
         """As in `Law`."""
         v_r = reference.v + parameters.rate * (reference.q - state.q)
         a_r = reference.a + parameters.rate * (reference.v - state.v)
@@ -112,15 +120,15 @@ class Adaptive(Law):
         inertial = slotine_li_regressor(dynamics, state.q, state.v, v_r, a_r)
         split = inertial.shape[1]
         known = parameters.armature * a_r + parameters.d * s
-        effort = inertial @ memory[:split] + v_r * memory[split:] + known
+        effort = inertial @ memory.pi[:split] + v_r * memory.pi[split:] + known
         slope = np.concatenate([inertial.T @ s, v_r * s])
-        estimate = memory + state.period * parameters.adaptation * parameters.scale**2 * slope
+        estimate = memory.pi + state.period * parameters.adaptation * parameters.scale**2 * slope
         reach = parameters.bound * parameters.scale
-        return effort, clip(estimate, parameters.nominal - reach, parameters.nominal + reach)
+        return effort, Estimate(clip(estimate, parameters.nominal - reach, parameters.nominal + reach))
 
-    def initial_memory(self, state: State) -> Array:
+    def initial_memory(self, state: State) -> Estimate:
         """The description's parameters."""
-        return np.array(self.parameters.nominal)
+        return Estimate(np.array(self.parameters.nominal))
 
     def memory_names(self) -> tuple[str, ...]:
         """Names of the estimates."""

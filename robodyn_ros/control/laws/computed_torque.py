@@ -40,19 +40,17 @@ class ComputedTorqueParameters(Parameters):
     )
 
 
-class ComputedTorque(Law):
+class ComputedTorque(Law[ComputedTorqueParameters, JointReference, None]):
     """tau = M(q) a* + h(q, v) + g(q) + D v with a* = a_d + K_v (v_d - v) + K_p (q_d - q).
 
     [Yamamoto] (6.41), (6.42). With an exact model the error obeys (6.46), e'' + K_v e' + K_p e = 0, the same in
     every configuration.
     """
 
-    Parameters = ComputedTorqueParameters
-
     @staticmethod
     def law(
         dynamics: DynamicsLike, parameters: ComputedTorqueParameters, state: State,
-        reference: JointReference, memory: Array
+        reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         a = reference.a + parameters.d * (reference.v - state.v) + parameters.p * (reference.q - state.q)

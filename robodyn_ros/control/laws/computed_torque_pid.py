@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,7 +54,17 @@ class ComputedTorquePIDParameters(ComputedTorqueParameters):
     )
 
 
-class ComputedTorquePID(Law):
+class Integral(NamedTuple):
+    """Memory of `ComputedTorquePID`.
+
+    Attributes:
+        acceleration: Of the integral, so that a change of K_i causes no step, shape (n,) [rad/s^2 or m/s^2].
+    """
+
+    acceleration: Array
+
+
+class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, Integral]):
     """tau = M(q) a* + h(q, v) + g(q) + D v with a* = a_d + K_v e' + K_p e + K_i (integral of e), e = q_d - q.
 
     [Yamamoto] 6.7 calls computed torque "a PD (PID) controller with robot dynamics compensation"; this is (6.41) and
@@ -62,27 +73,21 @@ class ComputedTorquePID(Law):
 
     Anti-windup by conditional integration: while a joint's effort is beyond its limit, speeding up or braking, its
     integral does not grow.
-
-    The memory is the acceleration of the integral, shape (n,) [rad/s^2 or m/s^2], so that a change of K_i causes no
-    step.
     """
-
-    Parameters = ComputedTorquePIDParameters
 
     @staticmethod
     def law(
         dynamics: DynamicsLike, parameters: ComputedTorquePIDParameters, state: State,
-        reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        reference: JointReference, memory: Integral
+    ) -> tuple[Array, Integral]:
         """As in `Law`."""
-        effort = ComputedTorque.law(
-            dynamics, parameters, state, reference._replace(a=reference.a + memory), memory
-        )
+        past = memory.acceleration
+        effort = ComputedTorque.law(dynamics, parameters, state, reference._replace(a=reference.a + past))
         change = parameters.i * (reference.q - state.q) * state.period
-        stuck = greater(abs(effort), parameters.effort_limit) * greater_equal(memory * change, 0.0)
-        integral = clip(memory + where(stuck, 0.0, change), -parameters.i_clamp, parameters.i_clamp)
-        return effort, integral
+        stuck = greater(abs(effort), parameters.effort_limit) * greater_equal(past * change, 0.0)
+        integral = clip(past + where(stuck, 0.0, change), -parameters.i_clamp, parameters.i_clamp)
+        return effort, Integral(integral)
 
-    def initial_memory(self, state: State) -> Array:
+    def initial_memory(self, state: State) -> Integral:
         """No integral yet."""
-        return np.zeros(len(state.q))
+        return Integral(np.zeros(len(state.q)))

@@ -32,19 +32,16 @@ class DampingParameters(Parameters):
     )
 
 
-class Damping(Law):
+class Damping(Law[DampingParameters, None, None]):
     """tau = -D v: the joints sink slowly under gravity.
 
     It does no work on the robot (tau . v <= 0) and uses no model, no memory and no reference. So it cannot fail, and is
     the default safe controller.
     """
 
-    Parameters = DampingParameters
-    follows = None
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: DampingParameters, state: State, reference: None, memory: Array
+        dynamics: DynamicsLike, parameters: DampingParameters, state: State, reference: None
     ) -> Array:
         """As in `Law`; uses neither dynamics nor reference nor memory."""
         return -parameters.d * state.v

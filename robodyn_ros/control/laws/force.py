@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -76,7 +76,19 @@ class ForceParameters(OperationalSpaceParameters):
         return complete
 
 
-class Force(Law):
+class ForceMemory(NamedTuple):
+    """Memory of `Force`.
+
+    Attributes:
+        posture: At the activation, shape (n,) [rad or m].
+        integral: Of the error of the wrench along each axis of the task, shape (m,) [N, N m].
+    """
+
+    posture: Array
+    integral: Array
+
+
+class Force(Law[ForceParameters, ForceReference, ForceMemory]):
     """tau = J^T (Lambda r''* + S (f_d + K_f (integral of f_d - f)) + eta) + posture.
 
     The hybrid control of [Khatib], for (e) in the list of [Yamamoto] 6.2: in operational space (`OperationalSpace`) S
@@ -86,20 +98,16 @@ class Force(Law):
 
     The reference's wrench is what the tip link exerts on the environment: the opposite of `State.wrench_tip`. Without
     contact the tip moves along the axes of force until it meets something, at a speed f / (Lambda K_fv).
-
-    The memory is the posture at the activation, shape (n,), and the integrals, shape (m,) [N, N m].
     """
-
-    Parameters = ForceParameters
-    follows = ForceReference
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: ForceParameters, state: State, reference: ForceReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: ForceParameters, state: State, reference: ForceReference,
+        memory: ForceMemory
+    ) -> tuple[Array, ForceMemory]:
         """As in `Law`."""
-        rows, n = parameters.rows, len(state.q)
-        posture, integral = memory[:n], memory[n:]
+        rows = parameters.rows
+        posture, integral = memory.posture, memory.integral
         selected = axis_rows(parameters.force_axes)
         pushes = np.array([1.0 if row in selected else 0.0 for row in rows])
         errors = task_errors(dynamics, rows, state, reference)
@@ -113,8 +121,8 @@ class Force(Law):
         left = where(equal(measured, measured), wrench - measured, 0.0)  # 0 where NaN: not measured
         limit = parameters.force_i_clamp
         integral = clip(integral + pushes * parameters.force_i * state.period * left, -limit, limit)
-        return effort, np.concatenate([posture, integral])
+        return effort, ForceMemory(posture, integral)
 
-    def initial_memory(self, state: State) -> Array:
+    def initial_memory(self, state: State) -> ForceMemory:
         """The posture to keep is the present one; no integral yet."""
-        return np.concatenate([state.q, np.zeros(len(self.parameters.rows))])
+        return ForceMemory(state.q.copy(), np.zeros(len(self.parameters.rows)))

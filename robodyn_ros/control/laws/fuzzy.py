@@ -51,7 +51,7 @@ class FuzzyParameters(PDParameters):
     d_large: float = scalar(1.4, minimum=0.0, maximum=2.0, description="Share of K_v at large errors")
 
 
-class Fuzzy(Law):
+class Fuzzy(Law[FuzzyParameters, JointReference, None]):
     """tau = sum over the rules of w_r(z) (K_p,r e + K_v,r e') + g(q), independent joints, e = q_d - q.
 
     Rules of Takagi and Sugeno [TakagiSugeno]: "if z is small (medium, large), then PD with these gains", for
@@ -64,11 +64,9 @@ class Fuzzy(Law):
     and the damping stays high.
     """
 
-    Parameters = FuzzyParameters
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: FuzzyParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: FuzzyParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v

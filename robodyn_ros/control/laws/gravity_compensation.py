@@ -39,19 +39,16 @@ class GravityCompensationParameters(Parameters):
     d: Array = per_joint(light_damping, unit=DAMPING, minimum=0.0, description="Braking effort per velocity, D")
 
 
-class GravityCompensation(Law):
+class GravityCompensation(Law[GravityCompensationParameters, None, None]):
     """tau = g(q) - D v: [Yamamoto] (6.34) without the position feedback.
 
     The robot stays where it is put and yields to a push. With an exact model, its kinetic energy changes only by
     -v^T D v and by the work of the push.
     """
 
-    Parameters = GravityCompensationParameters
-    follows = None
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: GravityCompensationParameters, state: State, reference: None, memory: Array
+        dynamics: DynamicsLike, parameters: GravityCompensationParameters, state: State, reference: None
     ) -> Array:
         """As in `Law`; uses neither reference nor memory."""
         return dynamics.gravity(state.q) - parameters.d * state.v

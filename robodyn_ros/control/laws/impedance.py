@@ -88,7 +88,7 @@ class ImpedanceParameters(TaskSpaceParameters):
     most_damping: Array = derived(lambda robot, _: MOST_DAMPING * default_gains.damping(robot))
 
 
-class Impedance(Law):
+class Impedance(Law[ImpedanceParameters, TipReference, None]):
     """tau = J^T K (r_d - r) + (D + diag(2 zeta sqrt(M_ii (J^T K J)_ii))) (J^+ r'_d - v) + g(q).
 
     Impedance control [Hogan] without shaping the inertia, so that no force is measured: a slow push f moves the tip by
@@ -99,12 +99,9 @@ class Impedance(Law):
     positions J^+ is damped, see `laws.singularity`.
     """
 
-    Parameters = ImpedanceParameters
-    follows = TipReference
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: ImpedanceParameters, state: State, reference: TipReference, memory: Array
+        dynamics: DynamicsLike, parameters: ImpedanceParameters, state: State, reference: TipReference
     ) -> Array:
         """As in `Law`; needs no memory."""
         rows, q = parameters.rows, state.q

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +48,8 @@ class IterativeLearningParameters(PDParameters):
     )
 
 
-class _LearningMemory:
-    """The parts of the memory, an array of shape (m,).
+class LearningMemory(NamedTuple):
+    """Memory of `IterativeLearning`.
 
     Attributes:
         clock: Time since the repeat began [s].
@@ -58,15 +59,14 @@ class _LearningMemory:
         weight: Sum of these weights, shape (knots,).
     """
 
-    def __init__(self, memory: Array, knots: int) -> None:
-        n = ((len(memory) - 2) // knots - 1) // 2
-        self.clock, self.repeats = memory[0], memory[1]
-        self.table = memory[2 : 2 + knots * n].reshape(knots, n)
-        self.learned = memory[2 + knots * n : 2 + 2 * knots * n].reshape(knots, n)
-        self.weight = memory[2 + 2 * knots * n :]
+    clock: Any
+    repeats: Any
+    table: Array
+    learned: Array
+    weight: Array
 
 
-class IterativeLearning(Law):
+class IterativeLearning(Law[IterativeLearningParameters, JointReference, LearningMemory]):
     """tau = K_p e + K_v e' + g(q) + u_j(t), u_j+1(t) = (1 - f) u_j(t) + l_p K_p e_j(t) + l_d K_v e_j'(t), e = q_d - q.
 
     A learning law of P and D type [Arimoto] on PD control with gravity compensation. A table of efforts over time adds
@@ -76,20 +76,15 @@ class IterativeLearning(Law):
     the effects of noise and of gains that are too high; it leaves a small error.
 
     The table is linear between its knots, which smooths the learned efforts over the time between two knots.
-
-    The memory holds clock and phase of the repeat, the table, and the sums of the present repeat: see
-    `_LearningMemory`.
     """
-
-    Parameters = IterativeLearningParameters
 
     @staticmethod
     def law(
         dynamics: DynamicsLike, parameters: IterativeLearningParameters, state: State,
-        reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        reference: JointReference, memory: LearningMemory
+    ) -> tuple[Array, LearningMemory]:
         """As in `Law`."""
-        knots, past = parameters.knots, _LearningMemory(memory, parameters.knots)
+        knots, past = parameters.knots, memory
         moves = greater(reference.v @ reference.v + reference.a @ reference.a, 0.0)
         clock = past.clock + past.repeats * state.period
         begins = moves * (1.0 - past.repeats)
@@ -106,10 +101,10 @@ class IterativeLearning(Law):
         learned = kept * past.learned + learns * np.multiply.outer(near, lesson)
         weight = kept * past.weight + learns * near
 
-        effort = PD.law(dynamics, parameters, state, reference, memory) + dynamics.gravity(state.q) + near @ table
-        return effort, np.concatenate([[clock, repeats], table.ravel(), learned.ravel(), weight])
+        effort = PD.law(dynamics, parameters, state, reference) + dynamics.gravity(state.q) + near @ table
+        return effort, LearningMemory(clock, repeats, table, learned, weight)
 
-    def initial_memory(self, state: State) -> Array:
+    def initial_memory(self, state: State) -> LearningMemory:
         """An empty table."""
-        knots = self.parameters.knots
-        return np.zeros(2 + knots * (2 * len(state.q) + 1))
+        knots, n = self.parameters.knots, len(state.q)
+        return LearningMemory(0.0, 0.0, np.zeros((knots, n)), np.zeros((knots, n)), np.zeros(knots))

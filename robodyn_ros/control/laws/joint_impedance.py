@@ -47,7 +47,7 @@ class JointImpedanceParameters(Parameters):
     )
 
 
-class JointImpedance(Law):
+class JointImpedance(Law[JointImpedanceParameters, JointReference, None]):
     """tau = M(q) a_d + C(q, v) v_d + g(q) + K (q_d - q) + D (v_d - v).
 
     [PadenPanja]'s PD+. The environment, pushing with efforts tau_e, feels M(q) e'' + (C(q, v) + D) e' + K e = -tau_e,
@@ -56,12 +56,10 @@ class JointImpedance(Law):
     against any passive environment the robot is stable. C is the matrix of Christoffel symbols, [LynchPark] (9.87).
     """
 
-    Parameters = JointImpedanceParameters
-
     @staticmethod
     def law(
         dynamics: DynamicsLike, parameters: JointImpedanceParameters, state: State,
-        reference: JointReference, memory: Array
+        reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         q, v = state.q, state.v

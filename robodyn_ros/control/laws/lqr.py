@@ -119,7 +119,7 @@ class LQRParameters(Parameters):
     gain: Array = derived(gain_matrix)
 
 
-class LQR(Law):
+class LQR(Law[LQRParameters, JointReference, None]):
     """tau = tau_d + K_q (q_d - q) + K_v (v_d - v), tau_d = M(q_d) a_d + h(q_d, v_d) + g(q_d) + D v_d.
 
     At rest in q_0 the feedback minimises the sum over all ticks of x^T Q x + u^T R u for the linearised, sampled robot,
@@ -128,11 +128,9 @@ class LQR(Law):
     linearisation of [LynchPark] (9.89) by ``dynamics.linearization``.
     """
 
-    Parameters = LQRParameters
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: LQRParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: LQRParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         error = np.concatenate([reference.q - state.q, reference.v - state.v])

@@ -72,7 +72,7 @@ class NeuralParameters(PDParameters):
     largest_inertia: Array = derived(lambda robot, _: default_gains.largest_inertia(robot))
 
 
-class Neural(Law):
+class Neural(Law[NeuralParameters, JointReference, None]):
     """tau = a K_p e + b K_v e' + g(q), (a, b) = network(K_p |e| / limit, K_v e' / limit, M_ii(q) / max), e = q_d - q.
 
     One network serves every joint of every robot, since its inputs are divided by the joint's own effort limit and
@@ -81,11 +81,9 @@ class Neural(Law):
     references errors are small, and the gains hardly change.
     """
 
-    Parameters = NeuralParameters
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: NeuralParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: NeuralParameters, state: State, reference: JointReference
     ) -> Array:
         """As in `Law`; uses no memory."""
         e, e_dot = reference.q - state.q, reference.v - state.v

@@ -17,6 +17,7 @@ from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.singularity import singularity_damping, singularity_thresholds, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
+    Posture,
     task_errors,
     tip_acceleration,
 )
@@ -39,33 +40,28 @@ class OperationalSpaceParameters(AccelerationParameters):
     )
 
 
-class OperationalSpace(Law):
+class OperationalSpace(Law[OperationalSpaceParameters, TipReference, Posture]):
     """tau = J^T F + (1 - J^T J^+T) tau_0, F = Lambda r''* + eta, r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r).
 
     [LynchPark] 9.6, (9.97) to (9.99), for any number of joints [Khatib]. Lambda = (J M^-1 J^T)^-1 and eta are inertia
     and bias at the tip, J^+ = M^-1 J^T Lambda is the dynamically consistent inverse. Through it
     tau_0 = M (K_pp (q_0 - q) - K_pv v) + h + g + D v keeps the posture q_0 without accelerating the tip. Near singular
     positions Lambda is damped, see `laws.singularity`.
-
-    The memory is the posture at the activation, q_0, shape (n,).
     """
-
-    Parameters = OperationalSpaceParameters
-    follows = TipReference
 
     @staticmethod
     def law(
         dynamics: DynamicsLike, parameters: OperationalSpaceParameters, state: State, reference: TipReference,
-        memory: Array,
-    ) -> tuple[Array, Array]:
+        memory: Posture,
+    ) -> tuple[Array, Posture]:
         """As in `Law`."""
         errors = task_errors(dynamics, parameters.rows, state, reference)
         wanted = tip_acceleration(parameters, errors, reference)
-        return operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, memory), memory
+        return operational_space_effort(dynamics, parameters, state, errors.jacobian, wanted, memory.q), memory
 
-    def initial_memory(self, state: State) -> Array:
+    def initial_memory(self, state: State) -> Posture:
         """The posture to keep is the present one."""
-        return state.q.copy()
+        return Posture(state.q.copy())
 
 
 def operational_space_effort(

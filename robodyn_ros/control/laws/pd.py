@@ -36,7 +36,7 @@ class PDParameters(Parameters):
     )
 
 
-class PD(Law):
+class PD(Law[PDParameters, JointReference, None]):
     """tau = K_p (q_d - q) + K_v (v_d - v), independent joints, no model of the robot.
 
     [Yamamoto] (6.18), misprinted there with q - q_d (see docs/errata.md), as a torque. The book regulates to a
@@ -44,11 +44,9 @@ class PD(Law):
     the desired motion. Gravity leaves an offset, (6.27): here e = K_p^-1 g(q).
     """
 
-    Parameters = PDParameters
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference, memory: Array
+        dynamics: DynamicsLike, parameters: PDParameters, state: State, reference: JointReference
     ) -> Array:
-        """As in `Law`; uses neither dynamics nor memory."""
+        """As in `Law`; uses no dynamics."""
         return parameters.p * (reference.q - state.q) + parameters.d * (reference.v - state.v)

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,7 +68,17 @@ class PIDParameters(PDParameters):
     )
 
 
-class PID(Law):
+class Integral(NamedTuple):
+    """Memory of `PID`.
+
+    Attributes:
+        effort: Of the integral, so that a change of K_i causes no step, shape (n,) [N m or N].
+    """
+
+    effort: Array
+
+
+class PID(Law[PIDParameters, JointReference, Integral]):
     """tau = K_p e + K_v e' + K_i (integral of e), e = q_d - q, independent joints, no model of the robot.
 
     [Yamamoto] (6.28) as a torque, and with K_v acting on e' as in `PD`. The book prints q - q_d for q_d - q there and
@@ -77,24 +88,20 @@ class PID(Law):
 
     Anti-windup by conditional integration: the integral grows only as far as the whole effort stays within the limit.
     It shrinks freely, and is never reset.
-
-    The memory is the effort of the integral, shape (n,) [N m or N], so that a change of K_i causes no step.
     """
-
-    Parameters = PIDParameters
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: PIDParameters, state: State, reference: JointReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: PIDParameters, state: State, reference: JointReference, memory: Integral
+    ) -> tuple[Array, Integral]:
         """As in `Law`; uses no dynamics."""
-        pd, integral = PD.law(dynamics, parameters, state, reference, memory), memory
+        pd, integral = PD.law(dynamics, parameters, state, reference), memory.effort
         change = parameters.i * (reference.q - state.q) * state.period
         upwards = maximum(parameters.effort_limit - (pd + integral), 0.0)
         downwards = maximum(parameters.effort_limit + (pd + integral), 0.0)
         integral = clip(integral + clip(change, -downwards, upwards), -parameters.i_clamp, parameters.i_clamp)
-        return pd + integral, integral
+        return pd + integral, Integral(integral)
 
-    def initial_memory(self, state: State) -> Array:
+    def initial_memory(self, state: State) -> Integral:
         """No integral yet."""
-        return np.zeros(len(state.q))
+        return Integral(np.zeros(len(state.q)))

@@ -15,6 +15,7 @@ from robodyn_ros.control.dynamics_like import DynamicsLike
 from robodyn_ros.control.laws.singularity import singularity_damping, solve_damped
 from robodyn_ros.control.laws.task_space import (
     AccelerationParameters,
+    Posture,
     task_errors,
     tip_acceleration,
 )
@@ -22,7 +23,7 @@ from robodyn_ros.control.trajectories.tip_reference import TipReference
 from robodyn_ros.description.model import Array
 
 
-class ResolvedAcceleration(Law):
+class ResolvedAcceleration(Law[AccelerationParameters, TipReference, Posture]):
     """tau = M(q) a* + h(q, v) + g(q) + D v, a* = J^+ (r''* - J' v) + (1 - J^+ J) a_posture.
 
     [Yamamoto] (6.48) with r''* = r''_d + K_v (r'_d - r') + K_p (r_d - r), (6.49). Away from singular positions J^+ is
@@ -30,29 +31,25 @@ class ResolvedAcceleration(Law):
     error of rotation as far as it is small). Near singular positions J^+ is damped, see `laws.singularity`, so that
     efforts stay bounded at the cost of accuracy. Joints that the axes leave free return to the posture at the
     activation, with a_posture = K_pp (q_0 - q) - K_pv v.
-
-    The memory is that posture q_0, shape (n,).
     """
-
-    Parameters = AccelerationParameters
-    follows = TipReference
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: AccelerationParameters, state: State, reference: TipReference, memory: Array
-    ) -> tuple[Array, Array]:
+        dynamics: DynamicsLike, parameters: AccelerationParameters, state: State, reference: TipReference,
+        memory: Posture
+    ) -> tuple[Array, Posture]:
         """As in `Law`."""
         rows, q, v = parameters.rows, state.q, state.v
         errors = task_errors(dynamics, rows, state, reference)
         jacobian = errors.jacobian
         square = jacobian @ jacobian.T
         damping = singularity_damping(square, parameters.thresholds)
-        posture = parameters.posture_acceleration(state, memory, damping)
+        posture = parameters.posture_acceleration(state, memory.q, damping)
         drift = dynamics.jacobian_derivative(q, v)[rows] @ v
         missing = tip_acceleration(parameters, errors, reference) - drift - jacobian @ posture
         a = posture + jacobian.T @ solve_damped(square, parameters.thresholds, damping, missing)
         return dynamics.inverse_dynamics(q, v, a) + parameters.friction * v, memory
 
-    def initial_memory(self, state: State) -> Array:
+    def initial_memory(self, state: State) -> Posture:
         """The posture to keep is the present one."""
-        return state.q.copy()
+        return Posture(state.q.copy())

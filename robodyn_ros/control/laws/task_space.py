@@ -66,6 +66,16 @@ def axis_rows(axes: str) -> list[int]:
     return [row for row, axis in enumerate(AXES) if axis in named]
 
 
+class Posture(NamedTuple):
+    """Memory of laws that keep the posture at their activation.
+
+    Attributes:
+        q: q_0, shape (n,) [rad or m].
+    """
+
+    q: Array
+
+
 @dataclass(frozen=True, eq=False)
 class TaskSpaceParameters(Parameters):
     """Which axes are controlled.

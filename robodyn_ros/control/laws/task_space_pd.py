@@ -47,7 +47,7 @@ class TaskSpacePDParameters(TaskSpaceParameters):
     gravity: bool = scalar(True, description="Whether gravity is compensated")
 
 
-class TaskSpacePD(Law):
+class TaskSpacePD(Law[TaskSpacePDParameters, TipReference, None]):
     """tau = J^T K_p (r_d - r) - K_v v + g(q).
 
     [Yamamoto] (6.47). r is the pose of the tip link, its rotation error is that of quaternions
@@ -57,12 +57,9 @@ class TaskSpacePD(Law):
     lags behind a moving reference. The law needs no inverse, and of the model only gravity.
     """
 
-    Parameters = TaskSpacePDParameters
-    follows = TipReference
-
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: TaskSpacePDParameters, state: State, reference: TipReference, memory: Array
+        dynamics: DynamicsLike, parameters: TaskSpacePDParameters, state: State, reference: TipReference
     ) -> Array:
         """As in `Law`; needs no memory."""
         rows = parameters.rows

@@ -98,7 +98,7 @@ class ControllerStatePublisher:
         )
         set_stamp(message.header.stamp, stamp)
         if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):
-            message.memory_names, message.memory = names, to_field(plugin.controller.memory)
+            message.memory_names, message.memory = names, to_field(plugin.controller.memory_numbers)
         if self._voltage is not None:
             message.voltage = to_field(self._voltage(tick))
         message.feedback = state_point(state.q, state.v)

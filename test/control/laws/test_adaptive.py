@@ -69,7 +69,7 @@ def test_the_lyapunov_function_falls():
     for tick in range(12000):
         reference = trajectory.sample(tick * step)
         s = reference.v + parameters.rate * (reference.q - q) - v
-        wrong = controller.memory - nominal_parameters(true)
+        wrong = controller.memory.pi - nominal_parameters(true)
         values.append(0.5 * s @ dynamics.mass_matrix(q) @ s + 0.5 * np.sum(wrong**2 / gamma))
         losses.append(s @ ((parameters.d + true.model.damping) * s))
         effort = controller.update(State(tick * step, step if tick else 0.0, q, v), reference)
@@ -95,7 +95,7 @@ def test_tracking_errors_fall_with_a_wrong_model(name):
     assert errors[1.0][-1] < 0.5 * errors[1.0][0]
     assert errors[1.0][-1] < 0.15 * errors[0.0][-1]
     parameters = controller.parameters
-    assert (np.abs(controller.memory - parameters.nominal) <= parameters.bound * parameters.scale + 1e-12).all()
+    assert (np.abs(controller.memory.pi - parameters.nominal) <= parameters.bound * parameters.scale + 1e-12).all()
 
 
 def test_estimates_stop_at_their_bounds():
@@ -104,7 +104,7 @@ def test_estimates_stop_at_their_bounds():
     trajectory = there_and_back(robot)
     follow(heavier(robot, 0.5), controller, trajectory.sample, 2.0, trajectory.sample(0.0).q)
     parameters = controller.parameters
-    away = np.abs(controller.memory - parameters.nominal)
+    away = np.abs(controller.memory.pi - parameters.nominal)
     assert (away <= 0.05 * parameters.scale + 1e-12).all()
     assert np.isclose(away, 0.05 * parameters.scale)[parameters.scale > 0.0].sum() > 3
 
@@ -119,7 +119,7 @@ def test_estimates_have_names():
     robot = ROBOTS["scara"]
     controller = Adaptive(robot)
     controller.activate(random_state(robot))
-    named = dict(zip(controller.memory_names(), controller.memory, strict=True))
+    named = dict(zip(controller.memory_names(), controller.memory.pi, strict=True))
     assert controller.memory_names() == parameter_names(robot)
     joint = robot.model.joints[1]
     assert named[f"{joint.link}.m"] == joint.inertia.mass

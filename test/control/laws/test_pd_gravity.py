@@ -65,7 +65,7 @@ def test_the_same_source_can_be_compiled():
 
     def answer(q, v, q_d, v_d, p, d):
         state, reference = State(0.0, 0.001, q, v), JointReference(q_d, v_d, v_d)
-        return PDGravity.law(InlineDynamics(robot.model), PDParameters(p, d), state, reference, np.zeros(0))
+        return PDGravity.law(InlineDynamics(robot.model), PDParameters(p, d), state, reference)
 
     kernel = compile_function(answer, dict.fromkeys(["q", "v", "q_d", "v_d", "p", "d"], (n,)), name="pd_gravity")
     arrays = [*np.random.default_rng(0).normal(size=(4, n)), gains.p, gains.d]

@@ -18,7 +18,7 @@ from random_robots import urdf_robots
 from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.laws.pid import PID, PIDParameters, default_integral
+from robodyn_ros.control.laws.pid import PID, Integral, PIDParameters, default_integral
 from robodyn_ros.control.registry import load_controller
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.steady_state import closed_loop_poles
@@ -65,9 +65,10 @@ def parameters(limit, clamp):
 
 @given(NUMBERS, NUMBERS, NUMBERS, st.floats(0.0, 20.0), st.floats(0.0, 20.0))
 def test_the_integral_never_pushes_beyond_the_limit(q, v, integral, limit, clamp):
-    memory, zero = np.array([integral]), np.zeros(1)
+    memory, zero = Integral(np.array([integral])), np.zeros(1)
     state = State(0.0, 0.01, np.array([q]), np.array([v]))
     effort, after = PID.law(None, parameters(limit, clamp), state, JointReference(zero, zero, zero), memory)
+    after = after.effort
     before = -10.0 * q - v + integral
     assert abs(after[0]) <= clamp
     kept = np.clip(integral, -clamp, clamp)
@@ -82,14 +83,14 @@ def test_the_integral_never_pushes_beyond_the_limit(q, v, integral, limit, clamp
 
 def test_an_integral_out_of_reach_is_brought_back_by_the_first_error_of_the_other_sign():
     zero = np.zeros(1)
-    memory = zero
+    memory = Integral(zero)
     for _ in range(1000):  # ten seconds against a stop
         state = State(0.0, 0.01, np.array([-0.5]), zero)
         effort, memory = PID.law(None, parameters(20.0, 50.0), state, JointReference(zero, zero, zero), memory)
     assert effort == pytest.approx([20.0])
     state = State(0.0, 0.01, np.array([0.1]), zero)
     effort, after = PID.law(None, parameters(20.0, 50.0), state, JointReference(zero, zero, zero), memory)
-    assert after < memory and effort < 15.0
+    assert after.effort < memory.effort and effort < 15.0
 
 
 def test_anti_windup_keeps_a_saturated_arm_from_overshooting():
@@ -132,7 +133,8 @@ def test_the_same_source_can_be_compiled():
     def answer(q, v, q_d, v_d, memory, *values):
         state, reference = State(0.0, 0.001, q, v), JointReference(q_d, v_d, v_d)
         gains = PIDParameters(**dict(zip(FIELDS, values, strict=True)))
-        return np.stack(PID.law(None, gains, state, reference, memory))
+        effort, after = PID.law(None, gains, state, reference, Integral(memory))
+        return np.stack([effort, after.effort])
 
     kernel = compile_function(answer, inputs, name="pid")
     rng = np.random.default_rng(0)
