@@ -129,6 +129,11 @@ class TickMonitor:
         """Forget overruns, because another law is in force."""
         self.overruns, self._watching, self._waited = 0.0, False, None
 
+    @property
+    def last_tick(self) -> float:
+        """How long the last tick took [s]."""
+        return max(0.0, self._end - self._begin)
+
     def statistics(self) -> dict[str, float]:
         """Return execution times and periodicity of the ticks since the last call, by name; from any one thread."""
         times, self._times = self._times, deque(maxlen=_KEPT)

@@ -63,9 +63,9 @@ class Diagnostics:
         self._published = _News(0, 0)
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
 
-    def count(self, kind: str) -> None:
-        """Count an event without a warning."""
-        self.counters[kind] += 1
+    def count(self, kind: str, times: int = 1) -> None:
+        """Count events without a warning."""
+        self.counters[kind] += times
 
     def problem(self, kind: str, text: str, error: bool = False) -> None:
         """Count a problem and log it, each kind at most every 2 s.

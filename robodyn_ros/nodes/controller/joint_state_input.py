@@ -25,11 +25,25 @@ from robodyn_ros.nodes.common.joint_states import REJECTED_STATES, TOPIC, Indice
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import VELOCITY, JointOrder, MessageError
 from robodyn_ros.nodes.common.parameters import Parameter
+from robodyn_ros.timing import to_nanoseconds, to_seconds
 
 VELOCITY_FILTER = Parameter(
     "velocity_filter", 0.0, "Time constant of the low-pass filter on velocities that joint states lack, which are "
     "differences of positions [s]; 0: none.", read_only=True, minimum=0.0, maximum=10.0,
 )
+
+
+CONSTANT_AFTER = 3
+"""So many changes of positions with the same stamp tell that a driver leaves it constant."""
+
+
+class _Repeated(NamedTuple):
+    """A stamp, the positions that came with it last, how often they changed, and when it came first [ns]."""
+
+    stamp: int
+    q: Array
+    changes: int
+    since: int
 
 
 class MeasuredState(NamedTuple):
@@ -48,6 +62,39 @@ class MeasuredState(NamedTuple):
     frame: str
 
 
+class ConstantStamps:
+    """Gives the joint states of a driver that never changes their stamp the times of their arrival.
+
+    A repeated stamp stands for the same state, as a paused simulation repeats it, while the positions stay the same.
+
+    Args:
+        diagnostics: Receives a warning while there is such a driver.
+    """
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+        self._last: dict[bytes, _Repeated] = {}  # by the joints of a driver
+
+    def stamp(self, state: NamedState) -> int:
+        """Return the stamp of a joint state, or that of its arrival, counted from the constant one [ns]."""
+        last = self._last.get(key := state.joints.tobytes())
+        if last is None or last.stamp != state.stamp:
+            if last is not None and last.changes >= CONSTANT_AFTER:
+                self._diagnostics.clear_condition("stamps", "the stamps of joint states change")
+            self._last[key] = _Repeated(state.stamp, state.q, 0, to_nanoseconds(time.monotonic()))
+            return state.stamp
+        if last.changes < CONSTANT_AFTER:
+            if np.array_equal(last.q, state.q):
+                return state.stamp
+            self._last[key] = last = last._replace(q=state.q, changes=last.changes + 1)
+            if last.changes < CONSTANT_AFTER:
+                return state.stamp
+            self._diagnostics.raise_condition(
+                "stamps", f"{TOPIC}: header.stamp stays {to_seconds(state.stamp):g} s while the joints move: the times "
+                "of arrival count instead; have the driver fill it in")
+        return state.stamp + to_nanoseconds(time.monotonic()) - last.since
+
+
 class JointStateInput:
     """Reads serialized joint states, merged by joint where several publishers send some joints each.
 
@@ -64,6 +111,8 @@ class JointStateInput:
     Attributes:
         estimated: Whether a velocity of the last state comes from positions.
         merged: Whether the last state comes from several messages.
+        rejected: Number of messages that were rejected.
+        rejection: Why the last one of them was.
     """
 
     def __init__(self, joints: JointOrder, diagnostics: Diagnostics, estimate: VelocityEstimate, patience: float = 0.5
@@ -75,6 +124,8 @@ class JointStateInput:
         self._q, self._v, self._stamps = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         self._fresh, self._new_start = np.zeros(n, bool), False
         self.estimated = self.merged = False
+        self.rejected, self.rejection = 0, ""
+        self._constant = ConstantStamps(diagnostics)
 
     def read(self, data: bytes, accepts: Callable[[Indices], bool] = lambda joints: True) -> MeasuredState | None:
         """Read a message; for one thread at a time.
@@ -92,12 +143,14 @@ class JointStateInput:
             state = self._reader.read(data)
             if state is None or not accepts(state.joints):
                 return None
+            state = state._replace(stamp=self._constant.stamp(state))
             if state.complete:
                 self._fresh[:] = self._new_start = self.merged = False
                 return self._complete(state.stamp, state.stamp, state.q, state.v, state.frame)
             return self._merge(state)
         except MessageError as error:
             self._diagnostics.problem(f"{REJECTED_STATES}: {error.reason}", str(error))
+            self.rejected, self.rejection = self.rejected + 1, str(error)
             return None
 
     def missing(self) -> list[str]:

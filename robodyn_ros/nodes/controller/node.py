@@ -30,6 +30,7 @@ from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
 from robodyn_ros.errors import PluginError
 from robodyn_ros.nodes.common.control_path import ControlPath
+from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, Parameter, given_robot
@@ -43,6 +44,7 @@ from robodyn_ros.nodes.controller.command_output import command_output
 from robodyn_ros.nodes.controller.conflicts import Refused, StateSource
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
+from robodyn_ros.nodes.controller.gaps import TOLD_GAP, Gaps
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, ControllerPlugins
@@ -54,7 +56,6 @@ from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.nodes.controller.wrench_sensor import PARAMETERS as SENSOR_PARAMETERS
 from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
 from robodyn_ros.robot import Robot
-from robodyn_ros.timing import to_seconds
 
 PARAMETERS = (
     *ROBOT_PARAMETERS,
@@ -93,15 +94,6 @@ PARAMETERS = (
     *DISPLAY_PARAMETERS,
     FRAME_PREFIX,
 )
-
-TOLD_HOLD_UP = 0.02
-"""A shorter hold-up by the computer is counted, not told [s]."""
-
-TOLD_GAP = 0.1
-"""A shorter time without joint states needs no explanation at a new start [s]."""
-
-RECENT = 1.0
-"""Time for which a hold-up by the computer may be the cause of what a joint does, or of a new start [s]."""
 
 STARTUP_SECONDS = 5.0
 """Extra time for the first joint state to arrive, beyond ``state_timeout`` [s]."""
@@ -155,9 +147,8 @@ class ControllerNode(RobodynNode):
         self._saturated = 0
         self._last_arrival, self._silent = 0.0, True
         self._answered, self._others = b"", 0  # publisher of the last state, and its messages that were none
-        self._gap, self._gap_at = "", -RECENT  # why no joint states came for a longer time, and when that ended
-        self._published = 0  # when the last joint state was published, by its publisher's clock [ns]
-        self._hold_up, self._held_up_at = "", -RECENT
+        self._probe = HoldUpProbe()
+        self._gaps = Gaps(self.diagnostics, self._monitor, self._probe)
         self._uncompiled: dict[str, str] = {}  # logged reasons by plugin
         self._log_uncompiled()
         self._states_in = JointStateInput(self._joints, self.diagnostics,
@@ -192,42 +183,22 @@ class ControllerNode(RobodynNode):
         now, received = time.monotonic(), time.time_ns()
         measured, info = self._newest(data, now) if data is not None else (None, {})
         if now - self._last_arrival >= TOLD_GAP:
-            self._on_gap(now, info)
+            self._gaps.explain(now, info, self._states_in.rejected, self._states_in.rejection)
         if measured is not None:
             self._on_joint_state(measured, now, received, info)
             if self._silent:
                 self.diagnostics.clear_condition("silence", "joint states are coming")
             self._last_arrival, self._silent = now, False
-            self._published = info.get("source_timestamp") or 0
+            self._gaps.answered(now, info, self._states_in.rejected)
         elif now - self._last_arrival >= self._timeout and path.active:
             self._silent = True
             missing = ", ".join(self._states_in.missing())
             why = (f"those of {missing} are missing; is the node that publishes them running?" if missing else
-                   "is the hardware node running, or held up by the computer?")
+                   "is the hardware node running?")
             text = f"no joint states for {self._timeout:g} s or more that this node can answer: {why}"
             self.diagnostics.raise_condition("silence", text)
             if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):
                 self._trajectories.abort(text)
-
-    def _on_gap(self, now: float, info: Mapping[str, Any]) -> None:
-        """Find out why no joint state was taken for a longer time: were none published, or were they not taken?
-
-        Args:
-            now: Steady time [s].
-            info: The publisher of the joint state that ended the gap, its number in the sequence of its publisher, and
-                when it was published; empty: none did.
-        """
-        gap, published = now - self._last_arrival, info.get("source_timestamp") or 0
-        unanswered = self._monitor.unanswered(info.get("publication_sequence_number") or 0)
-        self._gap_at = now
-        if published and self._published and to_seconds(published - self._published) < 0.5 * gap:
-            self._gap = f"{_held_up(gap)} held up joint states"
-            self._tell_hold_up(self._gap, now)
-        elif unanswered:
-            self._gap = f"the law took {gap:.3g} s, or {_unanswered(gap, unanswered)}"
-        else:
-            self._gap = (f"no joint states came for {gap:.3g} s: the computer held up the hardware node (busy, or the "
-                         "process was stopped), it was started anew, or the network lost them")
 
     def _newest(self, data: bytes, now: float) -> tuple[MeasuredState | None, dict[str, Any]]:
         """Read a serialized joint state and those that wait behind it.
@@ -302,10 +273,7 @@ class ControllerNode(RobodynNode):
     def _on_delay(self, delay: Delay, now: float) -> None:
         """Tell why joint states stayed unanswered until now; drop a law that is too slow."""
         if not delay.of_law:
-            if delay.held_up < TOLD_HOLD_UP:
-                self.diagnostics.count("short hold-ups by the computer")
-            else:
-                self._tell_hold_up(_unanswered(delay.held_up, delay.unanswered), now)
+            self._gaps.delay(now, delay)
         if delay.law_in_time:
             return
         name = self._loop.active.name
@@ -319,19 +287,11 @@ class ControllerNode(RobodynNode):
             self._slow_law = name
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
-    def _tell_hold_up(self, text: str, now: float) -> None:
-        """Report a hold-up by the computer since the last joint state; keep it as a possible cause of what follows."""
-        if self._held_up_at <= self._last_arrival:  # otherwise it is told already
-            self.diagnostics.problem("hold-ups by the computer", text)
-        self._hold_up, self._held_up_at = text, now
-
     def _on_failure(self, name: str, error: BaseException) -> None:
         self.diagnostics.count(DROPPED)
         successor = name if self._loop.halted else self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
-        reason = describe(error)
-        if self._last_arrival - self._held_up_at < RECENT:
-            reason = f"{reason}; {self._hold_up}"
+        reason = self._gaps.with_cause(describe(error))
         text = self._states.fallback = f"controller '{name}' {outcome}: {reason}"
         self.diagnostics.raise_condition("dropped", text, error=True)
         self._log_traceback(error)
@@ -340,14 +300,9 @@ class ControllerNode(RobodynNode):
             self.executor.create_task(self._reflect_active)
 
     def _on_start(self, reason: str) -> None:
-        delay, after_gap = self._monitor.delay, self._last_arrival - self._gap_at < RECENT
-        if delay is not None and not delay.of_law and not (after_gap and delay.held_up < TOLD_HOLD_UP):
-            reason = f"{reason}; {_unanswered(delay.held_up, delay.unanswered)}"
-        elif after_gap:
-            reason = f"{reason}; {self._gap}"
+        reason = self._gaps.of_start(reason)
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
-        self.log.warning("new starts", f"new start from the current state{lost}: {reason}")
-        self.diagnostics.count("new starts")
+        self.diagnostics.problem("new starts", f"new start from the current state{lost}: {reason}")
         self._trajectories.interrupt(f"new start from the current state: {reason}")
 
     # On the executor's thread.
@@ -435,20 +390,14 @@ class ControllerNode(RobodynNode):
     def start(self) -> None:
         """Start the control path, and give the first joint state time to arrive."""
         self._last_arrival, self._silent = time.monotonic() + STARTUP_SECONDS, True
+        self._probe.start()
         super().start()
 
     def stop(self) -> None:
         """Stop the control path and abort the active goal."""
         super().stop()
+        self._probe.stop()
         self._action.close()
-
-
-def _held_up(seconds: float) -> str:
-    return f"the computer held up this node for {seconds:.3g} s (busy, or the process was stopped), or the network"
-
-
-def _unanswered(seconds: float, unanswered: int) -> str:
-    return f"{_held_up(seconds)} lost joint states: {unanswered} stayed unanswered"
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -221,9 +221,9 @@ class PlantLoop:
             path.sleep(to_seconds(pace.next - now))
             return
         if self.timing.skip_what_was_dropped():
-            self._diagnostics.problem("times given up", "the computer held up this node for too long, and the "
-                                      f"simulation fell behind by {to_seconds(pace.dropped):.3f} s in all: lower "
-                                      "update_rate, or the load")
+            self._diagnostics.problem("times given up", "the simulation fell behind the clock by "
+                                      f"{to_seconds(pace.dropped):.3f} s in all, and gave this time up: lower "
+                                      "update_rate, or the load of the computer")
         self._take_commands(path)
         self._advance(periods if self.budget is None else min(periods, self.budget))
 
@@ -372,9 +372,8 @@ class PlantLoop:
         self._sped_up = fast = self.commands.sped_up
         if fast is not None:
             names = ", ".join(name for name, late in zip(self._joints.names, fast, strict=True) if late)
-            self._diagnostics.problem("late commands", "the computer or the network holds up the controller: no "
-                                      f"command for {LATE} control periods or more, and the last one drove {names} "
-                                      "ever faster; the drives brake there until the next command")
+            self._diagnostics.problem("late commands", f"no command for {LATE} control periods or more, and the last "
+                                      f"one drove {names} ever faster; the drives brake there until the next command")
 
     def _why_stale(self) -> str:
         if self.commands.stuck():

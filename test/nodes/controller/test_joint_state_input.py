@@ -30,9 +30,11 @@ class Rig:
     """An input with its reports, and how many messages had to be converted to Python objects."""
 
     def __init__(self):
-        self.problems, self.converted = Counter(), 0
+        self.problems, self.conditions, self.converted = Counter(), {}, 0
         diagnostics = SimpleNamespace(problem=lambda kind, text: self.problems.update([kind]),
-                                      deserialize=self.convert)
+                                      deserialize=self.convert,
+                                      raise_condition=lambda key, text: self.conditions.update({key: text}),
+                                      clear_condition=lambda key, text: self.conditions.pop(key, None))
         self.input = JointStateInput(JointOrder(NAMES), diagnostics, VelocityEstimate(0.0, 0.5))
         self.stamp = 0
 
@@ -179,3 +181,23 @@ def test_states_that_never_become_complete_are_rejected_after_a_while(monkeypatc
     assert rig.read(name=["shoulder"], position=[0.1]) is None
     assert rig.problems == {"rejected joint states: missing joint": 1} and rig.input.missing() == ["elbow"]
     assert rig.read(name=["elbow"], position=[0.1]) is not None, "they wait no longer than they have to"
+
+
+def test_a_constant_stamp_is_replaced_once_positions_have_changed_under_it(monkeypatch):
+    """The driver never fills header.stamp in; a repeated state of a paused simulation is another thing."""
+    rig, clock = Rig(), iter(10.0 + 0.002 * k for k in range(100))
+    monkeypatch.setattr(joint_state_input, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    def read(position):
+        rig.stamp = -2_000_000
+        return rig.read(name=NAMES, position=[position, 0.0])
+
+    assert [read(0.1).stamp for _ in range(10)] == [0] * 10 and not rig.conditions, "the same state again"
+    found = [read(0.1 + 0.002 * k) for k in range(1, 9)]
+    stamps = [measured.stamp for measured in found]
+    assert stamps[:2] == [0, 0] and 0 < stamps[2] and len(set(stamps[2:])) == 6
+    np.testing.assert_allclose(np.diff(stamps[2:]), 2_000_000, atol=10)
+    np.testing.assert_allclose([measured.v[0] for measured in found[4:]], 1.0, rtol=1e-3)
+    assert "header.stamp stays 0 s while the joints move" in rig.conditions["stamps"]
+    rig.stamp = 5_000_000_000
+    assert rig.read(name=NAMES, position=[0.0, 0.0]).stamp == 5_002_000_000 and not rig.conditions

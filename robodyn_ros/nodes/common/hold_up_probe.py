@@ -1,0 +1,86 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+"""Measures how long the computer keeps this process from running, by a thread that sleeps beside the others.
+
+What it sleeps too long, the process was held up: it was stopped, or got no processor. Where the process computed
+meanwhile without the thread waiting for a processor, it was another thread of this process, such as a law that keeps
+Python's lock: that is no hold-up by the computer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+from robodyn_ros.control.tick_monitor import waiting_time
+
+SLEEP = 0.01
+"""Time between two looks [s]."""
+LATE = 0.01
+"""What the probe sleeps too long counts from here on [s]."""
+_KEPT = 100
+_FRESH = 50
+"""Looks after which the time that the thread waited is read anew: it takes ten times as long as the rest of a look."""
+
+
+class HoldUpProbe:
+    """A thread that sleeps; any thread may ask what it measured."""
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._found: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # end and length of each hold-up
+        self._look = time.monotonic(), time.process_time()
+        self._thread = threading.Thread(target=self._run, name="hold-up probe", daemon=True)
+
+    def start(self) -> None:
+        """Begin to measure."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; further calls do nothing."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def held_up(self, since: float, now: float) -> float:
+        """Return for how long the computer held this process up in all, within a span of the steady clock [s].
+
+        Args:
+            since: Begin of the span [s].
+            now: Its end, which is the present: a hold-up that the probe has not noticed yet counts too [s].
+        """
+        found = [(end, length) for end, length in tuple(self._found) if end > since]
+        begin, computed = self._look
+        if self._thread.is_alive() and (late := now - begin - SLEEP) > LATE:
+            found.append((now, self._of_computer(late, None, time.process_time() - computed)))
+        return sum(min(length, end - since) for end, length in found)
+
+    def _run(self) -> None:
+        waited, looks = waiting_time() or 0.0, 0
+        self._look = time.monotonic(), time.process_time()
+        while not self._stop.wait(SLEEP):
+            begin, computed = self._look
+            now = time.monotonic(), time.process_time()
+            late, looks = now[0] - begin - SLEEP, looks + 1
+            if late > LATE or looks % _FRESH == 0:
+                before, waited = waited, waiting_time() or 0.0
+                if late > LATE:
+                    self._found.append((now[0], self._of_computer(late, waited - before, now[1] - computed)))
+            self._look = now
+
+    @staticmethod
+    def _of_computer(late: float, waited: float | None, computed: float) -> float:
+        """Return the part of a delay that the computer caused [s].
+
+        Args:
+            late: The delay [s].
+            waited: How much of it the thread waited for a processor [s]; None: not known.
+            computed: How much the process computed meanwhile [s].
+        """
+        return max(min(waited or 0.0, late), late - computed, 0.0)
