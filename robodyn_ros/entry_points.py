@@ -11,11 +11,14 @@
 This module imports nothing heavy. While a program imports the rest, SIGINT and SIGTERM end it at once, as they end a
 program in C: without a traceback, and a shell shows 130 or 143. A node then holds the two signals (see
 :mod:`robodyn_ros.nodes.common.signals`), stops in order, and ends with 0; in other commands SIGINT is Python's
-KeyboardInterrupt again.
+KeyboardInterrupt again. A program that dies of a fault (SIGSEGV, SIGABRT and the like) prints where each of its threads
+stood; ``kill -ABRT`` asks one that hangs.
 """
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import signal
 import sys
 from functools import partial
@@ -33,6 +36,9 @@ def main(name: str = "") -> int:
         The exit code.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.stderr is not None:  # nobody listens
+        faulthandler.enable()
+    os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # of Python processes that this one starts
     set_module_path()
     from robodyn_ros.commands import command_line
 

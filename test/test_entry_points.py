@@ -77,3 +77,25 @@ def test_an_interrupted_command_without_a_node_ends_with_130(start, tmp_path):
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130 and "stopped" in output, output
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("hardware", "--help"), ("view", "--help")])
+def test_a_program_that_dies_of_a_fault_prints_where_its_threads_stood(arguments):
+    program = ("import os, signal, sys; from robodyn_ros.entry_points import main\n"
+               "try:\n    main()\n"
+               "except SystemExit:\n    pass\n"
+               "finally:\n    os.kill(os.getpid(), signal.SIGSEGV)")
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=ENVIRONMENT,
+                          timeout=DEADLINE)
+    assert done.returncode == -signal.SIGSEGV
+    assert "Fatal Python error: Segmentation fault" in done.stderr
+    assert 'File "<string>", line 7 in <module>' in done.stderr
+
+
+def test_processes_that_a_program_starts_print_so_too():
+    program = ("import subprocess, sys; from robodyn_ros.entry_points import main\n"
+               "try:\n    main()\n"
+               "finally:\n    subprocess.run([sys.executable, '-c', 'import os; os.abort()'])")
+    done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, env=ENVIRONMENT,
+                          timeout=DEADLINE)
+    assert "Fatal Python error: Aborted" in done.stderr
