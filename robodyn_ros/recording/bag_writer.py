@@ -27,9 +27,12 @@ from robodyn_ros.errors import RecordingError
 BAG_VERSION = 9
 """Version of metadata.yaml, since ROS 2 Jazzy."""
 
-FILE_SECONDS = 300.0
-"""Time after which a recording goes on in another file [s]. Until a file ends, its index is in memory: 1.5 kB for each
-flush."""
+FILE_SECONDS = 100.0
+"""Time after which a recording goes on in another file [s]. Until a file ends, its index is in memory: some 4 kB for
+each chunk of messages, of which there is one for each flush."""
+
+CHUNK_SIZE = 16 * 2**20
+"""Bytes of messages after which a chunk ends before the flush that ends it in any case."""
 
 
 @dataclass
@@ -183,7 +186,7 @@ class BagWriter:
         """
         name = f"{self._folder.name}_{len(self._files)}.mcap"
         self._file = ReadableFile(self._folder / name)
-        self._writer = Writer(cast(IO[Any], self._file))  # it calls write, tell and flush alone
+        self._writer = Writer(cast(IO[Any], self._file), CHUNK_SIZE)  # it calls write, tell and flush alone
         self._writer.start(profile="ros2", library="robodyn_ros")
         self._schemas: dict[str, int] = {}
         for topic in self._topics.values():  # in the same order, so that they get the same numbers

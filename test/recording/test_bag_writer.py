@@ -116,6 +116,18 @@ def test_a_long_recording_goes_on_in_another_file(tmp_path, monkeypatch):
         assert make_reader(file).get_summary().statistics.message_count == files[3]["message_count"]
 
 
+def test_the_index_that_is_kept_in_memory_grows_by_one_chunk_with_each_flush(tmp_path):
+    """Whatever the rate: the recorder of a robot at 1 kHz has 3 MB in a second."""
+    writer, topic = written(tmp_path / "run")
+    for second in range(1, 6):
+        for _ in range(30):
+            writer.write(topic, second * 10**9, 0, serialized("x" * 100_000))
+        writer.flush()
+    writer.close()
+    with (tmp_path / "run" / "run_0.mcap").open("rb") as file:
+        assert len(make_reader(file).get_summary().chunk_indexes) <= 6
+
+
 def test_a_disk_that_is_full_at_the_end_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(bag_writer, "FILE_SECONDS", 10.0)
     writer, topic = written(tmp_path / "run")
