@@ -8,18 +8,16 @@
 
 """Entry points of the installed programs and of ``python -m robodyn_ros``.
 
-This module imports nothing heavy. While a program imports the rest, SIGINT and SIGTERM end it at once, as they end a
-program in C: without a traceback, and a shell shows 130 or 143. A node then holds the two signals (see
-:mod:`robodyn_ros.nodes.common.signals`), stops in order, and ends with 0; in other commands SIGINT is Python's
-KeyboardInterrupt again. A program that dies of a fault (SIGSEGV, SIGABRT and the like) prints where each of its threads
-stood; ``kill -ABRT`` asks one that hangs.
+This module imports nothing heavy. While a program imports the rest, SIGINT and SIGTERM end it at once with one line and
+exit code 130 or 143. A node then holds the two signals (see :mod:`robodyn_ros.nodes.common.signals`), stops in order,
+and ends with 0; in other commands they raise KeyboardInterrupt. A program that dies of a fault (SIGSEGV,
+SIGABRT and the like) prints where each of its threads stood; ``kill -ABRT`` asks one that hangs.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import os
-import signal
 import sys
 from functools import partial
 
@@ -35,11 +33,13 @@ def main(name: str = "") -> int:
     Returns:
         The exit code.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.stderr is not None:  # nobody listens
         faulthandler.enable()
     os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # of Python processes that this one starts
     set_module_path()
+    from robodyn_ros.nodes.common.signals import end_at_stop_signals
+
+    end_at_stop_signals()
     from robodyn_ros.commands import command_line
 
     return command_line.main([*([name] if name else []), *sys.argv[1:]])

@@ -20,7 +20,6 @@ import importlib
 import io
 import os
 import re
-import signal
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ from typing import Any, NoReturn
 from robodyn_ros import __version__
 from robodyn_ros.errors import DescriptionWarning, InputError, RobodynError, suggest
 from robodyn_ros.module_path import take_plugins_from
-from robodyn_ros.nodes.common.signals import end_with_parent
+from robodyn_ros.nodes.common.signals import end_with_parent, interrupt_at_stop_signals
 
 GROUPS = {
     "node_commands": ("hardware", "controller", "dynamics", "state_publisher", "simulate"),
@@ -72,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0; 1 where the running graph refuses or fails a request; 2 where a file, name or value given
-        cannot be used; 130 after Ctrl-C; 141 if nobody reads the output.
+        cannot be used; 130 after Ctrl-C, 143 after SIGTERM; 141 if nobody reads the output.
     """
     end_with_parent()
     write_in_any_encoding()
@@ -94,14 +93,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{options.command}: unexpected '{unknown[0]}': {suggest(unknown[0], known)}", USAGE_ERROR)
     options.ros_arguments = given[split:]
     try:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # of the entry point, while it imported this module
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        if options.ros_arguments and not options.takes_ros_arguments:
-            raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
-        if getattr(options, "plugins_from", None):
-            take_plugins_from(options.plugins_from)
-        with warnings.catch_warnings():
+        with interrupt_at_stop_signals(), warnings.catch_warnings():
             warnings.showwarning = tell_warning
+            if options.ros_arguments and not options.takes_ros_arguments:
+                raise InputError(f"{options.command}: takes no {ROS_ARGUMENTS}; see robodyn {options.command} --help")
+            if getattr(options, "plugins_from", None):
+                take_plugins_from(options.plugins_from)
             if getattr(options, "complete", ""):
                 complete_robot(options)
             return int(options.run(options))
@@ -110,9 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except (RobodynError, OSError) as error:
         return _fail(str(error), options.error_code)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         print("\nstopped", file=sys.stderr)
-        return INTERRUPTED
+        return 128 + int(error.args[0]) if error.args else INTERRUPTED
 
 
 def write_in_any_encoding() -> None:

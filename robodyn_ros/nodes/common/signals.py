@@ -19,15 +19,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 1.0
 """A further signal later than this after the first one ends the process at once [s]."""
 PARENT = "ROBODYN_PARENT"
 """Environment variable: id of the process that started this one and holds the other end of its standard input."""
+EXIT_SECONDS = 0.5
+"""Time for threads and exit handlers of plugins to end with the process [s]."""
 _CLOSE = b"\0"
 
 _pipe: tuple[int, int] | None = None
@@ -46,6 +50,39 @@ def end_with_parent() -> None:
     threading.Thread(target=wait, name="end with parent", daemon=True).start()
 
 
+def end_at_stop_signals() -> None:
+    """End the process at SIGINT and SIGTERM with one line: for a program that imports what it needs."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, _end)
+
+
+@contextmanager
+def interrupt_at_stop_signals() -> Iterator[None]:
+    """Meanwhile raise KeyboardInterrupt at SIGINT and SIGTERM, so that a command cleans up; a second SIGTERM ends it.
+
+    Nothing changes in a process that did not begin with `end_at_stop_signals`.
+    """
+    begun = signal.getsignal(signal.SIGTERM) is _end
+    if begun:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        if begun and signal.getsignal(signal.SIGTERM) is not _hold:
+            end_at_stop_signals()
+
+
+def _end(number: int, _: object) -> None:
+    os.write(2, f"\nrobodyn: stopped by {signal.Signals(number).name}\n".encode())
+    os._exit(128 + number)
+
+
+def _interrupt(number: int, _: object) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt(number)
+
+
 def hold_stop_signals() -> None:
     """Keep SIGINT and SIGTERM for a :class:`StopSignals` from now on; main thread only; further calls do nothing."""
     global _pipe
@@ -55,6 +92,26 @@ def hold_stop_signals() -> None:
     signal.set_wakeup_fd(_pipe[1], warn_on_full_buffer=False)
     for number in STOP_SIGNALS:
         signal.signal(number, _hold)
+
+
+def end_soon(code: int, at_once: bool) -> int:
+    """End the process within `EXIT_SECONDS` even if Python waits for a thread or an exit handler that never ends.
+
+    Args:
+        code: Exit code, which is returned.
+        at_once: End it here, without Python's own preparations.
+    """
+    if at_once:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+    def end() -> None:
+        time.sleep(EXIT_SECONDS)
+        os._exit(code)
+
+    threading.Thread(target=end, name="end of the process", daemon=True).start()
+    return code
 
 
 def _hold(*_: object) -> None:
