@@ -26,7 +26,7 @@ from robodyn_ros.commands.view import check_port
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.discovery import stay_on_this_machine
 from robodyn_ros.nodes.common.given_parameters import namespace_rule
-from robodyn_ros.nodes.common.signals import hold_stop_signals
+from robodyn_ros.nodes.common.signals import end_soon, hold_stop_signals
 from robodyn_ros.optional_packages import require
 
 HELP = {
@@ -86,7 +86,14 @@ def run_node(options: Namespace) -> int:
     gc.disable()  # collections would take a tenth of the start; run_nodes enables them
     with ros_required():
         node = importlib.import_module(NODES[options.command])
-    return int(node.main(options.ros_arguments))
+    return _ended(int(node.main(options.ros_arguments)))
+
+
+def _ended(code: int) -> int:
+    """End the process of nodes that have ended, whatever plugins left in it."""
+    from robodyn_ros.control.plugin_threads import some_left_behind  # imported by the nodes
+
+    return end_soon(code, some_left_behind())
 
 
 def run_simulate(options: Namespace) -> int:
@@ -101,7 +108,7 @@ def run_simulate(options: Namespace) -> int:
         gc.disable()  # as in run_node
         with ros_required():
             from robodyn_ros.nodes import all_nodes
-        return all_nodes.main(options.ros_arguments, options.namespace)
+        return _ended(all_nodes.main(options.ros_arguments, options.namespace))
     if options.restarts < 0:
         raise InputError(f"restarts: expected 0 or more, received {options.restarts}")
     if options.view_port is not None and not options.view:

@@ -14,9 +14,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robodyn_ros.control.plugin_threads import waiting_time_of, with_patience
 from robodyn_ros.nodes.common.child_processes import start_python
 from robodyn_ros.nodes.common.signals import STOP_SIGNALS, StopSignals
 
@@ -24,6 +26,10 @@ RESTARTS = 5
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 """Wait before the first restart, which doubles for each further one, and the longest wait [s]."""
 
+STOP_SECONDS = 2.0
+"""Time for a process to end after SIGTERM [s]; longer if other programs have the processor."""
+
+_POLL_SECONDS = 0.02
 _USAGE_ERROR = 2
 STOPPED = (0, *(-number for number in STOP_SIGNALS), *(128 + number for number in STOP_SIGNALS))
 """Exit codes of a process that was asked to stop."""
@@ -65,7 +71,8 @@ class Restarts:
 def supervise(command: Sequence[str], what: str, limit: int) -> int:
     """Run a command until SIGINT or SIGTERM, and again after each failure.
 
-    The two signals are passed on to the command. It also ends if this process is killed; see `start_python`.
+    The two signals are passed on to the command, which is killed if it does not end within `STOP_SECONDS`. It also ends
+    if this process is killed; see `start_python`.
 
     Args:
         command: Arguments of Python.
@@ -82,6 +89,7 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
         stop.set()
         for process in running:
             process.send_signal(signal.SIGTERM)  # does nothing if it has ended
+            _kill_if_stuck(process, what)
 
     with StopSignals(stop_all):
         while True:
@@ -99,6 +107,17 @@ def supervise(command: Sequence[str], what: str, limit: int) -> int:
                 return _exit_code(code)
             if stop.wait(delay):
                 return 0
+
+
+def _kill_if_stuck(process: subprocess.Popen[bytes], what: str) -> None:
+    """Kill a process that does not end in time: C code may hold its interpreter, so that it notices no signal."""
+    begin, waited = time.monotonic(), waiting_time_of(str(process.pid))
+    while process.poll() is None:
+        if time.monotonic() - begin > with_patience(STOP_SECONDS, waiting_time_of(str(process.pid)) - waited):
+            process.kill()
+            print(f"robodyn: {what} did not end within {STOP_SECONDS:g} s and were killed", file=sys.stderr, flush=True)
+            return
+        time.sleep(_POLL_SECONDS)
 
 
 def _exit_code(code: int) -> int:

@@ -18,9 +18,10 @@ import numpy as np
 from robodyn_ros.checks import as_floats
 from robodyn_ros.control.calming import Calming
 from robodyn_ros.control.controller import UNMEASURED, Controller, JointReference, Law, State
-from robodyn_ros.control.dry_run import as_efforts, checked_effort
+from robodyn_ros.control.dry_run import activate, answer, as_efforts, checked_effort
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.plugin_errors import FAULTS
+from robodyn_ros.control.plugin_errors import FAULTS, detached, plugin_error
+from robodyn_ros.control.plugin_threads import Abandoned
 from robodyn_ros.control.state_prediction import StatePredictor
 from robodyn_ros.control.supervisor import Supervisor
 from robodyn_ros.control.trajectories.coming_to_rest import coming_to_rest
@@ -48,10 +49,31 @@ _Trajectory = TypeVar("_Trajectory", bound=Trajectory)
 
 
 class Plugin(NamedTuple):
-    """A controller and its name, as it was given."""
+    """A controller.
+
+    Attributes:
+        name: Its name, as it was given.
+        controller: The controller itself.
+        memory_names: See `Law.memory_names`.
+    """
 
     name: str
     controller: Controller
+    memory_names: tuple[str, ...] = ()
+
+
+class _Blocked(Controller):
+    """Stands for a controller whose call did not return, and which is never called again."""
+
+    follows = None
+
+    uncompiled_reason = ""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def update(self, state: State, reference: Any) -> Array:
+        raise PluginError(self._reason)
 
 
 class Tick(NamedTuple):
@@ -93,15 +115,17 @@ class Beginning(NamedTuple):
 
 
 class ControlLoop:
-    """Runs controllers on one robot. All of it belongs to one thread.
+    """Runs controllers on one robot. All of it belongs to one thread; `take_over` gives it to another one.
 
     - The first setpoint is the current state: at the first tick, after a `start`, and at a `swap` while nothing moves.
     - Time that the robot did not follow is never made up for: while the hardware follows no commands, each tick is a
       new start.
     - A swap while a trajectory is followed leaves the trajectory alone if the new controller follows the same class of
       references; otherwise the new one holds the current state.
-    - If a controller raises or returns something else than finite efforts, the safe one replaces it at the same tick,
-      and its trajectory is dropped. If the safe one fails as well, the effort is zero.
+    - If a controller raises, whatever it is, or returns something else than finite efforts, the safe one replaces it at
+      the same tick, and its trajectory is dropped. If the safe one fails as well, the effort is zero.
+    - A call of a controller that does not return is left behind with its thread. Another thread takes the loop over,
+      and the safe controller replaces this one.
     - Positions of continuous joints are angles: states are unwrapped, and the reference is given in the turn nearest to
       the state.
     - The supervisor limits efforts and stops the robot at its bounds. A controller under which a joint runs away is
@@ -119,6 +143,7 @@ class ControlLoop:
         on_failure: Called with the name of a controller that was dropped, and the exception that it caused.
         on_start: Called at each start after the first one, with why.
         on_halt: Called with why the robot was stopped.
+        on_end: Called with each controller that is no longer needed.
 
     Attributes:
         active: The controller in force, also again after a stop.
@@ -138,9 +163,10 @@ class ControlLoop:
         active: Plugin,
         safe: Plugin,
         longest_gap: float,
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: Callable[[str, PluginError], None],
         on_start: Callable[[str], None],
         on_halt: Callable[[str], None] = lambda reason: None,
+        on_end: Callable[[Plugin], object] = lambda plugin: None,
     ) -> None:
         self.active = active
         self.last: Tick | None = None
@@ -154,7 +180,8 @@ class ControlLoop:
         self.halted = ""
         self._safe = safe
         self._on_failure = on_failure
-        self._on_start, self._on_halt = on_start, on_halt
+        self._on_start, self._on_halt, self._on_end = on_start, on_halt, on_end
+        self._calls: list[tuple[Plugin, State]] = []  # the call of a controller that is under way, if any
         self._n = robot.n
         self._continuous, self._angles = robot.model.continuous, robot.model.angles
         self._turning = bool(self._continuous.any())
@@ -163,7 +190,7 @@ class ControlLoop:
         self._to_rest: Any = None  # the motion to rest after the last new start
         self._robot = robot
         self._sources: dict[type, ReferenceSource] = {}
-        self._source = self._source_for(active.controller, np.zeros(robot.n))
+        self._source = self._source_for(active, np.zeros(robot.n))
 
     def tick(self, stamp: int, q: Array, v: Array, new_start: str = "") -> Tick:
         """Answer a state.
@@ -211,7 +238,7 @@ class ControlLoop:
         """Drop a controller under which a joint runs away; stop the robot at a bound."""
         supervisor = self.supervisor
         if self.active is not self._safe:
-            follows_joints = self.active.controller.follows is JointReference and self.moving()
+            follows_joints = _follows(self.active) is JointReference and self.moving()
             wanted = self._reference(self.clock.time(state.time)).v if follows_joints else None
             if text := supervisor.runaway(state.v, wanted):
                 self._drop(state, PluginError(text))
@@ -247,7 +274,7 @@ class ControlLoop:
             self._halt(self.last.state, reason)
         elif not self.halted:
             self.halted = reason
-            self._source = self._source_for(self._safe.controller, np.zeros(self._n))
+            self._source = self._source_for(self._safe, np.zeros(self._n))
             self._on_halt(reason)
 
     def release(self) -> None:
@@ -257,7 +284,7 @@ class ControlLoop:
         self.halted = ""
         self._calming.restart()
         state = self.last.state if self.last is not None else None
-        self._source = self._source_for(self.active.controller, np.zeros(self._n) if state is None else state.q)
+        self._source = self._source_for(self.active, np.zeros(self._n) if state is None else state.q)
         if state is not None:
             self.supervisor.restart()
             self._hold(state, to_rest=True)
@@ -266,29 +293,34 @@ class ControlLoop:
     def swap(self, plugin: Plugin) -> None:
         """Put a controller in force from the next tick on."""
         if self.halted:  # it comes in force at the release
-            self.active = plugin
+            self._replace_active(plugin)
             return
         if self.last is None:
-            self.active = plugin
-            self._source = self._source_for(plugin.controller, np.zeros(self._n))
+            self._replace_active(plugin)
+            self._source = self._source_for(plugin, np.zeros(self._n))
             return
         state = self.last.state
-        source = self._source_for(plugin.controller, state.q)
-        goes_on = plugin.controller.follows is not None and source is self._source and source.moving()
+        source = self._source_for(plugin, state.q)
+        goes_on = _follows(plugin) is not None and source is self._source and source.moving()
         self._source = source
         if not goes_on:
             source.hold(state.q)
+        self._replace_active(plugin)
         self._activate(plugin, state)
 
     def prepare(self, name: str, parameters: Parameters) -> None:
         """Compile a controller for new parameters before they are put in force; may be called from any thread."""
-        for plugin in (self.active, self._safe):
+        for plugin in self.plugins():
             if plugin.name == name and isinstance(plugin.controller, Law):
                 plugin.controller.prepare(parameters)
 
+    def plugins(self) -> list[Plugin]:
+        """The active and the safe controller, or the one that is both."""
+        return [self._safe] if self.active is self._safe else [self._safe, self.active]
+
     def uncompiled(self) -> dict[str, str]:
         """Why the active and the safe controller run as Python code, by name; without those that are compiled."""
-        plugins = {plugin.name: plugin.controller.uncompiled_reason for plugin in (self._safe, self.active)}
+        plugins = {plugin.name: plugin.controller.uncompiled_reason for plugin in self.plugins()}
         return {name: reason for name, reason in plugins.items() if reason}
 
     def configure(self, name: str, parameters: Parameters) -> None:
@@ -296,7 +328,7 @@ class ControlLoop:
 
         A controller whose class has other parameters, because its file was edited and imported anew, keeps its own.
         """
-        for plugin in (self.active, self._safe):
+        for plugin in self.plugins():
             if plugin.name == name and isinstance(parameters, plugin.controller.Parameters):
                 plugin.controller.parameters = parameters
 
@@ -353,9 +385,49 @@ class ControlLoop:
             InputError: The controller in force follows no wrench.
         """
         self._refuse_while_stopped("wrench")
-        if not isinstance(self._source, ForceReferenceSource) or self.active.controller.follows is None:
+        if not isinstance(self._source, ForceReferenceSource) or _follows(self.active) is None:
             raise InputError(f"wrench: controller '{self.active.name}' follows none; swap to one that does")
         self._source.exert(as_floats(wrench, (6,), "wrench"))
+
+    @property
+    def call(self) -> tuple[Plugin, State] | None:
+        """The call of a controller that is under way, another object for each call; None: there is none."""
+        return next(iter(self._calls[-1:]), None)
+
+    def take_over(self, call: object) -> Callable[[str], None] | None:
+        """Take the loop from a thread whose call of a controller does not return.
+
+        That thread may return at any time: it then does nothing but raise `Abandoned`.
+
+        Args:
+            call: The `call`.
+
+        Returns:
+            To be called by the thread that goes on, with why: it replaces the controller by the safe one. None: the
+            call has returned.
+        """
+        calls = self._calls
+        if self.call is not call:
+            return None
+        try:
+            blocked, state = calls.pop()
+        except IndexError:
+            return None
+        self._calls = []
+
+        def replace(reason: str) -> None:
+            if self.last is not None:  # the state of the call was not answered: it is no repeated one
+                self._stamp = self._origin + round(self.last.state.time * NANOSECONDS_PER_SECOND)
+            if blocked is not self._safe:
+                self._drop(state, PluginError(reason))
+                return
+            self._safe = blocked._replace(controller=_Blocked(reason))
+            if self.active is blocked:
+                self.active = self._safe
+            self._on_failure(blocked.name, PluginError(reason))
+            self._on_end(blocked)
+
+        return replace
 
     def stop(self) -> None:
         """Drop all trajectories and hold the current state."""
@@ -408,14 +480,22 @@ class ControlLoop:
     def _answer(self, state: State, seen: State) -> Tick:
         """Answer a state, of which the controller sees a prediction or the state itself."""
         plugin, time = self._in_force, self.clock.time(state.time)
-        controller = plugin.controller
-        reference = None if controller.follows is None else self._reference(time)
+        reference = None if _follows(plugin) is None else self._reference(time)
         if self._turning and isinstance(reference, JointReference):
             reference = self._nearest(reference, state.q)
+        calls = self._calls
+        calls.append((plugin, seen))
         try:
-            asked, values = checked_effort(self._asked(controller, state, seen, reference), self._n)
+            asked, values = checked_effort(self._asked(plugin, state, seen, reference), self._n)
+            failure = None
         except FAULTS as error:
-            return self._fall_back(state, seen, error)
+            failure = detached(plugin_error("", error))
+        try:
+            calls.pop()
+        except IndexError:
+            raise Abandoned from None
+        if failure is not None:
+            return self._fall_back(state, seen, failure)
         effort, saturated, intervention = asked, False, ""
         limited = self.supervisor.limited(asked, values, state, plugin is not self._safe)
         if limited is not None:
@@ -425,16 +505,16 @@ class ControlLoop:
         self.last = Tick(state, reference, effort, saturated, plugin, time, intervention, self.clock.rate)
         return self.last
 
-    def _asked(self, controller: Controller, state: State, seen: State, reference: Any) -> Any:
+    def _asked(self, plugin: Plugin, state: State, seen: State, reference: Any) -> Any:
         """What a controller answers; while the safe one swings the robot, what damps it instead."""
         if not self._calming.level:
-            return controller.update(seen, reference)
+            return answer(plugin.controller, seen, reference)
         damping = self._calming.effort(state.v)
         if not self._calming.holds:
             return damping
         self._source.hold(state.q)
-        at_rest = None if controller.follows is None else self._source.sample(self.clock.time(state.time))
-        return damping + as_efforts(controller.update(state._replace(v=np.zeros(self._n)), at_rest), self._n)
+        at_rest = None if _follows(plugin) is None else self._source.sample(self.clock.time(state.time))
+        return damping + as_efforts(answer(plugin.controller, state._replace(v=np.zeros(self._n)), at_rest), self._n)
 
     def _hold(self, state: State, to_rest: bool) -> None:
         """Hold a state, from its velocity on or at once."""
@@ -450,7 +530,7 @@ class ControlLoop:
             return
         self.halted = reason
         self._calming.restart()
-        self._source = self._source_for(self._safe.controller, state.q)
+        self._source = self._source_for(self._safe, state.q)
         self._hold(state, to_rest=True)
         self._on_halt(reason)
         self._activate_safe(state)
@@ -462,39 +542,53 @@ class ControlLoop:
 
     def _activate_safe(self, state: State) -> None:
         """Activate the safe controller in a stop, without replacing the active one."""
-        try:
-            self._safe.controller.activate(state)
-        except FAULTS as error:
-            self._on_failure(self._safe.name, error)
+        if failure := self._failure_to_activate(self._safe, state):
+            self._on_failure(self._safe.name, failure)
 
     def _activate(self, plugin: Plugin, state: State) -> None:
-        self.active = plugin
-        try:
-            plugin.controller.activate(state)
-        except FAULTS as error:
-            self._drop(state, error)
+        if failure := self._failure_to_activate(plugin, state):
+            self._drop(state, failure)
 
-    def _fall_back(self, state: State, seen: State, error: BaseException) -> Tick:
+    def _failure_to_activate(self, plugin: Plugin, state: State) -> PluginError | None:
+        failure, calls = None, self._calls
+        calls.append((plugin, state))
+        try:
+            activate(plugin.controller, state)
+        except FAULTS as error:
+            failure = detached(plugin_error("", error))
+        try:
+            calls.pop()
+        except IndexError:
+            raise Abandoned from None
+        return failure
+
+    def _fall_back(self, state: State, seen: State, failure: PluginError) -> Tick:
         if self._in_force is self._safe:
-            self._on_failure(self._safe.name, error)
+            self._on_failure(self._safe.name, failure)
             self.last = Tick(state, None, np.zeros(self._n), False, self._safe, self.clock.time(state.time),
                              "no controller works")
             return self.last
-        self._drop(state, error)
+        self._drop(state, failure)
         return self._answer(state, seen)
 
-    def _drop(self, state: State, error: BaseException) -> None:
-        dropped, self.active = self.active, self._safe
+    def _drop(self, state: State, failure: PluginError) -> None:
+        dropped = self.active
+        self._replace_active(self._safe)
         self._calming.restart()
-        self._source = self._source_for(self._safe.controller, state.q)
+        self._source = self._source_for(self._safe, state.q)
         self._source.hold(state.q)
-        self._on_failure(dropped.name, error)
+        self._on_failure(dropped.name, failure)
         if dropped is not self._safe:
             self._activate(self._safe, state)
 
-    def _source_for(self, controller: Controller, q: Array) -> ReferenceSource:
+    def _replace_active(self, plugin: Plugin) -> None:
+        replaced, self.active = self.active, plugin
+        if replaced is not plugin and replaced is not self._safe:
+            self._on_end(replaced)
+
+    def _source_for(self, plugin: Plugin, q: Array) -> ReferenceSource:
         """The source of references for a controller, one for each class; the present one if it follows none."""
-        kind = controller.follows
+        kind = _follows(plugin)
         if kind is None:
             return self._source if self._sources else self._sources.setdefault(
                 JointReference, SOURCES[JointReference](self._robot, q))
@@ -513,8 +607,13 @@ class ControlLoop:
             raise InputError("trajectory: no joint state has been received yet, so there is nothing to start from")
         if self.suspended:
             raise InputError(f"trajectory: this controller commands nothing now: {self.suspended}")
-        follows = self.active.controller.follows
+        follows = _follows(self.active)
         if follows is None or self._source.accepts is not kind:
             followed = "none" if follows is None else f"a {follows.__name__}, not a {kind.__name__}"
             raise InputError(f"trajectory: controller '{self.active.name}' follows {followed}; swap to one that does")
         return self.last.time
+
+
+def _follows(plugin: Plugin) -> Any:
+    """Class of the references that a controller follows, or None; asks none of its own code."""
+    return type(plugin.controller).follows

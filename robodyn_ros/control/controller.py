@@ -35,8 +35,8 @@ from robodyn_ros.control.compiled_law import (
     memory_of,
 )
 from robodyn_ros.control.parameters import Parameters as AnyParameters
-from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State
-from robodyn_ros.description.model import Array
+from robodyn_ros.control.state import UNMEASURED, JointReference, Reference, State, own_inputs
+from robodyn_ros.description.model import Array, read_only
 from robodyn_ros.errors import CompileError, InputError
 from robodyn_ros.robot import Robot
 
@@ -46,8 +46,9 @@ __all__ = ["UNMEASURED", "Controller", "JointReference", "Law", "State"]
 class Controller(ABC):
     """Answers each measured state with the efforts that the joints shall exert.
 
-    One instance serves one robot. The caller calls `activate` once and then `update` at every tick, always from the
-    same thread; between two ticks it may replace `parameters` by others of the same class.
+    One instance serves one robot. The caller calls `activate`, then `update` at every tick, from one thread, and at the
+    end `deactivate`; between two ticks it may replace `parameters` by others of the same class. What the methods raise,
+    whatever it is, makes the safe controller take over; one that does not return is left behind.
 
     Attributes:
         Parameters: Class of the parameters.
@@ -90,11 +91,18 @@ class Controller(ABC):
     def activate(self, state: State) -> None:  # noqa: B027  (most controllers have nothing to do here)
         """Forget the past: the next update is the first one, from this state."""
 
+    def deactivate(self) -> None:  # noqa: B027
+        """Close whatever the controller opened: it leaves force by a swap, an edit, a failure, or the end of the node.
+
+        Called after the last update, possibly from another thread; `activate` may follow, in a further rollout.
+        """
+
     @abstractmethod
     def update(self, state: State, reference: Any) -> ArrayLike:
         """Return the joint efforts, array-like of shape (n,) [N m or N].
 
-        If it raises, or returns another shape or a number that is not finite, the safe controller takes over.
+        If it raises, or returns another shape or a number that is not finite, the safe controller takes over. Arrays
+        of the arguments cannot be written to.
 
         Args:
             state: The measured state.
@@ -194,7 +202,7 @@ class Law(Controller, Generic[P, R, M]):
 
     def activate(self, state: State) -> None:
         """Start over with the initial memory."""
-        self.memory = initial_memory(self, state)
+        self.memory = initial_memory(self, own_inputs(state, None)[0])
         self._active = True
 
     def update(self, state: State, reference: Any) -> Array:
@@ -257,6 +265,7 @@ class Law(Controller, Generic[P, R, M]):
         return answer
 
     def _update_uncompiled(self, state: State, reference: Any) -> Array:
-        effort, memory = called(self, self.dynamics, self.parameters, state, reference, self.memory)
-        self.memory_numbers = np.asarray(memory_numbers(memory), dtype=np.float64)
-        return np.asarray(effort, dtype=np.float64)
+        memory = memory_of(self._first_memory, read_only(self.memory_numbers))
+        effort, memory = called(self, self.dynamics, self.parameters, *own_inputs(state, reference), memory)
+        self.memory_numbers = np.array(memory_numbers(memory), dtype=np.float64)
+        return np.array(effort, dtype=np.float64)

@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Checks of the efforts that a controller returns, and one trial tick before it is put in force."""
+"""A controller's answer to a state, the checks of its efforts, and one trial tick before it is put in force."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.controller import Controller, State
-from robodyn_ros.control.plugin_errors import FAULTS, describe
+from robodyn_ros.control.controller import Controller, Law, State
+from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
+from robodyn_ros.control.state import own_inputs
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import InputError, PluginError
+from robodyn_ros.errors import InputError
 
 
 def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
@@ -35,14 +36,33 @@ def rehearse(name: str, controller: Controller, q: Array, v: Array) -> None:
     Raises:
         PluginError: The controller raised, or returned something else than finite efforts.
     """
-    state = State(0.0, 0.0, q.copy(), v.copy())
+    state = State(0.0, 0.0, q, v)
     kind = controller.follows
     try:
         reference = None if kind is None else SOURCES[kind](controller.robot, q).sample(0.0)
-        controller.activate(state)
-        checked_effort(controller.update(state, reference), len(q))
+        activate(controller, state)
+        checked_effort(answer(controller, state, reference), len(q))
     except FAULTS as error:
-        raise PluginError(f"controller '{name}' fails: {describe(error)}") from error
+        raise plugin_error(f"controller '{name}' fails", error) from error
+
+
+def activate(controller: Controller, state: State) -> None:
+    """Activate a controller at a state that it cannot alter."""
+    controller.activate(own_inputs(state, None)[0])
+
+
+def answer(controller: Controller, state: State, reference: Any) -> ArrayLike:
+    """Ask a controller for efforts. It can alter neither its inputs nor later the efforts that it returned.
+
+    Args:
+        controller: The controller.
+        state: The state.
+        reference: The reference, of the class that the controller follows.
+    """
+    if type(controller).update is Law.update:  # which shares nothing with the code of a law
+        return controller.update(state, reference)
+    effort = controller.update(*own_inputs(state, reference))
+    return np.array(effort) if isinstance(effort, np.ndarray) else effort
 
 
 def checked_effort(effort: ArrayLike, n: int) -> tuple[Array, list[float]]:

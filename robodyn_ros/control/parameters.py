@@ -230,8 +230,9 @@ class Parameters:
         for name, declaration in self.declarations().items():
             value = getattr(self, name)
             if declaration.per_joint:
-                values[name] = as_joint_array(value(robot) if callable(value) else value, robot.n, declaration.range,
-                                              f"{type(self).__name__}.{name}", robot.joint_names)
+                values[name] = read_only(as_joint_array(
+                    value(robot) if callable(value) else value, robot.n, declaration.range,
+                    f"{type(self).__name__}.{name}", robot.joint_names))
             else:
                 values[name] = _scalar_value(f"{type(self).__name__}.{name}", declaration, value, robot)
         return dataclasses.replace(self, **values)

@@ -6,21 +6,25 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Errors in plugins: which exceptions count as a plugin's, and messages that name the plugin's own line."""
+"""Errors in plugins: whatever their code raises, as one error of this library that names the plugin's own line."""
 
 from __future__ import annotations
 
 import linecache
+import signal
+import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple
+from types import FrameType, TracebackType
+from typing import NamedTuple, TypeVar
 
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import PluginError, RobodynError
 
-FAULTS = (Exception, SystemExit)
-"""Exceptions that the code of a plugin can raise; a script without a main guard raises SystemExit."""
+FAULTS = BaseException
+"""What the code of a plugin can raise; a script without a main guard raises SystemExit."""
+
+_Failure = TypeVar("_Failure", bound=RobodynError)
 
 _LIBRARY = Path(__file__).parents[1]
 _LAWS = _LIBRARY / "control" / "laws"
@@ -41,29 +45,81 @@ class _Line(NamedTuple):
         return not file.is_relative_to(_PYTHON) or not {"site-packages", "dist-packages"}.isdisjoint(file.parts)
 
 
+def plugin_error(what: str, error: BaseException) -> PluginError:
+    """Return the error of this library for an exception that a plugin caused.
+
+    Args:
+        what: What failed, such as ``controller 'spring' fails``; empty: the message begins with the exception's text.
+        error: The exception.
+
+    Raises:
+        KeyboardInterrupt: The exception is Ctrl-C in a program that ends by it. In nodes it never is.
+    """
+    if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread() \
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        raise error
+    failure = PluginError(f"{what and f'{what}: '}{describe(error)}")
+    failure.__cause__ = error
+    return failure
+
+
+def detached(failure: _Failure) -> _Failure:
+    """Return an error that holds no object of a plugin, so that the plugin can end; the traceback becomes a note."""
+    failure.add_note(full_traceback(failure.__cause__ or failure))
+    failure.__cause__ = failure.__context__ = None
+    return failure.with_traceback(None)
+
+
 def describe(error: BaseException) -> str:
     """Return type and text of an exception that a plugin caused, with the plugin's file, line and code.
 
     The plugin's line is the innermost one in the folder of the first file that the library called. An error without
     such a line, as the checks of this library raise them, is described by its text if it is of this library's family.
+    Whatever the exception's own methods raise is left out.
     """
-    if isinstance(error, SyntaxError) and error.filename:
-        code = (error.text or "").strip()
-        return f"{type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno}: {code})"
-    lines = list(_lines(error.__traceback__))
-    folder = next((Path(line.file).parent for line in lines if line.is_foreign()), None)
-    own = [line for line in lines if Path(line.file).parent == folder]
-    text = str(error) if isinstance(error, RobodynError) else f"{type(error).__name__}: {error}"
-    if not own:
-        return text
-    file, number = own[-1]
-    linecache.checkcache(file)
-    return f"{text} ({file}, line {number}: {linecache.getline(file, number).strip()})"
+    try:
+        if isinstance(error, SyntaxError) and error.filename:
+            code = (error.text or "").strip()
+            return f"{type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno}: {code})"
+        place = _place(list(_lines(error.__traceback__)))
+        return f"{_text(error)}{place and f' ({place})'}"
+    except BaseException:
+        return "an exception that cannot be described"
+
+
+def place_of(frame: FrameType | None) -> str:
+    """Return the plugin's file, line and code at which a thread stands; empty if it is in no plugin."""
+    lines: list[_Line] = []
+    while frame is not None:
+        lines.insert(0, _Line(frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return _place(lines)
 
 
 def full_traceback(error: BaseException) -> str:
     """Return the traceback of an exception, of those that led to it, and of none that was raised from them."""
-    return "".join(traceback.format_exception(error))
+    try:
+        return "".join(traceback.format_exception(error))
+    except BaseException:
+        return "a traceback that cannot be shown"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error) if isinstance(error, RobodynError) else f"{type(error).__name__}: {error}"
+    except BaseException as other:
+        return f"{type(error).__name__}, whose text cannot be shown ({type(other).__name__})"
+
+
+def _place(lines: list[_Line]) -> str:
+    """File, number and code of the plugin's own line among those that were running, outermost first; or empty."""
+    folder = next((Path(line.file).parent for line in lines if line.is_foreign()), None)
+    own = [line for line in lines if Path(line.file).parent == folder]
+    if not own:
+        return ""
+    file, number = own[-1]
+    linecache.checkcache(file)
+    return f"{file}, line {number}: {linecache.getline(file, number).strip()}"
 
 
 def _lines(trace: TracebackType | None) -> Iterator[_Line]:

@@ -26,6 +26,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import NamedTuple
 
+from robodyn_ros.control.plugin_threads import is_left_behind
+
 _executed: dict[str, bytes] = {}
 """By module: the digest of its source when the module in ``sys.modules`` was executed."""
 
@@ -112,6 +114,8 @@ def import_current(module: str) -> ModuleType:
         loaded = set()
     else:
         importlib.import_module(module)
+    if is_left_behind():
+        raise ImportError(f"module {module} was imported too late")
     _executed.update({name: digest for name, digest in digests.items() if name not in loaded})
     _built_from[module] = digests
     return sys.modules[module]
@@ -136,9 +140,10 @@ def _import_anew(module: Source, loaded: Iterable[str]) -> None:
     try:
         importlib.import_module(module.name)
     except BaseException:
-        sys.modules.update(old)
-        for package, last, value in attributes:
-            setattr(package, last, value)
+        if not is_left_behind():
+            sys.modules.update(old)
+            for package, last, value in attributes:
+                setattr(package, last, value)
         raise
     finally:
         sys.meta_path.remove(finder)
@@ -161,7 +166,8 @@ class _SourceFinder(MetaPathFinder):
         """Return the spec that another finder has, with a loader that compiles; None: not of this folder."""
         if fullname not in (self._module.name, self._module.sibling(fullname.rpartition(".")[2]).name):
             return None
-        specs = (finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self)
+        specs = (finder.find_spec(fullname, path, target) for finder in sys.meta_path
+                 if not isinstance(finder, _SourceFinder))  # one of an import left behind may be there, too
         spec = next(filter(None, specs), None)
         if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin is not None \
                 and Path(spec.origin).parent == self._module.file.parent:

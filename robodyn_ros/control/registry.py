@@ -15,13 +15,14 @@ A package adds controllers without touching this one, by entry points in its set
 
 from __future__ import annotations
 
+import inspect
 import sys
 from functools import lru_cache, reduce
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
-from robodyn_ros.control.controller import Controller
+from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.plugin_errors import FAULTS, describe
+from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.plugin_source import Source, find_source, has_changed, import_current
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError, PluginError
@@ -29,6 +30,10 @@ from robodyn_ros.robot import Robot
 
 GROUP = "robodyn_ros.controllers"
 """Entry point group of controllers."""
+
+_READ_BETWEEN_CALLS = ("follows", "parameters", "memory", "memory_numbers", "uncompiled_reason", "prepare",
+                       "__getattribute__", "__getattr__", "__setattr__")
+"""Attributes of a controller that run no code of it: it might raise or block where nothing holds it."""
 
 REFERENCES: tuple[type | None, ...] = (None, *SOURCES)
 """Classes of references that a controller may follow."""
@@ -60,7 +65,7 @@ def load_controller(name: str) -> type[Controller]:
     try:
         loaded = reduce(getattr, attribute.split("."), import_current(module))
     except FAULTS as error:
-        raise PluginError(f"controller '{name}' cannot be imported: {describe(error)}") from error
+        raise plugin_error(f"controller '{name}' cannot be imported", error) from error
     return _checked(name, loaded)
 
 
@@ -93,7 +98,7 @@ def construct(name: str, controller_class: type[Controller], robot: Robot, param
     try:
         return controller_class(robot, parameters)
     except FAULTS as error:
-        raise PluginError(f"controller '{name}' cannot be constructed: {describe(error)}") from error
+        raise plugin_error(f"controller '{name}' cannot be constructed", error) from error
 
 
 def controller_changed(name: str) -> bool:
@@ -118,7 +123,7 @@ def controller_source(name: str) -> Source:
     try:
         source = find_source(module)
     except FAULTS as error:
-        raise PluginError(f"controller '{name}' cannot be found: {describe(error)}") from error
+        raise plugin_error(f"controller '{name}' cannot be found", error) from error
     if source is None:
         raise PluginError(f"controller '{name}': there is no source file of module '{module}' on the PYTHONPATH")
     return source
@@ -167,6 +172,12 @@ def _checked(name: str, loaded: object) -> type[Controller]:
     missing = ", ".join(sorted(loaded.__abstractmethods__))
     if missing:
         raise PluginError(f"controller '{name}': class {loaded.__name__} does not define {missing}")
+    for attribute in _READ_BETWEEN_CALLS:
+        found = inspect.getattr_static(loaded, attribute, None)
+        own = found is not inspect.getattr_static(Law if issubclass(loaded, Law) else Controller, attribute, None)
+        if own and hasattr(type(found), "__get__") and not inspect.ismemberdescriptor(found):
+            raise PluginError(f"controller '{name}': {loaded.__name__}.{attribute} is code, expected none, as the "
+                              "control loop uses this attribute between its calls of the controller; rename it")
     parameters = loaded.Parameters
     if not (isinstance(parameters, type) and issubclass(parameters, Parameters)):
         raise PluginError(f"controller '{name}': {loaded.__name__}.Parameters is {parameters!r}, expected a subclass "

@@ -10,18 +10,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from robodyn_ros.description.model import Array
+from robodyn_ros.description.model import Array, read_only
 
 Shapes = dict[str, tuple[int, ...]]
 """Shape of each array by name."""
 
-UNMEASURED: Array = np.full(6, np.nan)
+UNMEASURED: Array = read_only(np.full(6, np.nan))
 """The wrench on the tip where no sensor measures it."""
-UNMEASURED.flags.writeable = False
 
 
 class State(NamedTuple):
@@ -68,3 +67,14 @@ class JointReference(NamedTuple):
     def shapes(n: int) -> Shapes:
         """As in `Reference`."""
         return dict.fromkeys(("q", "v", "a"), (n,))
+
+
+def own_inputs(state: State, reference: Any) -> tuple[State, Any]:
+    """Return inputs for code that may try to alter them: copies of all arrays, which cannot be written to.
+
+    Args:
+        state: The state.
+        reference: A named tuple of arrays, or None.
+    """
+    own = State(state.time, state.period, *map(read_only, state[2:]))
+    return own, None if reference is None else type(reference)(*map(read_only, reference))

@@ -434,6 +434,8 @@ def position_range_of_dof(joint: Joint) -> tuple[float, float]:
 
 
 def read_only(array: Array) -> Array:
-    """Make an array read-only and return it."""
-    array.setflags(write=False)
-    return array
+    """Return the array as one that nobody can make writable again: its memory is that of an immutable object."""
+    if array.dtype == object:  # traced scalars
+        array.setflags(write=False)
+        return array
+    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)

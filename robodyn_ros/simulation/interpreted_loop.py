@@ -22,11 +22,12 @@ from robodyn_ros.compile import Compute, Repeat, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.controller import Controller
-from robodyn_ros.control.dry_run import FAULTS, as_efforts, describe
+from robodyn_ros.control.dry_run import activate, answer, as_efforts
 from robodyn_ros.control.parameters import Parameters
+from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.state import UNMEASURED, State
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import PluginError, SimulationError
+from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.closed_loop import Motion, TickInput, account, first_carry, sense, tip_wrench
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
@@ -134,6 +135,7 @@ class InterpretedLoop:
             self._run_ticks(bound, scenario, motions, values)
         finally:
             self._controller.parameters = before
+            self._call(None, self._controller.deactivate)
         self.ticks += len(motions)
         self.seconds += perf_counter() - begin
         missing = len(scenario.clocks) - len(motions)
@@ -164,7 +166,7 @@ class InterpretedLoop:
         if engine is not None:
             engine.reset()
             engine.set_state(scenario.q, scenario.v)
-        self._call(self._controller.activate, State(0.0, 0.0, scenario.q.copy(), scenario.v.copy()))
+        self._call(0.0, activate, self._controller, State(0.0, 0.0, scenario.q, scenario.v))
         sensors = {name: value for name, value in values.items() if name in SENSING}
         for tick in scenario.inputs(noisy=NOISES[0] in sensors):
             if plant.world is not None:
@@ -173,7 +175,7 @@ class InterpretedLoop:
                 sensed = engine.environment_wrench(engine.robot.tip_link)
             measured, carry = sense(tick, q.copy(), v.copy(), sensed, sensors, carry)
             measured = measured._replace(time=float(measured.time), period=float(measured.period))
-            bound["asked"] = self._call(self._efforts, measured, tick.reference)
+            bound["asked"] = self._call(measured.time, self._efforts, measured, tick.reference)
             given.clock[:] = tick.clock
             for field, array in zip(given.reference or (), tick.reference or (), strict=True):
                 field[...] = array
@@ -196,12 +198,12 @@ class InterpretedLoop:
             state.q[:], state.v[:] = engine.q, engine.v
 
     def _efforts(self, state: State, reference: Any) -> Array:
-        return as_efforts(self._controller.update(state, reference), self._plant.n)
+        return as_efforts(answer(self._controller, state, reference), self._plant.n)
 
-    def _call(self, function: Callable[..., Any], state: State, *arguments: Any) -> Any:
-        """Call the controller; an exception that it raises becomes a `PluginError`."""
+    def _call(self, time: float | None, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the controller, at a time [s] if there is one; an exception that it raises becomes a `PluginError`."""
         try:
-            return function(state, *arguments)
+            return function(*arguments)
         except FAULTS as error:
-            name = type(self._controller).__name__
-            raise PluginError(f"controller '{name}' fails at {state.time:g} s: {describe(error)}") from error
+            when = "" if time is None else f" at {time:g} s"
+            raise plugin_error(f"controller '{type(self._controller).__name__}' fails{when}", error) from error

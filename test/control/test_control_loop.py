@@ -8,18 +8,21 @@
 
 """The control loop: first setpoints, swaps, trajectories, controllers that fail, states that jump."""
 
+import signal
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from robodyn_ros import InputError, Robot
-from robodyn_ros.control import Controller, ForceReference, State, TipReference
+from robodyn_ros import InputError, PluginError, Robot
+from robodyn_ros.control import Controller, ForceReference, Law, State, TipReference
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.laws.damping import Damping
 from robodyn_ros.control.laws.pd import PD, PDParameters
 from robodyn_ros.control.laws.task_space_pd import TaskSpacePD
+from robodyn_ros.control.plugin_threads import Abandoned
 from robodyn_ros.control.supervisor import SupervisorSettings
 from robodyn_ros.control.trajectories.joint_trajectory import JointTrajectory, Points
 from robodyn_ros.control.trajectories.tip_trajectory import TipTrajectory
@@ -191,8 +194,36 @@ def test_swap_before_the_first_state():
     assert len(recorder.activations) == 1 and len(recorder.updates) == 1
 
 
-@pytest.mark.parametrize("answer", [RuntimeError("lost"), SystemExit(3), None, np.array([np.nan, 0.0]), np.ones(3)])
-def test_a_controller_that_fails_is_replaced_at_the_same_tick(answer):
+@pytest.fixture
+def ctrl_c_held():
+    """As in a node: a KeyboardInterrupt is none of a person."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_is_no_fault_of_a_controller():
+    recorder = Recorder()
+    recorder.answer = KeyboardInterrupt()
+    rig = Rig(recorder)
+    with pytest.raises(KeyboardInterrupt):
+        rig.tick()
+    assert not rig.failures
+
+
+class Mute(BaseException):
+    """Cannot be shown."""
+
+    def __str__(self):
+        raise KeyboardInterrupt
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("answer", [
+    RuntimeError("lost"), SystemExit(3), KeyboardInterrupt(), GeneratorExit(), StopIteration(), BaseException("odd"),
+    Mute(), None, np.array([np.nan, 0.0]), np.ones(3)])
+def test_a_controller_that_fails_is_replaced_at_the_same_tick(answer, ctrl_c_held):
     recorder = Recorder()
     rig = Rig(recorder)
     rig.tick()
@@ -201,7 +232,9 @@ def test_a_controller_that_fails_is_replaced_at_the_same_tick(answer):
     tick = rig.tick()
     np.testing.assert_allclose(tick.effort, Damping(ROBOT).update(State(0.0, 0.0, Q, V), None))
     ((name, error),) = rig.failures
-    assert name == "first" and isinstance(error, type(answer) if isinstance(answer, BaseException) else InputError)
+    assert name == "first" and isinstance(error, PluginError) and error.__cause__ is None
+    assert (type(answer).__name__ if isinstance(answer, BaseException) else "update: expected") in str(error)
+    assert "Traceback" in error.__notes__[0]
     assert rig.loop.active is rig.safe and not rig.loop.moving()
     recorder.answer = np.zeros(N)
     rig.loop.swap(Plugin("first", recorder))
@@ -227,6 +260,180 @@ def test_without_any_sound_controller_the_effort_is_zero():
     for _ in range(2):
         assert not rig.tick().effort.any()
     assert [name for name, _ in rig.failures] == ["first", "damping", "damping"]
+
+
+class Waits(Recorder):
+    """Blocks in a method until the test lets it go on."""
+
+    def __init__(self, method):
+        super().__init__()
+        self.method, self.waiting, self.go_on = method, threading.Event(), threading.Event()
+
+    def wait(self, method):
+        if method == self.method:
+            self.waiting.set()
+            assert self.go_on.wait(60.0)
+
+    def activate(self, state):
+        super().activate(state)
+        self.wait("activate")
+
+    def update(self, state, reference):
+        self.wait("update")
+        return super().update(state, reference)
+
+
+@pytest.mark.parametrize("method", ["activate", "update"])
+@pytest.mark.parametrize("late", [np.ones(N), RuntimeError("late")])
+def test_a_call_that_does_not_return_is_left_behind(method, late):
+    stuck, ends = Waits(method), []
+    rig = Rig(stuck)
+    rig.loop._on_end = ends.append
+    stuck.answer = late
+
+    def tick_until_abandoned():
+        with pytest.raises(Abandoned):
+            rig.tick()
+        ends.append("thread")
+
+    thread = threading.Thread(target=tick_until_abandoned)
+    thread.start()
+    assert stuck.waiting.wait(60.0)
+    call = rig.loop.call
+    assert rig.loop.take_over(object()) is None, "of another call"
+    replace = rig.loop.take_over(call)
+    replace("it does not return")
+    assert rig.loop.take_over(call) is None and rig.loop.call is None
+    tick = rig.loop.tick(rig.stamp, Q, V)
+    assert tick.plugin is rig.loop.active is rig.safe and ends == [Plugin("first", stuck)]
+    assert [(name, str(error)) for name, error in rig.failures] == [("first", "it does not return")]
+    stuck.go_on.set()
+    thread.join(60.0)
+    assert ends[1:] == ["thread"] and rig.loop.last is tick and len(rig.failures) == 1
+    other = Recorder()
+    rig.loop.swap(Plugin("other", other))
+    rig.tick()
+    assert len(other.updates) == 1
+
+
+def test_a_safe_controller_that_does_not_return_is_never_called_again():
+    stuck = Waits("update")
+    rig = Rig(stuck, stuck)
+    rig.loop.active = rig.safe
+    thread = threading.Thread(target=lambda: pytest.raises(Abandoned, rig.tick))
+    thread.start()
+    assert stuck.waiting.wait(60.0)
+    rig.loop.take_over(rig.loop.call)("it does not return")
+    for _ in range(2):
+        assert not rig.tick().effort.any()
+    assert not stuck.updates and {str(error) for _, error in rig.failures} == {"it does not return"}
+    stuck.go_on.set()
+    thread.join(60.0)
+    other = Recorder()
+    other.answer = np.ones(N)
+    rig.loop.swap(Plugin("other", other))
+    np.testing.assert_array_equal(rig.tick().effort, np.ones(N))
+
+
+class Reaches(Recorder):
+    """Tries to write to all that it is given."""
+
+    def __init__(self, write):
+        super().__init__()
+        self.write = write
+
+    def update(self, state, reference):
+        for array in (state.q, state.v, state.wrench_tip, *reference, self.parameters.p):
+            self.write(array)
+        return np.zeros(N)
+
+    Parameters = PDParameters
+
+
+def write_through_base(array):
+    while array.base is not None and isinstance(array.base, np.ndarray):
+        array = array.base
+    array.setflags(write=True)
+    array[:] = np.nan
+
+
+def overwrite(array):
+    array[:] = np.nan
+
+
+WAYS = [overwrite, write_through_base, lambda array: array.fill(np.nan), lambda array: array.sort(),
+        lambda array: np.add(array, 1.0, out=array), lambda array: array.__iadd__(1.0),
+        lambda array: np.copyto(array, np.nan), lambda array: np.put(array, 0, np.nan),
+        lambda array: array.view(np.uint8).__setitem__(0, 1)]
+
+
+@pytest.mark.parametrize("write", WAYS)
+def test_a_controller_cannot_alter_what_it_is_given(write):
+    reaches = Reaches(write)
+    rig = Rig(reaches)
+    gains = reaches.parameters.p.copy()
+    tick = rig.tick()
+    ((name, error),) = rig.failures
+    assert name == "first" and f"{__file__}, line " in str(error)
+    np.testing.assert_array_equal(tick.state.q, Q)
+    np.testing.assert_array_equal(tick.state.v, V)
+    np.testing.assert_array_equal(reaches.parameters.p, gains)
+    rig.loop.swap(Plugin("second", PD(ROBOT)))
+    assert np.isfinite(rig.tick().effort).all() and len(rig.failures) == 1
+
+
+class ReachesInLaw(Law):
+    """Uncompiled, as it branches on a value; writes to its inputs, its memory and its gains."""
+
+    Parameters = PDParameters
+    target = ""
+
+    def initial_memory(self, state):
+        return np.ones(2)
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference, memory):
+        if state.q[0] > 10.0:
+            return state.q, memory
+        given = {"state": state.v, "reference": reference.q, "memory": memory, "gains": parameters.p}
+        overwrite(given[ReachesInLaw.target])
+        return np.zeros(N), memory
+
+
+@pytest.mark.parametrize("target", ["state", "reference", "memory", "gains"])
+def test_a_law_cannot_alter_what_it_is_given(target, monkeypatch):
+    monkeypatch.setattr(ReachesInLaw, "target", target)
+    rig = Rig(ReachesInLaw(ROBOT))
+    tick = rig.tick()
+    ((name, error),) = rig.failures
+    assert name == "first" and "read-only" in str(error) and f"{__file__}, line " in str(error)
+    np.testing.assert_array_equal(tick.state.v, V)
+
+
+def test_efforts_cannot_be_altered_once_they_are_checked():
+    recorder = Recorder()
+    rig = Rig(recorder)
+    tick = rig.tick()
+    recorder.answer[:] = 1e9
+    assert not tick.effort.any()
+
+
+def test_a_controller_that_is_no_longer_needed_is_told_once():
+    rig, ends, controllers = Rig(Recorder()), [], [Plugin(name, Recorder()) for name in ("second", "third", "fourth")]
+    rig.loop._on_end = lambda plugin: ends.append(plugin.name)
+    rig.tick()
+    rig.loop.swap(controllers[0])
+    assert ends == ["first"]
+    controllers[0].controller.answer = RuntimeError("lost")
+    rig.tick()
+    assert ends == ["first", "second"]
+    rig.loop.swap(controllers[1])
+    rig.loop.halt("asked")
+    rig.loop.swap(controllers[2])
+    assert ends == ["first", "second", "third"]
+    rig.loop.release()
+    rig.tick()
+    assert ends == ["first", "second", "third"] and rig.loop.active.name == "fourth"
 
 
 def test_gains_are_replaced_for_controllers_that_have_them():

@@ -19,11 +19,15 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
+from robodyn_ros.control.plugin_threads import Abandoned, leave_behind
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
 
 FAILED_CYCLES = "failed control cycles"
 """Counter of the exceptions of a thread."""
+
+STOP_SECONDS = 0.5
+"""Longest wait for a thread that is to stop [s]; then it is left behind."""
 
 _PR_SET_TIMERSLACK = 29  # of Linux's <sys/prctl.h>
 _REST_AFTER_FAILURE = 0.001  # so that a cycle that fails at once leaves the processor to others [s]
@@ -35,7 +39,8 @@ class NodeThread:
     The thread and the executor share no lock. Other threads hand over a change by assigning one immutable object to
     one attribute, or by :meth:`call`, which runs a function between two waits.
 
-    An exception of a cycle is counted and logged, and the next cycle begins.
+    An exception of a cycle is counted and logged, and the next cycle begins. :meth:`replace` leaves a thread behind
+    that is stuck in the code of a plugin, and goes on with another one.
 
     Args:
         name: What the thread is, in messages too.
@@ -54,7 +59,14 @@ class NodeThread:
         self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._rest = threading.Lock()  # held but for a wake
         self._rest.acquire()
+        self._first: Callable[[], None] = lambda: None
+        self._called: Future[Any] | None = None  # of the call that runs
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @property
+    def thread(self) -> threading.Thread:
+        """The thread."""
+        return self._thread
 
     def sleep(self, timeout: float) -> None:
         """Wait until a time is over or :meth:`wake` is called; for this thread only.
@@ -105,25 +117,55 @@ class NodeThread:
         self.active = False
         if self._thread.is_alive():
             self.wake()
-            self._thread.join()
+            self._thread.join(STOP_SECONDS)
+            if self._thread.is_alive():
+                leave_behind(self._thread)
+
+    def replace(self, first: Callable[[], None], why: RobodynError) -> None:
+        """Leave the thread behind and go on with a new one; from any other thread.
+
+        Args:
+            first: Called on the new thread, before all else.
+            why: For those who wait for a call that the thread does not end.
+        """
+        stuck, called = self._thread, self._called
+        self._first = first
+        self._thread = threading.Thread(target=self._run, name=stuck.name, daemon=True)
+        self._thread.start()
+        leave_behind(stuck)
+        if called is not None:
+            called.set_exception(why)
 
     def _run_calls(self) -> None:
         while self._calls:
             function, result = self._calls.popleft()
             if not result.set_running_or_notify_cancel():
                 continue
+            self._called = result
             try:
-                result.set_result(function())
-            except Exception as error:  # handed to the caller
+                value, error = function(), None
+            except Abandoned:
+                raise
+            except BaseException as raised:  # handed to the caller
+                value, error = None, raised
+            self._called = None
+            if error is None:
+                result.set_result(value)
+            else:
                 result.set_exception(error)
 
     def _run(self) -> None:
         _wake_on_time()
         self.prepare()
-        while self.active:
+        step = self._first
+        while self.active and self._thread is threading.current_thread():
             try:
-                self._cycle()
-            except Exception as error:
+                step()
+                step = self._cycle
+            except Abandoned:
+                return
+            except BaseException as error:
+                step = self._cycle
                 self._diagnostics.failure(FAILED_CYCLES, error)
                 self._run_calls()  # a cycle that fails before it waits must not keep requests waiting
                 time.sleep(_REST_AFTER_FAILURE)

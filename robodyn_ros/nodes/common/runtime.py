@@ -38,6 +38,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -74,6 +75,8 @@ from robodyn_ros.nodes.common.unknown_parameters import check_files, check_given
 EXIT_OK, EXIT_USAGE = 0, 2
 
 _VALUES_PER_LINE = 6
+
+_STOP: ContextVar[threading.Event | None] = ContextVar("stop", default=None)  # of the nodes that are made
 
 LAST_ROUNDS, LAST_SECONDS = 5, 2.0
 """Rounds of the executor in which a stopping node sends its last answers, and the longest time for them [s]."""
@@ -112,7 +115,7 @@ class RobodynNode(Node):
         except RuntimeError as error:  # rclpy's RCLError: the middleware refuses, for example for want of security
             raise RobodynError(f"node '{name}' cannot start: {error}") from None
         self._checked_services = CheckedParameterService(self)
-        self.stop_requested = threading.Event()
+        self.stop_requested = _STOP.get() or threading.Event()
         self.introduction = ""
         self.log = ThrottledLog(self.get_logger().name)
         self.parameters = DeclaredParameters(self, self.log)
@@ -265,10 +268,18 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
     waker = threading.Thread(target=wake_at_stop, name="stop", daemon=True)
     waker.start()
     try:
+        _STOP.set(stop)
         with warnings.catch_warnings():
             warnings.showwarning = _log_warning
             for factory in factories:
-                nodes.append(factory())
+                try:
+                    nodes.append(factory())
+                except RobodynError:
+                    if not stop.is_set():  # else a plugin was left behind for the stop
+                        raise
+                if stop.is_set():
+                    print("robodyn: stopped while starting", file=sys.stderr, flush=True)
+                    return EXIT_OK
         check_given(nodes, GIVEN.get())
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.collect()
@@ -276,7 +287,6 @@ def _run(factories: Sequence[Callable[[], RobodynNode]], stop: threading.Event) 
         gc.set_threshold(*_COLLECTIONS)
         gc.enable()
         for node in nodes:
-            node.stop_requested = stop
             executor.add_node(node)
             node.start()
         for node in nodes:
@@ -302,7 +312,7 @@ def _spin(executor: SingleThreadedExecutor, stop: threading.Event, diagnostics: 
     while not stop.is_set():
         try:
             executor.spin_once()
-        except Exception as error:
+        except BaseException as error:
             diagnostics.failure(FAILED_CALLBACKS, error)
 
 

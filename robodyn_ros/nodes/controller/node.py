@@ -14,6 +14,7 @@ clock only to notice that joint states stopped coming.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -23,16 +24,17 @@ from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.age_monitor import AgeMonitor
-from robodyn_ros.control.control_loop import ControlLoop
-from robodyn_ros.control.plugin_errors import describe, full_traceback
+from robodyn_ros.control.control_loop import ControlLoop, Plugin
+from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time, with_patience
 from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
-from robodyn_ros.errors import PluginError
+from robodyn_ros.errors import PluginError, RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
 from robodyn_ros.nodes.common.joint_wire import NEW_START
 from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.common.node_thread import NodeThread
 from robodyn_ros.nodes.common.parameters import FRAME_PREFIX, ROBOT_PARAMETERS, TIP_LINK, Parameter, given_robot
 from robodyn_ros.nodes.common.participants import sender
 from robodyn_ros.nodes.common.real_time import PARAMETERS as REAL_TIME_PARAMETERS
@@ -47,7 +49,7 @@ from robodyn_ros.nodes.controller.display_topics import DisplayTopics
 from robodyn_ros.nodes.controller.gaps import TOLD_GAP, Gaps
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
-from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, ControllerPlugins
+from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
 from robodyn_ros.nodes.controller.supervision import PARAMETERS as SUPERVISOR_PARAMETERS
 from robodyn_ros.nodes.controller.supervision import Supervision
@@ -66,6 +68,7 @@ PARAMETERS = (
         suggestions=controller_names(),
     ),
     ALLOW_PYTHON_PLUGINS,
+    SWAP_TIMEOUT,
     Parameter(
         "safe_controller", "damping", "Controller plugin that takes over from one that fails.", read_only=True
     ),
@@ -77,6 +80,10 @@ PARAMETERS = (
         "max_overruns", 20, "Number of overruns (joint states came while the law was still at work) after which the "
         "controller is dropped for the safe one; each is forgiven after ten ticks in time; 0: never.", minimum=0,
         maximum=1_000_000,
+    ),
+    Parameter(
+        "law_timeout", 0.25, "Time after which a controller that does not return is left behind, and dropped for the "
+        "safe one [s].", minimum=0.1, maximum=60.0,
     ),
     Parameter(
         "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
@@ -107,6 +114,9 @@ After a shorter one the stamp of the next state decides: in lockstep no time has
 NOT_FOLLOWED = ("the hardware says that it followed no commands on the way to this joint state, or that time went on "
                 "without it")
 
+DEACTIVATION_SECONDS = 0.5
+"""Longest wait of a stopping node for its controllers to close what they opened [s]."""
+
 BROKEN, DROPPED = "broken plugins", "dropped controllers"
 
 
@@ -121,7 +131,7 @@ class ControllerNode(RobodynNode):
         self._robot.check_accelerations()
         self.introduction = f"robot '{self._robot.name}': {self._robot.n} joints, tip link '{self._robot.tip_link}'"
         self._joints = JointOrder(self._robot.joint_names)
-        self._plugins = ControllerPlugins(self.parameters, self._robot)
+        self._plugins = ControllerPlugins(self.parameters, self._robot, self.stop_requested.is_set)
         for name in controller_names():
             try:
                 self._plugins.declare(name)
@@ -138,7 +148,7 @@ class ControllerNode(RobodynNode):
                 self._log_traceback(error)
         self._reflecting = False
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start,
-                                 lambda reason: self._supervision.on_halt(reason))
+                                 lambda reason: self._supervision.on_halt(reason), self._on_end)
         self._set_delay(self.parameters["delay_compensation"])
         self._monitor, self._ages = TickMonitor(), AgeMonitor()
         self._max_overruns: int = self.parameters["max_overruns"]
@@ -160,6 +170,9 @@ class ControllerNode(RobodynNode):
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
             self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True, every=True))
+        self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
+        self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
+        self.add_thread(self._watch)
         self._refused = Refused(self)
         self._source = StateSource(self, self._robot.n, self._timeout, self._refused.lift)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
@@ -287,11 +300,11 @@ class ControllerNode(RobodynNode):
             self._slow_law = name
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
-    def _on_failure(self, name: str, error: BaseException) -> None:
+    def _on_failure(self, name: str, error: PluginError) -> None:
         self.diagnostics.count(DROPPED)
         successor = name if self._loop.halted else self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
-        reason = self._gaps.with_cause(describe(error))
+        reason = self._gaps.with_cause(str(error))
         text = self._states.fallback = f"controller '{name}' {outcome}: {reason}"
         self.diagnostics.raise_condition("dropped", text, error=True)
         self._log_traceback(error)
@@ -304,6 +317,32 @@ class ControllerNode(RobodynNode):
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
         self.diagnostics.problem("new starts", f"new start from the current state{lost}: {reason}")
         self._trajectories.interrupt(f"new start from the current state: {reason}")
+
+    def _on_end(self, plugin: Plugin) -> threading.Event:
+        """Let a controller that is no longer needed close what it opened; return what is set when it has."""
+        return end(plugin.name, plugin.controller.deactivate, lambda text: self.diagnostics.problem(BROKEN, text))
+
+    # On a thread that watches that of the control path.
+
+    def _watch_law(self) -> None:
+        """Go on without the control path's thread if it does not return from a controller.
+
+        Looks are counted instead of time: while the computer holds this process up, there are none.
+        """
+        self._watch.sleep(LOOK_PERIOD)
+        call, thread = self._loop.call, self._path.thread
+        before, looks, waited = self._watched
+        if call is None or call is not before:
+            self._watched = (call, 0, 0.0 if call is None else waiting_time(thread))
+            return
+        self._watched = (call, looks + 1, waited)
+        timeout: float = self.parameters["law_timeout"]
+        if (looks + 1) * LOOK_PERIOD < with_patience(timeout, waiting_time(thread) - waited):
+            return
+        place = standing(thread)
+        if (replace := self._loop.take_over(call)) is not None:
+            reason = f"it did not return within {timeout:g} s{place}"
+            self._path.replace(lambda: replace(reason), PluginError(f"controller '{call[0].name}': {reason}"))
 
     # On the executor's thread.
 
@@ -326,7 +365,7 @@ class ControllerNode(RobodynNode):
                 raise
 
         for changed, parameters in gains.items():
-            self._loop.prepare(changed, parameters)
+            self._plugins.run(f"controller '{changed}' cannot be compiled", self._loop.prepare, changed, parameters)
 
         def put_in_force() -> None:
             for changed, parameters in gains.items():
@@ -368,10 +407,10 @@ class ControllerNode(RobodynNode):
                 self.log.warning(f"uncompiled {name}", f"controller '{name}' runs uncompiled: {reason}")
                 self._uncompiled[name] = reason
 
-    def _log_traceback(self, error: BaseException) -> None:
+    def _log_traceback(self, error: RobodynError) -> None:
         """Log the traceback of a plugin's exception at level debug."""
-        cause = error.__cause__ or error
-        self.log.debug("tracebacks", lambda: full_traceback(cause))
+        for note in getattr(error, "__notes__", ()):
+            self.log.debug("tracebacks", note)
 
     def _values(self) -> dict[str, object]:
         uncompiled = "; ".join(f"{name}: {reason}" for name, reason in self._loop.uncompiled().items())
@@ -394,10 +433,13 @@ class ControllerNode(RobodynNode):
         super().start()
 
     def stop(self) -> None:
-        """Stop the control path and abort the active goal."""
+        """Stop the control path, abort the active goal, and let the controllers close what they opened."""
         super().stop()
         self._probe.stop()
         self._action.close()
+        deadline = time.monotonic() + DEACTIVATION_SECONDS
+        for closed in [self._on_end(plugin) for plugin in self._loop.plugins()]:
+            closed.wait(max(0.0, deadline - time.monotonic()))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -14,18 +14,19 @@ The name of a plugin's parameter is ``<plugin>.gains.<joint>.<field>`` or ``<plu
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from robodyn_ros.control.control_loop import Plugin, Tick
-from robodyn_ros.control.controller import Controller
+from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.dry_run import rehearse
 from robodyn_ros.control.parameters import FlatParameter
 from robodyn_ros.control.parameters import Parameters as PluginParameters
-from robodyn_ros.control.plugin_errors import FAULTS, describe
+from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
+from robodyn_ros.control.plugin_threads import end, run_bounded
 from robodyn_ros.control.registry import construct, controller_names, load_controller, prefix
 from robodyn_ros.errors import InputError, PluginError, RobodynError, suggest
 from robodyn_ros.nodes.common.parameters import DeclaredParameters, Parameter
@@ -35,6 +36,13 @@ from robodyn_ros.robot import Robot
 ALLOW_PYTHON_PLUGINS = Parameter(
     "allow_python_plugins", True, "Whether a controller may be named as package.module:Class, which imports and runs "
     "that module in this node; false: installed controllers only.", read_only=True)
+
+
+SWAP_TIMEOUT = Parameter(
+    "swap_timeout", 15.0, "Time after which a controller is refused that is not imported, constructed, tried or given "
+    "its parameters [s].", minimum=0.1, maximum=3600.0)
+
+_Result = TypeVar("_Result")
 
 
 @dataclass
@@ -55,21 +63,20 @@ class _Declared:
     table: dict[str, Parameter]
     rows: dict[str, FlatParameter]
 
-    def by_full_name(self, values: PluginParameters, robot: Robot) -> dict[str, Any]:
-        """Values by full name."""
-        return dict(zip(self.rows, (row.value for row in values.flat(robot)), strict=True))
-
 
 class ControllerPlugins:
     """All declared plugins with their validated parameters.
 
+    Code of plugins runs on threads that are left behind if it does not return within the parameter ``swap_timeout``.
+
     Args:
         parameters: The node's parameters.
         robot: The robot that the plugins control.
+        is_stopped: Whether to wait for plugins no longer.
     """
 
-    def __init__(self, parameters: DeclaredParameters, robot: Robot) -> None:
-        self._parameters = parameters
+    def __init__(self, parameters: DeclaredParameters, robot: Robot, is_stopped: Callable[[], bool]) -> None:
+        self._parameters, self._is_stopped = parameters, is_stopped
         self._robot = robot
         self._declared: dict[str, _Declared] = {}
         self._names: dict[str, str] = {}  # plugins by the prefix of their parameters
@@ -87,7 +94,7 @@ class ControllerPlugins:
             InputError: A default, a value given at start or a value kept is not valid.
         """
         self._check_allowed(name)
-        plugin_class = load_controller(name)
+        plugin_class = self.run(f"controller '{name}' cannot be imported", load_controller, name)
         known = self._declared.get(name)
         if known is None or known.plugin_class is not plugin_class:
             self._declare(name, plugin_class, {} if known is None else self._kept(known))
@@ -101,7 +108,7 @@ class ControllerPlugins:
             InputError: As in `declare`.
         """
         plugin_class = self.declare(name)
-        return Plugin(name, construct(name, plugin_class, self._robot, self._declared[name].values))
+        return self.run(f"controller '{name}' cannot be constructed", self._construct, name, plugin_class)
 
     def swap_in(self, name: str, changed: dict[str, PluginParameters], last: Tick | None) -> Plugin:
         """Construct a plugin that is about to be put in force, and try it.
@@ -119,10 +126,13 @@ class ControllerPlugins:
         before = current = self._declared.get(name)
         if before is not None and name in changed:
             current = self._declared[name] = replace(before, values=changed[name])
+        plugin: Plugin | None = None
         try:
             plugin = self.make(name)
             self.try_on(plugin, last)
         except RobodynError:
+            if plugin is not None:
+                end(name, plugin.controller.deactivate, lambda text: None)
             if before is not None and self._declared.get(name) is current:
                 self._declared[name] = before
             elif before is not None:
@@ -144,7 +154,21 @@ class ControllerPlugins:
         """
         model = self._robot.model
         q = np.clip(np.zeros(model.n), model.position_lower, model.position_upper) if last is None else last.state.q
-        rehearse(plugin.name, plugin.controller, q, np.zeros(model.n) if last is None else last.state.v)
+        v = np.zeros(model.n) if last is None else last.state.v
+        self.run(f"controller '{plugin.name}' fails", rehearse, plugin.name, plugin.controller, q, v)
+
+    def run(self, what: str, function: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Run code of a plugin; see `run_bounded`.
+
+        Args:
+            what: What it does, for messages.
+            function: The code.
+            *arguments: Its arguments.
+
+        Raises:
+            RobodynError: The code raised, or did not return in time.
+        """
+        return run_bounded(what, self._parameters[SWAP_TIMEOUT.name], self._is_stopped, function, *arguments)
 
     def unclaimed(self) -> list[str]:
         """Return a warning for each value given at start to a parameter that no plugin known so far has."""
@@ -176,7 +200,7 @@ class ControllerPlugins:
                     raise InputError(f"parameter '{full}': fixed while controller '{name}' is in force or the safe "
                                      f"one; swap to another one first")
                 by_plugin[name][row.name] = value
-        return {name: self._declared[name].values.with_flat_values(self._robot, values)
+        return {name: self._with_values(name, self._declared[name].values, values)
                 for name, values in by_plugin.items()}
 
     def store(self, changed: Mapping[str, PluginParameters]) -> None:
@@ -195,11 +219,8 @@ class ControllerPlugins:
         if self._names.get(front, name) != name:
             raise PluginError(f"controller '{name}': its parameters would begin with '{front}.', as do those of "
                               f"'{self._names[front]}'; rename the class")
-        try:
-            defaults = plugin_class.Parameters().without_derived(self._robot)
-        except FAULTS as error:
-            raise PluginError(f"controller '{name}': its default parameters fail: {describe(error)}") from error
-        rows = {f"{front}.{row.name}": row for row in defaults.flat(self._robot)}
+        what = f"controller '{name}': its default parameters fail"
+        defaults, rows = self.run(what, self._defaults, what, plugin_class, front)
         new = _Declared(plugin_class, defaults, defaults, {full: _parameter(full, row) for full, row in rows.items()},
                         rows)
         self._forget(name)
@@ -207,22 +228,43 @@ class ControllerPlugins:
             self._parameters.declare(new.table.values(), kept)
             given = {row.name: value for full, row in rows.items() if (value := self._parameters[full]) != row.value}
             if given:
-                new.values = defaults.with_flat_values(self._robot, given)
-        except InputError:
+                new.values = self._with_values(name, defaults, given)
+        except RobodynError:
             self._parameters.undeclare(set(new.table) & set(self._parameters.names()))
             raise
         self._remember(name, new)
 
+    def _defaults(self, what: str, plugin_class: type[Controller], front: str
+                  ) -> tuple[PluginParameters, dict[str, FlatParameter]]:
+        """The default parameters of a plugin, and their declarations by full name."""
+        try:
+            defaults = plugin_class.Parameters().without_derived(self._robot)
+            return defaults, {f"{front}.{row.name}": row for row in defaults.flat(self._robot)}
+        except FAULTS as error:
+            raise plugin_error(what, error) from error
+
+    def _construct(self, name: str, plugin_class: type[Controller]) -> Plugin:
+        controller = construct(name, plugin_class, self._robot, self._declared[name].values)
+        names = controller.memory_names() if isinstance(controller, Law) else ()
+        return Plugin(name, controller, tuple(map(str, names)))
+
+    def _with_values(self, name: str, parameters: PluginParameters, values: Mapping[str, Any]) -> PluginParameters:
+        return self.run(f"controller '{name}': its parameters fail", parameters.with_flat_values, self._robot, values)
+
     def _kept(self, known: _Declared) -> dict[str, Any]:
         """Values that survive an edit of the plugin's file: those given at start, or changed since."""
-        now, default = (known.by_full_name(values, self._robot) for values in (known.values, known.defaults))
+        now, default = (self._by_full_name(known, values) for values in (known.values, known.defaults))
         given = self._parameters.given
         return {full: value for full, value in now.items() if full in given or value != default[full]}
+
+    def _by_full_name(self, declared: _Declared, values: PluginParameters) -> dict[str, Any]:
+        rows = self.run("parameters of a controller fail", values.flat, self._robot)
+        return dict(zip(declared.rows, (row.value for row in rows), strict=True))
 
     def _restore(self, name: str, before: _Declared) -> None:
         """Declare a plugin's parameters as they were before a swap."""
         self._forget(name)
-        self._parameters.declare(before.table.values(), before.by_full_name(before.values, self._robot))
+        self._parameters.declare(before.table.values(), self._by_full_name(before, before.values))
         self._remember(name, before)
 
     def _remember(self, name: str, declared: _Declared) -> None:

@@ -97,8 +97,8 @@ class ControllerStatePublisher:
             intervention="; ".join(filter(None, (tick.intervention, fallback))), speed_scaling_factor=tick.speed
         )
         set_stamp(message.header.stamp, stamp)
-        if isinstance(plugin.controller, Law) and (names := plugin.controller.memory_names()):
-            message.memory_names, message.memory = names, to_field(plugin.controller.memory_numbers)
+        if plugin.memory_names and isinstance(plugin.controller, Law):
+            message.memory_names, message.memory = plugin.memory_names, to_field(plugin.controller.memory_numbers)
         if self._voltage is not None:
             message.voltage = to_field(self._voltage(tick))
         message.feedback = state_point(state.q, state.v)

@@ -1,0 +1,171 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Code of plugins that does not return, raises, or holds what others wait for."""
+
+import sys
+import threading
+import time
+import weakref
+
+import pytest
+
+from robodyn_ros import InputError, PluginError
+from robodyn_ros.control import plugin_threads
+from robodyn_ros.control.plugin_threads import (
+    Abandoned,
+    end,
+    leave_behind,
+    run_bounded,
+    some_left_behind,
+    waiting_time,
+    with_patience,
+)
+from robodyn_ros.control.registry import load_controller
+
+DEADLINE = 60.0
+PLUGIN = """
+import pathlib, time
+from robodyn_ros.control import Controller
+
+if pathlib.Path(__file__).with_name("wait").exists():
+    time.sleep(3600.0)
+
+class Spring(Controller):
+    def update(self, state, reference):
+        return VERSION
+"""
+
+
+def run(function, *arguments, seconds=DEADLINE, is_stopped=lambda: False):
+    return run_bounded("it fails", seconds, is_stopped, function, *arguments)
+
+
+def wait_for(condition):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+class Held:
+    """Something that a plugin made."""
+
+
+@pytest.mark.parametrize("error", [ValueError("odd"), KeyboardInterrupt(), SystemExit(), InputError("a number")])
+def test_an_error_holds_no_object_of_the_plugin(error):
+    references = []
+
+    def fail():
+        held = Held()
+        references.append(weakref.ref(held))
+        raise error
+
+    with pytest.raises(InputError if isinstance(error, InputError) else PluginError) as caught:
+        run(fail)
+    error.__traceback__ = None
+    assert references[0]() is None
+    assert "in fail" in caught.value.__notes__[0] and caught.value.__cause__ is None
+    assert type(error) is InputError or f"it fails: {type(error).__name__}" in str(caught.value)
+
+
+def test_what_does_not_return_is_left_behind_and_its_thread_ended():
+    threads = []
+
+    def loop():
+        threads.append(threading.current_thread())
+        while True:
+            pass
+
+    with pytest.raises(PluginError, match=r"it fails: it did not return within 0.2 s: it stands in .*, line \d+: "):
+        run(loop, seconds=0.2)
+    wait_for(lambda: not threads[0].is_alive())
+    wait_for(lambda: not some_left_behind())
+
+
+def test_a_stop_ends_the_wait():
+    release = threading.Event()
+    with pytest.raises(PluginError, match="it fails: stopped before it returned"):
+        run(release.wait, is_stopped=lambda: True)
+    assert some_left_behind()
+    release.set()
+    wait_for(lambda: not some_left_behind())
+
+
+def test_a_result_comes_at_once():
+    assert run(lambda a, b: a + b, 1, 2) == 3
+
+
+def test_time_without_the_processor_is_told():
+    thread = threading.Thread(target=threading.Event().wait, args=(0.5,))
+    assert waiting_time(thread) == 0.0
+    thread.start()
+    assert 0.0 <= waiting_time(thread) < DEADLINE
+    thread.join()
+    assert [with_patience(2.0, waited) for waited in (0.0, 1.5, 100.0)] == [2.0, 3.5, 8.0]
+
+
+def test_the_exception_ends_python_code_that_catches_errors():
+    ended = []
+
+    def loop():
+        try:
+            while True:
+                try:
+                    time.sleep(0.001)
+                except Exception:
+                    pass
+        except Abandoned:
+            ended.append(True)
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    leave_behind(thread)
+    thread.join(DEADLINE)
+    assert ended
+
+
+def test_a_module_whose_import_was_left_behind_can_be_imported(tmp_path, monkeypatch):
+    name = "left_behind_plugin"
+    monkeypatch.syspath_prepend(tmp_path)
+    file, wait = tmp_path / f"{name}.py", tmp_path / "wait"
+
+    def version():
+        return run(load_controller, f"{name}:Spring").update(None, None, None)
+
+    try:
+        file.write_text(PLUGIN.replace("VERSION", "1"))
+        assert version() == 1
+        wait.touch()
+        file.write_text(PLUGIN.replace("VERSION", "2"))
+        old = sys.modules[name]
+        with pytest.raises(PluginError, match=f"did not return within 0.3 s: it stands in {file}, line 6"):
+            run(load_controller, f"{name}:Spring", seconds=0.3)
+        assert sys.modules[name] is old, "as before"
+        wait.unlink()
+        assert version() == 2
+    finally:
+        sys.modules.pop(name, None)
+
+
+def test_a_controller_ends_on_a_thread_of_its_own(monkeypatch):
+    monkeypatch.setattr(plugin_threads, "_HELD_SECONDS", 0.05)
+    threads, said = [], []
+
+    class Opens:
+        def deactivate(self):
+            threads.append(threading.current_thread().name)
+            raise SystemExit("odd")
+
+        def __del__(self):
+            threads.append(threading.current_thread().name)
+
+    assert end("it", Opens().deactivate, said.append).wait(DEADLINE)
+    wait_for(lambda: len(threads) == 2)
+    assert threads == 2 * ["end of controller 'it'"]
+    assert "controller 'it' fails to deactivate: SystemExit: odd" in said[0]
