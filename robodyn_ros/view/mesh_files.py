@@ -20,6 +20,7 @@ import sys
 import time
 import zipfile
 from contextlib import suppress
+from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -28,6 +29,7 @@ import numpy as np
 import trimesh
 
 from robodyn_ros.bounded_files import is_file
+from robodyn_ros.robot_sources import packages_beside
 
 ZIPPED = (".3mf", ".zae")
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", *ZIPPED)
@@ -48,8 +50,8 @@ def find_mesh(name: str, folder: Path | None = None) -> Path:
     """Return the path of a mesh file.
 
     The function searches ``package://NAME/PATH`` in share/NAME of the prefixes in AMENT_PREFIX_PATH, in the folders of
-    ROS_PACKAGE_PATH, and in every folder above the URDF file that is called NAME or contains a folder NAME. It does not
-    use the network.
+    ROS_PACKAGE_PATH, in the packages beside the URDF file (see `packages_beside`), and in every folder above it that is
+    called NAME or contains a folder NAME. It does not use the network.
 
     Args:
         name: Name in the URDF: ``package://``, ``file://``, or a path relative to the folder of the URDF file.
@@ -175,6 +177,11 @@ def load_mesh(path: Path) -> trimesh.Trimesh:
         raise ValueError(f"mesh '{path}': expected finite coordinates, received NaN or infinity")
     return mesh.process()
 
+@lru_cache(maxsize=4)
+def _packages_beside(folder: Path) -> dict[str, str]:
+    return packages_beside(folder / "robot.urdf")
+
+
 def _package_folders(package: str, folder: Path | None) -> list[Path]:
     prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
     roots = filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep))
@@ -182,6 +189,7 @@ def _package_folders(package: str, folder: Path | None) -> list[Path]:
     places += [Path(root) / package for root in roots]
     places += [Path(root) for root in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
                if Path(root).name == package]
+    places += [] if folder is None else map(Path, filter(None, [_packages_beside(folder.resolve()).get(package)]))
     for above in () if folder is None else (folder.resolve(), *folder.resolve().parents):
         places += [above] if above.name == package else [above / package]
     return [place for place in places if place.is_dir()]

@@ -181,3 +181,15 @@ def test_all_meshes_of_a_robot_have_a_bounded_time(tmp_path, monkeypatch):
 def test_names_that_no_file_can_have_are_not_found(name, tmp_path):
     with pytest.raises((OSError, ValueError)):
         find_mesh(name, tmp_path)
+
+
+def test_a_package_beside_the_file_is_found_by_the_name_in_its_manifest(tmp_path):
+    """As in moveit_resources, whose folders are not called as their packages."""
+    packages = {"fanuc_description": "resources_fanuc", "parts": "fanuc_parts"}
+    for folder, name in packages.items():
+        (tmp_path / folder / "meshes").mkdir(parents=True)
+        (tmp_path / folder / "meshes" / "a.stl").touch()
+        (tmp_path / folder / "package.xml").write_text(f"<package><name>{name}</name></package>")
+    for folder, name in packages.items():
+        found = find_mesh(f"package://{name}/meshes/a.stl", tmp_path / "fanuc_description" / "urdf")
+        assert found == tmp_path / folder / "meshes" / "a.stl"
