@@ -33,7 +33,7 @@ LARGEST_MESH = 64 * 2**20
 MOST_FILES, MOST_ELEMENTS, MOST_BODIES = 200, 100_000, 5000
 """Files that a file includes; elements and bodies with every ``<replicate>`` written out."""
 
-MOST_HFIELD_POINTS = 1_000_000
+MOST_HFIELD_POINTS, MOST_PIXELS = 1_000_000, 64 * 2**20
 
 _REPEATING = ("replicate", "composite", "flexcomp")
 _TOLERATED = ("ERR_HYPHEN_IN_COMMENT", "NS_ERR_UNDEFINED_NAMESPACE")  # MuJoCo tolerates them
@@ -93,14 +93,7 @@ def read_mujoco_model(path: Path) -> MujocoModel:
         DescriptionError: It is not MJCF, includes other than regular files, or is too large.
         InputError: MuJoCo is not installed.
     """
-    mujoco = import_mujoco()
-    check_files(path)
-    try:
-        spec = mujoco.MjSpec.from_file(str(path))
-    except ValueError as error:
-        raise DescriptionError(f"{path}: MuJoCo cannot read it: {one_line(error)}") from None
-    if len(spec.bodies) > MOST_BODIES:
-        raise DescriptionError(f"{path}: expected at most {MOST_BODIES} bodies, received {len(spec.bodies)}")
+    mujoco, spec = import_mujoco(), read_spec(path)
     if spec.plugins or spec.flexes:
         kind, found = ("plugin", spec.plugins) if spec.plugins else ("flex", spec.flexes)
         raise DescriptionError(f"{path}: {kind} '{found[0].name}': a URDF has no word for it; remove it")
@@ -109,6 +102,53 @@ def read_mujoco_model(path: Path) -> MujocoModel:
         return MujocoModel(path, spec, spec.compile(), files)
     except ValueError as error:
         raise DescriptionError(f"{path}: MuJoCo cannot compile it: {one_line(error)}") from None
+
+
+def read_spec(path: Path) -> Any:
+    """Return MuJoCo's ``MjSpec`` of a file, whose assets are not read yet.
+
+    Raises:
+        DescriptionError: See `check_files`; or MuJoCo cannot read it, or it has too many bodies.
+        InputError: MuJoCo is not installed.
+    """
+    mujoco = import_mujoco()
+    check_files(path)
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+    except ValueError as error:
+        raise DescriptionError(f"{path}: MuJoCo cannot read it: {one_line(error)}") from None
+    if len(spec.bodies) > MOST_BODIES:
+        raise DescriptionError(f"{path}: expected at most {MOST_BODIES} bodies, received {len(spec.bodies)}")
+    return spec
+
+
+def check_assets(path: Path, spec: Any) -> None:
+    """Check the files that MuJoCo reads when it compiles a specification; of missing ones it tells itself.
+
+    Raises:
+        DescriptionError: One is not a regular file, or too large.
+    """
+    for assets, directory in ((spec.meshes, "meshdir"), (spec.skins, "meshdir"), (spec.hfields, "meshdir"),
+                              (spec.textures, "texturedir")):
+        for asset in assets:
+            for name in filter(None, (asset.file, *getattr(asset, "cubefiles", ()))):
+                _check_asset(path, asset, _asset_file(spec, asset, name, directory))
+    for texture in spec.textures:
+        if texture.width * texture.height > MOST_PIXELS:
+            raise DescriptionError(f"{path}, {texture.info}, texture '{texture.name}': expected at most {MOST_PIXELS} "
+                                   f"pixels, received {texture.width} x {texture.height}")
+
+
+def _check_asset(path: Path, asset: Any, file: Path) -> None:
+    if file.exists() and not (file.is_file() and file.stat().st_size <= LARGEST_MESH):
+        raise DescriptionError(f"{path}, {asset.info}, '{asset.name}': {file}: expected a regular file of at most "
+                               f"{LARGEST_MESH >> 20} MiB, received another one")
+
+
+def _asset_file(spec: Any, asset: Any, name: str, directory: str) -> Path:
+    """Where MuJoCo looks for a file of an asset."""
+    folder = getattr(asset.compiler, directory) or getattr(spec.compiler, directory)
+    return (Path(spec.modelfiledir) / folder / (Path(name).name if spec.strippath else name)).resolve()
 
 
 def check_files(path: Path) -> None:
@@ -197,16 +237,12 @@ def _leave_out_files(mujoco: Any, path: Path, spec: Any) -> dict[str, Path]:
     for mesh in spec.meshes:
         if not mesh.file:
             continue
-        name = Path(mesh.file).name if spec.strippath else mesh.file
-        files[mesh.name] = file = (Path(spec.modelfiledir) / (mesh.compiler.meshdir or spec.meshdir) / name).resolve()
+        files[mesh.name] = file = _asset_file(spec, mesh, mesh.file, "meshdir")
         if mesh.name not in needed:
             mesh.file, mesh.uservert, mesh.userface = "", _CORNERS, _FACES
             mesh.usernormal = mesh.usertexcoord = mesh.userfacenormal = mesh.userfacetexcoord = []
-        elif file.exists():
-            try:
-                read_file(file, LARGEST_MESH)
-            except (InputError, OSError) as error:
-                raise DescriptionError(f"{path}, {mesh.info}, mesh '{mesh.name}': {error}") from None
+        else:
+            _check_asset(path, mesh, file)
     return files
 
 

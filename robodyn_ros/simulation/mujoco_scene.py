@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.description.model import Array, Inertia, Joint, RobotModel
-from robodyn_ros.errors import InputError, suggest
+from robodyn_ros.errors import DescriptionError, InputError, suggest
 from robodyn_ros.mjcf import model_file
 from robodyn_ros.mjcf.model_file import one_line
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel
@@ -166,9 +167,11 @@ def _read(mujoco: Any, path: str, name: str) -> Any:
     if not os.path.isfile(path):
         raise InputError(f"{name}: there is no such file; give the path of an MJCF file, or leave it empty")
     try:
-        return mujoco.MjSpec.from_file(path)
-    except ValueError as error:
-        raise InputError(f"{name}: MuJoCo cannot read it: {one_line(error)}") from None
+        spec = model_file.read_spec(Path(path))
+        model_file.check_assets(Path(path), spec)
+    except DescriptionError as error:
+        raise InputError(f"{name}: {error}") from None
+    return spec
 
 
 def _base_of_description(spec: Any, robot: RobotModel, name: str) -> Any:

@@ -45,7 +45,7 @@ def refuses(path, message):
     ("<mujoco><asset><hfield name='h' nrow='60000' ncol='60000' size='1 1 1 1'/></asset></mujoco>",
      "line 1: expected a height field of at most 1000000 points"),
     ("<mujoco><asset><mesh name='m' file='pipe'/></asset><worldbody><body><joint/><geom type='mesh' mesh='m'/></body>"
-     "</worldbody></mujoco>", "mesh 'm': .*pipe: expected a regular file"),
+     "</worldbody></mujoco>", "line 1, 'm': .*pipe: expected a regular file"),
 ])
 def test_a_bad_file_is_one_line(tmp_path, text, message):
     os.mkfifo(tmp_path / "pipe")

@@ -8,6 +8,7 @@
 
 """Scenes of MuJoCo: boxes, loops, a mounted robot; and scenes that do not fit."""
 
+import os
 import sys
 
 import numpy as np
@@ -115,7 +116,7 @@ def test_scene_keeps_neither_friction_nor_actuators_of_the_robot(tmp_path):
     (ARM.format(inside="").replace("0 0 0.5", "0 0 0.6", 1), "", r"received \[.*\] through \[0.0, 0.0, 0.6\]"),
     (ARM.format(inside=""), "<option><flag eulerdamp='disable'/></option>", "flag 'eulerdamp' enabled, since motors"),
     (FLOOR, "", "or a site 'base' to mount the robot at"),
-    ("<geom type='plane'", "", "MuJoCo cannot read it: XML parse error"),
+    ("<geom type='plane'", "", "line 1: malformed XML"),
     ("<geom type='plan'/>", "", "MuJoCo cannot read it: .*'plan'"),
     (ARM.format(inside=""), "<asset><mesh name='m' file='no.stl'/></asset>", "MuJoCo cannot compile it: .*no.stl"),
     ("<body name='base'><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>" + ARM.format(inside="")
@@ -158,3 +159,23 @@ def test_link_that_the_scene_does_not_name_is_found_by_its_joint(tmp_path):
     np.testing.assert_allclose(plant.q, alone.q, atol=1e-9)
     np.testing.assert_allclose(plant.environment_wrench("upper"), alone.environment_wrench("upper"), atol=1e-9)
     assert plant.has_surroundings and not alone.has_surroundings
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ("<include file='pipe'/>", "pipe: expected a regular file"),
+    ("<worldbody><replicate count='2000000000'><geom size='1'/></replicate></worldbody>", "100000 elements"),
+    ("<asset><hfield name='h' nrow='60000' ncol='60000' size='1 1 1 1'/></asset>", "at most 1000000 points"),
+    (f"<worldbody>{'<body/>' * 20_000}</worldbody>", "at most 5000 bodies, received 20001"),
+    ("<asset><mesh name='m' file='pipe'/></asset>", "line 1, 'm': .*pipe: expected a regular file"),
+    ("<asset><texture name='t' type='2d' file='pipe'/></asset>", "'t': .*pipe: expected a regular file"),
+    ("<asset><texture name='t' type='cube' fileleft='pipe'/></asset>", "'t': .*pipe: expected a regular file"),
+    ("<asset><texture name='t' type='2d' builtin='flat' width='60000' height='60000'/></asset>", "67108864 pixels"),
+    ("<asset><hfield name='h' file='pipe' size='1 1 1 1'/></asset>", "'h': .*pipe: expected a regular file"),
+    ("<worldbody>", "malformed XML"),
+])
+def test_a_hostile_scene_is_one_line_before_mujoco_reads_it(tmp_path, content, message):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "scene.xml").write_text(f"<mujoco>{content}</mujoco>")
+    with pytest.raises(InputError, match=f"mujoco_scene .*scene.xml.*{message}") as caught:
+        plant_in(str(tmp_path / "scene.xml"))
+    assert "\n" not in str(caught.value)
