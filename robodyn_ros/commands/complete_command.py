@@ -55,7 +55,8 @@ def run_complete(options: Namespace) -> int:
 
     rule = CompletionRule(options.mass, options.density, options.repair)
     file = robot_file(options.file)
-    output = expand(options.output or f"{file.stem}_completed.urdf")
+    given = Path(options.file.split(" ")[0])  # of a xacro file, whose URDF has another name; no name has a pipe
+    output = expand(options.output or f"{given.name.partition('.')[0] if given.suffix else file.stem}_completed.urdf")
     if output.exists() and not options.force:
         raise InputError(f"'{output}' exists: name another --output, or replace it with --force")
     found = complete_urdf(file, rule, absolute_meshes=output.parent.resolve() != file.parent.resolve())
