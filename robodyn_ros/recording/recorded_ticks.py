@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.checks import Range, as_number
 from robodyn_ros.control.supervisor import JUMP
 from robodyn_ros.description.model import Array
-from robodyn_ros.errors import RecordingError
+from robodyn_ros.errors import InputError, RecordingError
 from robodyn_ros.kinematics.turns import unwrapped
 from robodyn_ros.recording.run import Run
 from robodyn_ros.timing import DEFAULT_PERIOD
@@ -31,6 +32,8 @@ LONGEST_GAP = 0.1
 
 Simulated time stands still in a pause: a gap there is one of the recording.
 """
+RATES, MOST_TICKS = Range(1.0, 1e5, unit="Hz"), 20_000_000
+"""Control rates, and number of control periods, that can be replayed."""
 PACE = ("lockstep_speed_limit", "real_time_factor", "controller")
 """Parameters that are not set again: the pace of time; swaps are requests of their own."""
 
@@ -90,6 +93,10 @@ class RecordedTicks:
                                  "while it was recorded, and one simulation can be replayed")
         hardware = run.parameters.get(f"{run.namespace}/hardware", {})
         rate, longest = hardware.get("update_rate"), LONGEST_GAP
+        try:
+            rate = None if rate is None else as_number(rate, RATES, "recorded parameters: update_rate")
+        except InputError as error:
+            raise RecordingError(f"{run.path}: {error}") from None
         if hardware.get("time_mode", "real_time") != "real_time":
             longest = np.inf
         begin = max(int(np.searchsorted(times, start, "right")) - 1, 0)
@@ -103,6 +110,9 @@ class RecordedTicks:
         excess = np.abs(np.diff(self.position, axis=0)) - steps[:, None] * speed
         jumps = (steps > longest) | (excess > JUMP).any(axis=1)
         self.ticks = np.concatenate([[0], np.cumsum(np.where(jumps, 1, np.maximum(np.rint(steps / self.period), 1)))])
+        if self.ticks[-1] > MOST_TICKS:
+            raise RecordingError(f"{run.path}: the joint states span {self.ticks[-1]:.3g} control periods of "
+                                 f"{self.period:.3g} s; at most {MOST_TICKS} can be replayed")
         self.ticks = self.ticks.astype(int)
         self.states = [SetState(-1, self.position[0], velocity[0]), *(
             SetState(int(self.ticks[i]), self.position[i + 1], velocity[i + 1]) for i in np.flatnonzero(jumps))]

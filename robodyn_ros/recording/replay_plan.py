@@ -153,7 +153,7 @@ class ReplayPlan(RecordedTicks):
 
     def _part(self, base: int, when: NDArray[np.int_], q: Array, v: Array, a: Array) -> ReferenceMotion:
         """Return a motion that comes to rest after its last point, as trajectories must."""
-        times = (when - base) * self.period
+        times = np.asarray((when - base) * self.period, dtype=np.float64)
         if v[-1].any():
             brake = max(times[-1] - times[-2] if len(times) > 1 else 0.0, self.period)
             times = np.append(times, times[-1] + brake)

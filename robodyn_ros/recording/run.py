@@ -19,19 +19,21 @@ Columns are the robot's joints.
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import yaml
 
+from robodyn_ros.bounded_files import yaml_value
+from robodyn_ros.checks import as_floats
 from robodyn_ros.description.model import STANDARD_GRAVITY, Array
-from robodyn_ros.errors import DescriptionError, DescriptionWarning, RecordingError
+from robodyn_ros.errors import DescriptionError, DescriptionWarning, InputError, RecordingError, shown
 from robodyn_ros.recording.bag_reader import Topic, read_bag
 from robodyn_ros.recording.series import (
     ActuatorSeries,
@@ -45,6 +47,8 @@ from robodyn_ros.recording.series import (
 )
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
+
+T = TypeVar("T")
 
 PARAMETERS = "parameters"
 """Name of the MCAP metadata records that hold a node's parameters: entries node, time [ns] and values (YAML)."""
@@ -87,6 +91,18 @@ class ParameterChange:
     value: Any
 
 
+def _told(method: Callable[..., T]) -> Callable[..., T]:
+    """Make one line of the family of what goes wrong with messages that do not have the fields of their type."""
+    @functools.wraps(method)
+    def checked(self: Any, *arguments: Any, **options: Any) -> T:
+        try:
+            return method(self, *arguments, **options)
+        except (AttributeError, TypeError, ValueError, IndexError, KeyError, OverflowError) as error:
+            raise RecordingError(f"{self.path}: what was recorded is not as expected: {type(error).__name__}: {error}"
+                                 ) from error
+    return checked
+
+
 class Run:
     """A recording of one robot. Times count from its first joint state.
 
@@ -109,6 +125,7 @@ class Run:
         RecordingError: There is no recording, nothing of it can be read, or it has no joint states of one robot.
     """
 
+    @_told
     def __init__(self, path: str | Path, namespace: str | None = None, joint_names: Sequence[str] | None = None
                  ) -> None:
         self.path = Path(path)
@@ -138,6 +155,7 @@ class Run:
         return [note for note in (self.damage, left_out if self.other_joints else "") if note]
 
     @cached_property
+    @_told
     def commands(self) -> JointSeries | None:
         """Commanded efforts, at the times of the states that they answer; None: none were recorded."""
         topic = self._topic(JOINT_STATE, "joint_commands")
@@ -148,12 +166,14 @@ class Run:
         return joint_series(time[own], [messages[index] for index in own], self._columns)
 
     @cached_property
+    @_told
     def control(self) -> ControlSeries | None:
         """Reference, error and output of the controller; None: its state was not recorded."""
         topic = self._topic(CONTROLLER_STATE, "controller/controller_state")
         return None if topic is None else control_series(*self._stamped(topic), self._columns)
 
     @cached_property
+    @_told
     def actuators(self) -> ActuatorSeries | None:
         """Currents and voltages of the simulated motors; None: they were not recorded."""
         topic = self._topic("robodyn_interfaces/msg/ActuatorStates", "hardware/actuator_states")
@@ -170,6 +190,7 @@ class Run:
         return tuple(Span(names[i], float(time[i]), end) for i, end in zip(starts, ends, strict=True))
 
     @cached_property
+    @_told
     def parameters(self) -> dict[str, dict[str, Any]]:
         """Parameters by full name of the node, as they were when the recording began or the node appeared.
 
@@ -178,7 +199,12 @@ class Run:
         found: dict[str, dict[str, Any]] = {}
         for name, entries in self._bag.metadata:
             if name == PARAMETERS:
-                found.setdefault(entries["node"], yaml.safe_load(entries["values"]))
+                where = f"{self.path}: recorded parameters"
+                values = yaml_value(entries.get("values", ""), where)
+                if not isinstance(values, dict) or "node" not in entries:
+                    raise RecordingError(f"{where}: expected the name of a node and its parameters, received "
+                                         f"{shown(entries)}")
+                found.setdefault(entries["node"], {str(key): value for key, value in values.items()})
         for received, event in self._parameter_events:
             if received < self._receipt[0] and event.node in found:
                 for change in self._changes(received, event):
@@ -186,6 +212,7 @@ class Run:
         return found
 
     @cached_property
+    @_told
     def parameter_changes(self) -> tuple[ParameterChange, ...]:
         """Parameters that were set during the recording, among them the swaps of controllers.
 
@@ -199,6 +226,7 @@ class Run:
         return [pair for topic in self._bag.of_type("rcl_interfaces/msg/ParameterEvent") for pair in topic.decode()]
 
     @cached_property
+    @_told
     def robot_description(self) -> str:
         """The recorded URDF, as XML; empty: none was recorded."""
         topic = self._topic("std_msgs/msg/String", "robot_description")
@@ -229,8 +257,13 @@ class Run:
     def gravity(self) -> tuple[float, ...]:
         """Recorded gravity of the simulated hardware, or else the standard one, in base axes [m/s^2]."""
         found = self.parameters.get(f"{self.namespace}/hardware", {}).get("gravity", STANDARD_GRAVITY)
-        return tuple(found)
+        try:
+            gravity = as_floats(found, (3,), "gravity")
+        except InputError as error:
+            raise RecordingError(f"{self.path}: recorded parameters: {error}") from None
+        return tuple(gravity.tolist())
 
+    @_told
     def last_memory(self, controller: str) -> tuple[tuple[str, ...], Array, float]:
         """Return what a controller kept between ticks, when its state was recorded last.
 
@@ -262,6 +295,7 @@ class Run:
         """Return the position of the tip link at ``states.time`` in base axes, shape (N, 3) [m]."""
         return self.robot.dynamics().batch.forward_kinematics(self.states.position)[:, :3, 3]
 
+    @_told
     def stamp_times(self, topic: Topic) -> Array:
         """Return the times of the N messages of a topic by their stamps, NaN for stamp 0, shape (N,) [s].
 

@@ -18,7 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.checks import LARGEST
 from robodyn_ros.description.model import Array
+from robodyn_ros.description.ranges import LONGEST_NAME, MOST_JOINTS
+from robodyn_ros.errors import RecordingError, shown
 
 TIP = 3
 
@@ -105,6 +108,9 @@ class JointColumns:
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
+        if not 0 < len(joints) <= MOST_JOINTS or len(set(joints)) < len(joints) or not all(map(_is_name, joints)):
+            raise RecordingError(f"joint states: expected 1 to {MOST_JOINTS} different names of at most {LONGEST_NAME} "
+                                 f"printable characters, received {shown(list(joints))}")
         self._joints = list(joints)
         self._index = {name: column for column, name in enumerate(joints)}
 
@@ -136,7 +142,7 @@ class JointColumns:
                 for name, value in zip(its_names, its_values, strict=True):
                     if name in self._index:
                         row[self._index[name]] = value
-        return table
+        return _bounded(table)
 
 
 def joint_series(time: Array, messages: Sequence[Any], columns: JointColumns) -> JointSeries:
@@ -191,8 +197,11 @@ def control_series(time: Array, messages: Sequence[Any], columns: JointColumns) 
             if message.cartesian:
                 vector = _field(message.cartesian[0], path)
                 row[:] = vector.x, vector.y, vector.z
-        return found
+        return _bounded(found)
 
+    for name in {message.controller for message in messages}:
+        if not _is_name(name):
+            raise RecordingError(f"controller state: expected the name of a controller, received {shown(name)}")
     return ControlSeries(
         time, tuple(message.controller for message in messages), table("reference", "positions"),
         table("reference", "velocities"), table("reference", "accelerations"), table("error", "positions"),
@@ -205,6 +214,18 @@ def actuator_series(time: Array, messages: Sequence[Any], columns: JointColumns)
     names = [message.name for message in messages]
     return ActuatorSeries(time, *(columns.table(names, [getattr(message, field) for message in messages]) for field in (
         "voltage", "current", "motor_torque", "joint_effort", "friction_effort", "temperature")))
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def _bounded(values: Array) -> Array:
+    """Refuse numbers with which formulas and pictures overflow; NaN stands for no value."""
+    if len(wrong := np.argwhere(np.abs(values) > LARGEST)):
+        raise RecordingError(f"message {wrong[0][0]}: expected numbers of at most {LARGEST:g}, received "
+                             f"{values[tuple(wrong[0])]:g}")
+    return values
 
 
 def _field(message: Any, path: Sequence[str]) -> Any:
