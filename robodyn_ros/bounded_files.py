@@ -192,7 +192,14 @@ def yaml_value(text: str, where: str, construct: bool = True) -> Any:
         node = loader.get_single_node()
         return loader.construct_document(node) if construct and node is not None else None
     except (ValueError, OverflowError, yaml.YAMLError) as error:  # ValueError: of dates and immense integers
-        raise InputError(f"{where}: expected a readable YAML file, received: {error}") from error
+        raise InputError(f"{where}: expected a readable YAML file, received: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    """The problem in one line, with its place."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    return f"{' '.join(str(problem or error).split())}{place}"
 
 
 def json_value(text: str | bytes, where: str) -> Any:

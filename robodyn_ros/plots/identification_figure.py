@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -43,6 +44,7 @@ class EffortComparison:
     described: Array
 
 
+@matplotlib.rc_context({"text.parse_math": False})  # names are no formulas
 def save_efforts(comparisons: Sequence[EffortComparison], joints: Sequence[str], units: Sequence[str], scale: Array,
                  path: Path, title: str) -> None:
     """Draw the efforts into a PNG or SVG file.

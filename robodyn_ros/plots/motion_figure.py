@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -32,6 +33,7 @@ QUANTITIES = {"position": "position", "error": "error", "effort": "effort", "cur
               "voltage": "voltage [V]"}
 
 
+@matplotlib.rc_context({"text.parse_math": False})  # names are no formulas
 def save_motions(motions: Sequence[MotionCurves], path: str | Path, title: str) -> None:
     """Draw motions of the same joints into a PNG or SVG file, see :func:`motion_figure`.
 
@@ -45,6 +47,7 @@ def save_motions(motions: Sequence[MotionCurves], path: str | Path, title: str) 
         raise InputError(f"{path}: {error}") from None
 
 
+@matplotlib.rc_context({"text.parse_math": False})  # names are no formulas
 def motion_figure(motions: Sequence[MotionCurves], title: str) -> Figure:
     """Return a figure of motions of the same joints.
 

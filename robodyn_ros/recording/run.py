@@ -97,6 +97,9 @@ def _told(method: Callable[..., T]) -> Callable[..., T]:
     def checked(self: Any, *arguments: Any, **options: Any) -> T:
         try:
             return method(self, *arguments, **options)
+        except (RecordingError, InputError) as error:
+            own = str(error).startswith(str(self.path))
+            raise RecordingError(str(error) if own else f"{self.path}: {error}") from error.__cause__
         except (AttributeError, TypeError, ValueError, IndexError, KeyError, OverflowError) as error:
             raise RecordingError(f"{self.path}: what was recorded is not as expected: {type(error).__name__}: {error}"
                                  ) from error
