@@ -21,6 +21,7 @@ from bench.attack.descriptions import attack_descriptions
 from bench.attack.faults import attack_with_faults
 from bench.attack.graph import NODES, in_domain, run_part
 from bench.attack.inputs import attack_with_input
+from bench.attack.pages import attack_pages
 from bench.attack.report import Report
 
 URDFS = 100_000
@@ -55,6 +56,8 @@ def main() -> int:
             in_domain, input_domain, attack_with_input, seed, end, folder / "inputs.json", growth)),
         "descriptions": spawn.Process(target=run_part, args=(
             attack_descriptions, seed, end, folder / "descriptions.json", round(URDFS * options.minutes / 60.0))),
+        "pages": spawn.Process(target=run_part, args=(
+            in_domain, input_domain, attack_pages, seed, end, folder / "pages.json")),
     }
     for name, part in parts.items():
         (folder / f"{name}.json").unlink(missing_ok=True)

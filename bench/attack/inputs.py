@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ from control_msgs.action import FollowJointTrajectory
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rclpy.action import ActionClient
 from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
 
 from bench.attack.absurd import bytes_of, fill, largest
 from bench.attack.calls import (
@@ -189,5 +191,20 @@ def laws(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
         report.fail(f"law {name}", number, f"not all nodes publish afterwards: {graph.silent()}")
 
 
+def drivers(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
+    """A driver of a gripper, which publishes its joints on the same topic as the robot, as fast as it can."""
+    chance = random.Random(f"{seed} drivers {number}")
+    publisher = graph.node.create_publisher(JointState, "joint_states", LATCHED_QOS)
+    names = [f"finger{chance.randrange(3)}" for _ in range(chance.randint(1, 4))]
+    graph.wait(publisher.get_subscription_count, 2.0)
+    end = time.monotonic() + 2.0
+    while time.monotonic() < end:
+        publisher.publish(JointState(name=names, position=[chance.choice((0.0, 1e308, math.nan))] * len(names)))
+        graph.spin(0.0005)
+    graph.node.destroy_publisher(publisher)
+    survived = graph.check("driver of a gripper", number)
+    report.count("driver of a gripper", "tried", "survived" if survived else "fell")
+
+
 _CYCLE: tuple[Callable[[AttackedGraph, Report, int, int], None], ...] = (
-    messages, services, messages, laws, messages, parameters, messages, laws)
+    messages, services, drivers, messages, laws, messages, parameters, messages, laws)
