@@ -78,12 +78,16 @@ def import_mujoco(instead: str = "") -> Any:
 
 
 def is_mjcf(path: Path) -> bool:
-    """Whether the outermost element of a file is ``<mujoco>``.
+    """Whether the outermost element of a file is ``<mujoco>``; False for a file that is no XML at all.
 
     Raises:
-        DescriptionError: It cannot be read, is too large, or is no XML.
+        DescriptionError: It cannot be read, or is too large.
     """
-    return bool(_parse(path, LARGEST_MJCF)[0].tag == "mujoco")
+    try:
+        root = etree.fromstring(_content(path, LARGEST_MJCF), parser=_parser())
+    except etree.XMLSyntaxError:
+        return False
+    return root is not None and bool(root.tag == "mujoco")
 
 
 def read_mujoco_model(path: Path) -> MujocoModel:
@@ -197,14 +201,22 @@ def _product(element: etree._Element, attribute: str) -> float:
         return 0.0
 
 
-def _parse(path: Path, largest: int) -> tuple[etree._Element, int]:
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
+
+
+def _content(path: Path, largest: int) -> bytes:
     try:
-        content = read_file(path, largest)
+        return read_file(path, largest)
     except InputError as error:
         raise DescriptionError(str(error)) from None
     except OSError as error:
         raise DescriptionError(f"cannot read '{path}': {error}; check path and permissions") from None
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
+
+
+def _parse(path: Path, largest: int) -> tuple[etree._Element, int]:
+    content = _content(path, largest)
+    parser = _parser()
     try:
         root = etree.fromstring(content, parser=parser)
     except etree.XMLSyntaxError as error:
@@ -225,11 +237,13 @@ def _leave_out_files(mujoco: Any, path: Path, spec: Any) -> dict[str, Path]:
             texture.cubefiles[side] = ""
         texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
     shapes = mujoco.mjtGeom
+    for element in (*spec.pairs, *spec.sensors, *spec.tuples, *spec.skins, *spec.keys):
+        spec.delete(element)  # they may refer to height fields
     for geom in list(spec.geoms):
         if geom.type == shapes.mjGEOM_HFIELD:
             spec.delete(geom)
-    for element in (*spec.hfields, *spec.skins, *spec.keys):
-        spec.delete(element)
+    for field in spec.hfields:
+        spec.delete(field)
     spec.compiler.discardvisual = False
     needed = {geom.meshname for geom in spec.geoms if geom.meshname
               and (geom.type != shapes.mjGEOM_MESH or _has_inertia_of_shapes(mujoco, spec, geom.parent))}

@@ -27,7 +27,8 @@ def refuses(path, message):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("<mujoco><worldbody>", "malformed XML"),
-    ("", "malformed XML"),
+    ("", "expected an MJCF file"),
+    ("no XML", "expected an MJCF file"),
     ("<robot/>", "expected an MJCF file"),
     ("<mujoco><include file='/dev/zero'/></mujoco>", "/dev/zero: expected a regular file"),
     ("<mujoco><include file='pipe'/></mujoco>", "pipe: expected a regular file"),

@@ -120,6 +120,33 @@ def test_linear_couplings_are_mimic_joints(tmp_path):
     assert [("grasp" in note, "grip" in note) for note in notes] == [(True, False), (False, True)]
 
 
+@pytest.mark.parametrize("text", [
+    """<mujoco><compiler fusestatic="true" discardvisual="true" balanceinertia="true"/><worldbody>
+    <body name="s" pos="1 0 0"><geom size=".1"/><body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/>
+    <geom size=".1 .2 .3" type="box" contype="0" conaffinity="0"/><body name="t" pos=".3 0 0"><geom size=".1"/></body>
+    </body></body></worldbody></mujoco>""",
+    """<mujoco><default><joint damping="2"/><default class="g"><joint axis="1 0 0" armature=".1"/></default></default>
+    <worldbody><frame pos="1 2 3" euler="10 20 30"><body name="a" childclass="g"><frame euler="0 45 0"><joint name="j"/>
+    <geom size=".1 .3" type="cylinder" pos="1 0 0"/></frame></body></frame></worldbody></mujoco>""",
+    """<mujoco><asset><hfield name="h" nrow="3" ncol="3" size="1 1 1 1"/></asset><worldbody>
+    <geom name="hills" type="hfield" hfield="h"/><body name="a"><joint name="j" axis="0 1 0"/><site name="s"/>
+    <geom name="g" size=".1" pos="1 0 0"/></body></worldbody><contact><pair geom1="hills" geom2="g"/></contact>
+    <sensor><touch site="s"/></sensor><keyframe><key qpos="0.3"/></keyframe>
+    <custom><tuple name="u"><element objtype="geom" objname="hills"/></tuple></custom></mujoco>""",
+    """<mujoco><compiler settotalmass="7"/><worldbody><body name="a"><joint name="j" axis="0 1 0"/>
+    <geom size=".1" pos="1 0 0"/><body name="b"><joint name="k" type="slide"/><geom size=".2"/></body></body>
+    </worldbody></mujoco>"""])
+def test_options_of_the_compiler_defaults_and_references(tmp_path, text):
+    check_against_mujoco(written(tmp_path, text))
+
+
+def test_names_are_made_unique(tmp_path):
+    robot = loaded(written(tmp_path, """<mujoco><worldbody><body><joint/><joint pos="0 0 .1"/><geom size=".1"/></body>
+    <body name="body1"><joint name="joint0"/><geom size=".1"/><site name="world"/></body></worldbody></mujoco>"""))
+    assert robot.joint_names == ("joint0", "joint1", "joint0_2")
+    assert {"world", "body1", "body1_2", "world_2"} < set(robot.model.frames)
+
+
 def random_mjcf(seed):
     """A tree of random bodies with up to three joints each."""
     rng = np.random.default_rng(seed)
