@@ -10,6 +10,7 @@
 import contextlib
 import io
 import multiprocessing
+import re
 import resource
 import time
 import warnings
@@ -23,11 +24,14 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed: make setup")
 from bench.attack.files import (  # noqa: E402
     MutatedFiles,
     hostile_recordings,
+    hostile_scenes,
     parameters,
     states,
     write_recording,
 )
+from robodyn_ros import RobodynError, Robot  # noqa: E402
 from robodyn_ros.commands.command_line import main  # noqa: E402
+from robodyn_ros.resources import robot_file  # noqa: E402
 
 LONGEST, LARGEST = 10.0, 400
 """Processor time [s], with imports and pictures, and growth of memory [MB]."""
@@ -94,6 +98,19 @@ def test_recorded_rates_and_times_that_no_simulation_has(run, tmp_path):
                             parameters=parameters(update_rate=500, time_mode="scaled"))
     code, error = run("replay", apart, "--robot", "planar_2r", "--open-loop")
     assert code == 2 and "at most 20000000 can be replayed" in error
+
+
+def test_scenes(tmp_path):
+    pytest.importorskip("mujoco")
+    from robodyn_ros.simulation.mujoco_plant import MujocoPlant
+
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    for path in hostile_scenes(tmp_path):
+        before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.thread_time()
+        with pytest.raises(RobodynError, match=re.escape(path.name)) as refusal:
+            MujocoPlant(robot, scene=str(path))
+        assert "\n" not in str(refusal.value)
+        assert time.thread_time() - begin < 2.0 and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4e5
 
 
 def test_mutated_files(tmp_path):

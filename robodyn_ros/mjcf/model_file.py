@@ -33,7 +33,7 @@ LARGEST_MESH = 64 * 2**20
 MOST_FILES, MOST_ELEMENTS, MOST_BODIES = 200, 100_000, 5000
 """Files that a file includes; elements and bodies with every ``<replicate>`` written out."""
 
-MOST_HFIELD_POINTS, MOST_PIXELS = 1_000_000, 64 * 2**20
+MOST_HFIELD_POINTS, MOST_PIXELS, LARGEST_MEMORY = 1_000_000, 64 * 2**20, 2**30
 
 _REPEATING = ("replicate", "composite", "flexcomp")
 _TOLERATED = ("ERR_HYPHEN_IN_COMMENT", "NS_ERR_UNDEFINED_NAMESPACE")  # MuJoCo tolerates them
@@ -161,13 +161,16 @@ def check_files(path: Path) -> None:
     Raises:
         DescriptionError: One cannot be read, is not a regular file or not XML, or all are too large.
     """
-    left, elements, pending, seen = LARGEST_MJCF, 0.0, [(path, 1.0)], 0
+    left, elements, bodies, pending, seen = LARGEST_MJCF, 0.0, 0.0, [(path, 1.0)], 0
     while pending:
         file, times = pending.pop()
         root, size = _parse(file, left)
         left, seen = left - size, seen + 1
         for element, repeated in _with_repetitions(root, times):
             elements += repeated
+            bodies += repeated if element.tag in ("body", "frame") else 0.0
+            if element.tag == "size":
+                _check_size(element, file)
             points = _product(element, "nrow") * _product(element, "ncol") if element.tag == "hfield" else 0.0
             if points > MOST_HFIELD_POINTS:
                 raise DescriptionError(f"{file}, line {element.sourceline}: expected a height field of at most "
@@ -179,6 +182,22 @@ def check_files(path: Path) -> None:
         if elements > MOST_ELEMENTS or seen + len(pending) > MOST_FILES:
             raise DescriptionError(f"{file}: expected at most {MOST_ELEMENTS} elements, with those of <replicate> "
                                    f"written out, in {MOST_FILES} files, received more; leave some out")
+        if bodies > MOST_BODIES:  # for which MuJoCo would take minutes
+            raise DescriptionError(f"{file}: expected at most {MOST_BODIES} bodies, received {bodies:.3g}")
+
+
+def _check_size(element: etree._Element, file: Path) -> None:
+    """Refuse sizes for which there is no memory."""
+    for name, text in element.attrib.items():
+        digits, unit = text.strip().rstrip("KMGTPE"), "KMGTPE".find(text.strip()[-1:]) + 1
+        try:
+            wanted = float(digits) * (1024.0 ** unit if name == "memory" else 1.0)
+        except ValueError:
+            continue  # MuJoCo says what is wrong
+        most = LARGEST_MEMORY // (1 if name == "memory" else 8)  # numbers of 8 bytes
+        if not wanted <= most:
+            raise DescriptionError(f"{file}, line {element.sourceline}: size: {name}: expected at most {most}, "
+                                   f"received '{text}'")
 
 
 def _with_repetitions(root: etree._Element, times: float) -> list[tuple[etree._Element, float]]:
