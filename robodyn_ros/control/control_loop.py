@@ -42,9 +42,6 @@ HALF_TURN_SQUARED = np.pi**2
 STOPPED = "stopped: "
 """Beginning of the intervention of each tick while the robot is stopped; the reason follows."""
 
-FALLBACK = "fallback: "
-"""Before the reason, in states of the controller, why the safe controller is in force, until the next swap."""
-
 _Trajectory = TypeVar("_Trajectory", bound=Trajectory)
 
 

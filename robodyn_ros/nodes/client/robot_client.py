@@ -23,12 +23,12 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_interfaces.srv import Gravity
-from robodyn_ros.control.control_loop import FALLBACK
 from robodyn_ros.control.trajectories.joint_trajectory import Points
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import PluginError, RobodynError
 from robodyn_ros.nodes.client.graph_client import GraphClient, check_node_name
 from robodyn_ros.nodes.common.messages import read_stamp, set_stamp
+from robodyn_ros.nodes.controller.events import FALLBACK
 from robodyn_ros.simulation.tracking import TrackingSample
 from robodyn_ros.timing import to_nanoseconds, to_seconds
 
@@ -139,7 +139,7 @@ class RobotClient(GraphClient):
         """Take the states that have come; return why a controller was dropped, once for each reason."""
         if not self._states:
             return ""
-        why = self._states[-1].intervention.partition(FALLBACK)[2]
+        why = self._states[-1].intervention.partition(f"{FALLBACK}: ")[2]
         self._states.clear()
         told, self._told = self._told, why
         return why if why != told else ""

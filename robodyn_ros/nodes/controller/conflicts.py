@@ -20,6 +20,7 @@ from robodyn_ros.nodes.common.joint_states import Indices
 from robodyn_ros.nodes.common.participants import describe, own_participant, participant, publishers
 from robodyn_ros.nodes.common.runtime import RobodynNode
 from robodyn_ros.nodes.common.topics import LATCHED_QOS, REFUSED_COMMANDS
+from robodyn_ros.nodes.controller.events import REFUSED, Event, Events
 
 _TOLD_FOR = 1.0  # after the last joint state of another node [s]
 
@@ -29,29 +30,30 @@ class Refused:
 
     Args:
         node: The controller node; the executor serves the topic.
+        events: Tells of refusals.
 
     Attributes:
         why: Why the commands are refused; empty if they are not. Any thread may read or replace it.
     """
 
-    def __init__(self, node: RobodynNode) -> None:
-        self.why = ""
-        self._diagnostics = node.diagnostics
+    def __init__(self, node: RobodynNode, events: Events) -> None:
+        self.why, self._events = "", events
         self._own = own_participant(node).hex()
         node.listen(DiagnosticStatus, REFUSED_COMMANDS, self._on_refusals, LATCHED_QOS)
 
     def _on_refusals(self, message: DiagnosticStatus) -> None:
         self.why = next((pair.value for pair in message.values if pair.key == self._own and self._own), "")
         if self.why:
-            self._diagnostics.raise_condition("refused", f"the hardware refuses the commands of this node: {self.why}; "
-                                              "this node commands nothing until these joints are free", error=True)
+            self._events.tell(Event(
+                "refusals", f"the hardware refuses the commands of this node: {self.why}; this node commands nothing "
+                "until these joints are free", REFUSED, error=True, ends_goal=False))  # the next joint state ends it
         else:
             self.lift()
 
     def lift(self) -> None:
         """Command again, because the hardware takes commands again or another hardware node is there."""
         self.why = ""
-        self._diagnostics.clear_condition("refused", "the hardware takes the commands of this node")
+        self._events.end(REFUSED, "the hardware takes the commands of this node")
 
 
 class StateSource:

@@ -46,6 +46,7 @@ from robodyn_ros.nodes.controller.command_output import command_output
 from robodyn_ros.nodes.controller.conflicts import Refused, StateSource
 from robodyn_ros.nodes.controller.display_topics import PARAMETERS as DISPLAY_PARAMETERS
 from robodyn_ros.nodes.controller.display_topics import DisplayTopics
+from robodyn_ros.nodes.controller.events import FALLBACK, Event, Events
 from robodyn_ros.nodes.controller.gaps import TOLD_GAP, Gaps
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
@@ -147,6 +148,7 @@ class ControllerNode(RobodynNode):
                 self.diagnostics.problem(BROKEN, f"{error}; it may do better with the robot's real state")
                 self._log_traceback(error)
         self._reflecting = False
+        self._events = Events(self.diagnostics, lambda reason: self._trajectories.interrupt(reason))
         self._loop = ControlLoop(self._robot, active, safe, self._timeout, self._on_failure, self._on_start,
                                  lambda reason: self._supervision.on_halt(reason), self._on_end)
         self._set_delay(self.parameters["delay_compensation"])
@@ -166,17 +168,17 @@ class ControllerNode(RobodynNode):
                                                            self._robot.model.continuous), self._timeout)
         self._output = command_output(self, self._robot)
         self._states = ControllerStatePublisher(
-            self, self._robot, self.parameters["state_publish_rate"],
+            self, self._robot, self.parameters["state_publish_rate"], self._events,
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
             self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True, every=True))
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
         self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
         self.add_thread(self._watch)
-        self._refused = Refused(self)
+        self._refused = Refused(self, self._events)
         self._source = StateSource(self, self._robot.n, self._timeout, self._refused.lift)
         self._trajectories = JointTrajectories(self, self._robot, self._joints, self._loop, self._path)
-        self._supervision = Supervision(self, self._loop, self._path, self._trajectories.interrupt)
+        self._supervision = Supervision(self, self._loop, self._path, self._events)
         self._tip_motions = TipMotions(self, self._robot, self._loop, self._path, self._trajectories.stop)
         self._wrench_sensor = WrenchSensor(self, self._robot, self._loop, self._path, self._timeout)
         self._wrench_sensor.configure(self.parameters.__getitem__)
@@ -301,22 +303,18 @@ class ControllerNode(RobodynNode):
             self.diagnostics.raise_condition("slow", f"controller '{name}' is too slow: {text}")
 
     def _on_failure(self, name: str, error: PluginError) -> None:
-        self.diagnostics.count(DROPPED)
         successor = name if self._loop.halted else self._loop.active.name
         outcome = f"was dropped, '{successor}' took over" if name != successor else "failed, no effort is commanded"
         reason = self._gaps.with_cause(str(error))
-        text = self._states.fallback = f"controller '{name}' {outcome}: {reason}"
-        self.diagnostics.raise_condition("dropped", text, error=True)
+        self._events.tell(Event(DROPPED, f"controller '{name}' {outcome}: {reason}", FALLBACK, error=True))
         self._log_traceback(error)
-        self._trajectories.interrupt(f"controller '{name}' {outcome}")
         if name != successor and self.executor is not None:
             self.executor.create_task(self._reflect_active)
 
     def _on_start(self, reason: str) -> None:
         reason = self._gaps.of_start(reason)
         lost = ", the active trajectory is dropped" if self._loop.moving() else ""
-        self.diagnostics.problem("new starts", f"new start from the current state{lost}: {reason}")
-        self._trajectories.interrupt(f"new start from the current state: {reason}")
+        self._events.tell(Event("new starts", f"new start from the current state{lost}: {reason}"))
 
     def _on_end(self, plugin: Plugin) -> threading.Event:
         """Let a controller that is no longer needed close what it opened; return what is set when it has."""
@@ -371,8 +369,7 @@ class ControllerNode(RobodynNode):
             for changed, parameters in gains.items():
                 self._loop.configure(changed, parameters)
             if successor is not None:
-                self.diagnostics.clear_condition("dropped", f"'{name}' replaces the controller that was dropped")
-                self._states.fallback = ""
+                self._events.end(FALLBACK, f"'{name}' replaces the controller that was dropped")
                 self._loop.swap(successor)
                 self._monitor.forget()
                 if not self._loop.moving():

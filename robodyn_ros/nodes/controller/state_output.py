@@ -18,7 +18,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from robodyn_interfaces.msg import CartesianState, ControllerState
-from robodyn_ros.control.control_loop import FALLBACK, Plugin, Tick
+from robodyn_ros.control.control_loop import Plugin, Tick
 from robodyn_ros.control.controller import JointReference, Law
 from robodyn_ros.control.trajectories.tip_reference import ForceReference, TipReference
 from robodyn_ros.description.model import Array
@@ -31,6 +31,7 @@ from robodyn_ros.kinematics.rotation_vector import rotation_vector_from_quaterni
 from robodyn_ros.nodes.common.messages import set_stamp, to_field
 from robodyn_ros.nodes.common.poses import from_arrays, set_vector, to_pose, to_wrench
 from robodyn_ros.nodes.common.topics import DisplayPublisher
+from robodyn_ros.nodes.controller.events import STOPPED, Events
 from robodyn_ros.robot import Robot
 from robodyn_ros.timing import NANOSECONDS_PER_SECOND
 
@@ -47,19 +48,18 @@ class ControllerStatePublisher:
         node: The node that publishes.
         robot: The robot.
         rate: Messages per second [Hz]; 0: none.
+        events: Those that last are part of each state.
         voltage: Returns the voltages that a tick commanded, shape (n,) [V]; None: efforts are commanded.
-
-    Attributes:
-        fallback: Why a controller was dropped, until the next swap; empty: none was.
     """
 
-    def __init__(self, node: Node, robot: Robot, rate: float, voltage: Callable[[Tick], Array] | None = None) -> None:
+    def __init__(self, node: Node, robot: Robot, rate: float, events: Events,
+                 voltage: Callable[[Tick], Array] | None = None) -> None:
         self._publisher = node.create_publisher(ControllerState, "~/controller_state", 10)
         self._display = DisplayPublisher(node, ControllerState, "~/_display_state")
         self._joint_names = list(robot.joint_names)
         self._forward_kinematics: Callable[[Array], Array] = robot.dynamics().forward_kinematics
         self._voltage = voltage
-        self._last, self.fallback = 0, ""
+        self._last, self._events = 0, events
         self._plugin: Plugin | None = None
         self.set_rate(rate)
 
@@ -89,12 +89,13 @@ class ControllerStatePublisher:
         return self._publisher.get_subscription_count() > 0
 
     def _message(self, stamp: int, tick: Tick) -> ControllerState:
-        plugin, fallback = tick.plugin, self.fallback and f"{FALLBACK}{self.fallback}"
-        state, reference = tick.state, tick.reference
+        plugin, state, reference = tick.plugin, tick.state, tick.reference
+        # The tick itself says that the robot is stopped.
+        lasting = [f"{name}: {text}" for name, text in self._events.lasting.items() if name != STOPPED]
         message = ControllerState(
             controller=plugin.name, uncompiled_reason=plugin.controller.uncompiled_reason,
             joint_names=self._joint_names, output=to_field(tick.effort),
-            intervention="; ".join(filter(None, (tick.intervention, fallback))), speed_scaling_factor=tick.speed
+            intervention="; ".join(filter(None, (tick.intervention, *lasting))), speed_scaling_factor=tick.speed
         )
         set_stamp(message.header.stamp, stamp)
         if plugin.memory_names and isinstance(plugin.controller, Law):

@@ -22,6 +22,7 @@ from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.parameters import Parameter
 from robodyn_ros.nodes.common.runtime import RobodynNode
+from robodyn_ros.nodes.controller.events import STOPPED, Event, Events
 
 PARAMETERS = (
     Parameter(
@@ -65,12 +66,11 @@ class Supervision:
         node: The controller node.
         loop: Its control loop.
         path: The control path that the loop runs on.
-        interrupt: Ends the active goal with a reason; for the thread of the control path.
+        events: Tells of stops.
     """
 
-    def __init__(self, node: RobodynNode, loop: ControlLoop, path: ControlPath,
-                 interrupt: Callable[[str], None]) -> None:
-        self._node, self._loop, self._path, self._interrupt = node, loop, path, interrupt
+    def __init__(self, node: RobodynNode, loop: ControlLoop, path: ControlPath, events: Events) -> None:
+        self._node, self._loop, self._path, self._events = node, loop, path, events
         self._counts: Counter[str] = Counter()
         self._apply({parameter.name: node.parameters[parameter.name] for parameter in PARAMETERS})
         for name, answer in ((STOP_SERVICE, self._on_stop), (RELEASE_SERVICE, self._on_release)):
@@ -79,10 +79,8 @@ class Supervision:
 
     def on_halt(self, reason: str) -> None:
         """Report that the robot was stopped; on the thread of the control path."""
-        self._node.diagnostics.count("stops")
-        self._node.diagnostics.raise_condition("stopped", f"the robot is stopped: {reason}; ~/release lets it go on",
-                                               error=True)
-        self._interrupt(f"the robot was stopped: {reason}")
+        text = f"the robot is stopped: {reason}; ~/release lets it go on"
+        self._events.tell(Event("stops", text, STOPPED, error=True))
 
     def note(self, tick: Tick) -> None:
         """Count what the supervisor did at a tick; on the thread of the control path."""
@@ -99,7 +97,7 @@ class Supervision:
     def _on_release(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def release() -> None:
             self._loop.release()
-            self._node.diagnostics.clear_condition("stopped", "the robot is released")
+            self._events.end(STOPPED, "the robot is released")
 
         return self._answer(response, release, "released: the controller begins at the current state")
 
