@@ -127,33 +127,35 @@ def read_pipe(path: Path, largest: int) -> bytes:
     return content
 
 
-def read_yaml(path: Path, construct: bool = True) -> Any:
+def read_yaml(path: Path, construct: bool = True, largest: int = LARGEST_YAML) -> Any:
     """Return the content of a YAML file.
 
     Args:
         path: The file.
         construct: Make Python values; False: check size, depth and syntax alone, and return None.
+        largest: Greatest size [bytes].
 
     Raises:
-        InputError: The file cannot be read, is not YAML, or exceeds `LARGEST_YAML`, `MOST_YAML_NODES` or
+        InputError: The file cannot be read, is not YAML, or exceeds ``largest``, `MOST_YAML_NODES` or
             `DEEPEST_YAML`.
     """
     try:
-        text = read_file(path, LARGEST_YAML).decode("utf-8")
+        text = read_file(path, largest).decode("utf-8")
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: expected a readable YAML file, received: {error}") from error
-    return yaml_value(text, str(path), construct)
+    return yaml_value(text, str(path), construct, largest)
 
 
-def yaml_value(text: str, where: str, construct: bool = True) -> Any:
+def yaml_value(text: str, where: str, construct: bool = True, largest: int = LARGEST_YAML) -> Any:
     """Return the value of YAML that came as text; bounds and errors as for `read_yaml`.
 
     Args:
         text: The YAML.
         where: Where it comes from, for messages.
         construct: As for `read_yaml`.
+        largest: Greatest number of characters.
     """
     import yaml  # costs 20 ms, and most robots need none
 
@@ -186,8 +188,8 @@ def yaml_value(text: str, where: str, construct: bool = True) -> Any:
             return node
 
     try:
-        if len(text) > LARGEST_YAML:
-            raise ValueError(f"{len(text)} characters, more than {LARGEST_YAML}")
+        if len(text) > largest:
+            raise ValueError(f"{len(text)} characters, more than {largest}")
         loader = Loader(text.rstrip().removesuffix("\n---"))  # ends messages that `ros2 topic echo` has printed
         node = loader.get_single_node()
         return loader.construct_document(node) if construct and node is not None else None

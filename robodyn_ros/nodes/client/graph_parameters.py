@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import yaml
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 
+from robodyn_ros.bounded_files import yaml_value
 from robodyn_ros.errors import InputError, RobodynError, suggest
 from robodyn_ros.nodes.client.graph_client import GraphClient
 
@@ -185,8 +185,8 @@ def to_value(text: str, descriptor: ParameterDescriptor) -> Any:
     if kind == ParameterType.PARAMETER_STRING:
         return text
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        value = yaml_value(text, descriptor.name)
+    except InputError:
         value = text
     if kind == ParameterType.PARAMETER_DOUBLE and type(value) is int:
         value = float(value)

@@ -25,9 +25,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from robodyn_ros.bounded_files import read_yaml
 from robodyn_ros.errors import InputError
 
 COMMAND_LINE, LAUNCH_ARGUMENTS = "command line", "launch arguments"
+LARGEST_FILE = 32 * 2**20
+"""Bytes of a parameter file, which may hold a robot's description."""
+
 EVERY_NODE = "/**"
 
 _TRUE = frozenset("Y y yes Yes YES true True TRUE on On ON".split())
@@ -103,8 +107,9 @@ class GivenParameters:
     def _add_file(self, path: str) -> None:
         source = LAUNCH_ARGUMENTS if Path(path).name.startswith("launch_params_") else path
         try:
+            read_yaml(Path(path), construct=False, largest=LARGEST_FILE)
             root = _compose(Path(path).read_bytes())
-        except (OSError, yaml.YAMLError) as error:
+        except (OSError, yaml.YAMLError, InputError) as error:
             raise InputError(f"parameter file '{path}': {error}") from None
         for pattern, name, node in _file_parameters(root):
             self._add(pattern, name, yaml_value(node), source)

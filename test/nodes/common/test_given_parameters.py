@@ -9,6 +9,7 @@
 """Values given to nodes: read as rcl reads each source, and combined so that none is lost."""
 
 import math
+import os
 
 import pytest
 import rclpy
@@ -114,6 +115,21 @@ def test_one_rule_gives_the_namespace():
     assert namespace_rule([]) == "" and GivenParameters.from_arguments([]).for_node("/hardware") == {}
     with pytest.raises(InputError, match="remapping rule '__ns': expected one, received '/a' and '/b'"):
         namespace_rule(["--ros-args", "-r", "__ns:=/a", "--remap", "__ns:=/b"])
+
+
+def test_hostile_files_are_one_line(tmp_path):
+    file = tmp_path / "p.yaml"
+    bomb = "a: &a0 {x: 1}\n" + "".join(f"b{i}: &a{i + 1} {{{', '.join(f'k{j}: *a{i}' for j in range(10))}}}\n"
+                                        for i in range(12))
+    for text in (bomb, "&a {ros__parameters: *a}", "{a: " * 5000 + "1" + "}" * 5000, "\xff\0"):
+        file.write_text(text)
+        with pytest.raises(InputError) as refusal:
+            GivenParameters.from_arguments(["--ros-args", "--params-file", str(file)])
+        assert "p.yaml" in str(refusal.value) and "\n" not in str(refusal.value)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(InputError, match="expected a regular file"):
+        GivenParameters.from_arguments(["--ros-args", "--params-file", str(file)])
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
