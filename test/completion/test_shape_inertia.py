@@ -73,8 +73,13 @@ def test_meshes_by_their_volume_or_hull(tmp_path, reader):
         assert_allclose(found.body.mass, 6e-3)
         assert_allclose(found.body.com, [1e3 * float(scale) * 0.15, 0.05, (3 * 0.05 + 3 * 0.25) / 6])
     hull = of_link(mesh.format("open.obj", "0.001"), tmp_path, reader)
-    assert hull.source == "collision: convex hull of a mesh" and hull.body.mass == pytest.approx(9e-3)
+    assert hull.source == "collision: convex hull of an open mesh" and hull.body.mass == pytest.approx(9e-3)
     assert of_link(mesh.format("flat.stl", "0.001"), tmp_path, reader) is None
+    inner = trimesh.creation.box([90, 90, 90])
+    inner.invert()
+    trimesh.util.concatenate([trimesh.creation.box([100, 100, 100]), inner]).export(tmp_path / "shell.stl")
+    shell = of_link(2 * mesh.format("shell.stl", "0.001"), tmp_path, reader)  # what it covers has a mass, too
+    assert shell.source == "collision: 2 convex hulls of hollow meshes" and shell.body.mass == pytest.approx(2e-3)
 
 
 @pytest.mark.parametrize(("shape", "message"), [
