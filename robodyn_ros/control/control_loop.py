@@ -454,6 +454,11 @@ class ControlLoop:
         return self._stamp
 
     @property
+    def safe(self) -> Plugin:
+        """The controller to fall back to."""
+        return self._safe
+
+    @property
     def _in_force(self) -> Plugin:
         return self._safe if self.halted else self.active
 

@@ -136,8 +136,6 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
     Returns:
         Transition of (q - q_0, v), shape (S, 2n, 2n), and response to efforts, shape (S, 2n, n).
     """
-    from scipy.linalg import expm  # nodes start without SciPy
-
     n, samples = robot.n, len(q)
     inverse = np.linalg.inv(robot.dynamics().batch.mass_matrix(q))
     slope = _differences(robot.dynamics().batch.gravity, q)
@@ -146,7 +144,7 @@ def _sampled_robot(robot: Robot, q: Array, period: float) -> tuple[Array, Array]
     continuous[:, n : 2 * n, :n] = -inverse @ slope
     continuous[:, n : 2 * n, n : 2 * n] = -inverse * robot.model.damping
     continuous[:, n : 2 * n, 2 * n :] = inverse
-    sampled = expm(period * continuous)
+    sampled = _exponential(period * continuous)
     return sampled[:, : 2 * n, : 2 * n], sampled[:, : 2 * n, 2 * n :]
 
 
@@ -168,3 +166,17 @@ def _differences(function: Callable[[Array], Array], q: Array) -> Array:
     """Derivatives of a batch function by its argument, shape (S, n, n)."""
     steps = np.eye(q.shape[1]) * _STEP
     return np.stack([(function(q + step) - function(q - step)) / (2.0 * _STEP) for step in steps], axis=2)
+
+
+def _exponential(matrices: Array) -> Array:
+    """Exponentials of matrices, shape (S, m, m), by series after halving: SciPy takes half a second to import."""
+    largest = float(np.abs(matrices).sum(axis=2).max(initial=1e-3))
+    halvings = max(0, int(np.ceil(np.log2(largest))) + 2)
+    scaled, term = matrices / 2.0**halvings, np.eye(matrices.shape[1])
+    result = term + np.zeros_like(matrices)
+    for order in range(1, 12):
+        term = term @ scaled / order
+        result = result + term
+    for _ in range(halvings):
+        result = result @ result
+    return result

@@ -55,6 +55,7 @@ class Rig:
             "controller": {"robot": robot, "controller": "computed_torque", "state_publish_rate": 50.0,
                            **settings.get("controller", {})},
         }
+        self.settings["controller"].setdefault("update_rate", self.settings["hardware"]["update_rate"])
         self.nodes = {}
         self.states = ros.record(ControllerState, f"{namespace}/controller/controller_state", 100)
         self.diagnostics = ros.record(DiagnosticArray, "/diagnostics", 100)

@@ -33,9 +33,9 @@ PARAMETERS = frozenset((
     "safe_time_constant", "wrench_timeout", "actuator_state_rate", "world", "force_torque_sensor.", "wrench_sensor.",
     "unchanged_command_timeout",
     "controller", "allow_python_plugins", "safe_controller", "state_publish_rate", "display_rate", "state_timeout",
-    "max_overruns", "runaway_factor", "output", "effort_group_joints", "gravity_compensation", "velocity_filter",
-    "allow_partial_joints_goal", "allow_nonzero_velocity_at_trajectory_end", "action_monitor_rate", "constraints.",
-    "cartesian.", "supervisor.", "speed_scaling",
+    "max_overruns", "state_delay", "runaway_factor", "output", "effort_group_joints", "gravity_compensation",
+    "velocity_filter", "allow_partial_joints_goal", "allow_nonzero_velocity_at_trajectory_end", "action_monitor_rate",
+    "constraints.", "cartesian.", "supervisor.", "speed_scaling",
     "trajectory_limits", "delay_compensation", "thread_priority", "cpu_affinity", "lock_memory",
 ))
 """Parameters of all nodes; a group stands for all its parameters.

@@ -50,6 +50,8 @@ from robodyn_ros.nodes.controller.events import FALLBACK, Event, Events
 from robodyn_ros.nodes.controller.gaps import TOLD_GAP, Gaps
 from robodyn_ros.nodes.controller.joint_state_input import VELOCITY_FILTER, JointStateInput, MeasuredState
 from robodyn_ros.nodes.controller.joint_trajectories import JointTrajectories
+from robodyn_ros.nodes.controller.loop_timing import PARAMETERS as TIMING_PARAMETERS
+from robodyn_ros.nodes.controller.loop_timing import LoopTimingWatch, declared_timing
 from robodyn_ros.nodes.controller.plugins import ALLOW_PYTHON_PLUGINS, SWAP_TIMEOUT, ControllerPlugins
 from robodyn_ros.nodes.controller.state_output import ControllerStatePublisher
 from robodyn_ros.nodes.controller.supervision import PARAMETERS as SUPERVISOR_PARAMETERS
@@ -90,6 +92,7 @@ PARAMETERS = (
         "state_timeout", 0.5, "Gap between joint states after which their return is a new start [s].",
         read_only=True, minimum=0.001, maximum=3600.0,
     ),
+    *TIMING_PARAMETERS,
     *SENSOR_PARAMETERS,
     VELOCITY_FILTER,
     Parameter(
@@ -131,6 +134,7 @@ class ControllerNode(RobodynNode):
                                   tip_link=self.parameters["tip_link"] or None)
         self._robot.check_accelerations()
         self.introduction = f"robot '{self._robot.name}': {self._robot.n} joints, tip link '{self._robot.tip_link}'"
+        self._robot = self._robot.with_timing(*declared_timing(self.parameters))
         self._joints = JointOrder(self._robot.joint_names)
         self._plugins = ControllerPlugins(self.parameters, self._robot, self.stop_requested.is_set)
         for name in controller_names():
@@ -172,6 +176,8 @@ class ControllerNode(RobodynNode):
             self._output.voltage if isinstance(self._output, VoltageOutput) else None)
         self._path = self.add_control_path(ControlPath(
             self, self.diagnostics, JointState, "joint_states", self._cycle, serialized=True, every=True))
+        self._timing = LoopTimingWatch(self, self._robot, self._loop, self._path, self._plugins,
+                                       lambda: self._loop.predictor.delay)
         self._watch = NodeThread("watch of the law", self.diagnostics, self._watch_law)
         self._watched: tuple[object | None, int, float] = (None, 0, 0.0)  # a call, looks at it, time it waited [s]
         self.add_thread(self._watch)
@@ -268,7 +274,9 @@ class ControllerNode(RobodynNode):
         tick = self._loop.tick(stamp, q, v, why)
         self._monitor.end(time.monotonic())
         self._output.publish(stamp, tick)
-        self._ages.note(stamp, info.get("source_timestamp") or 0, received, time.time_ns())
+        answered = time.time_ns()
+        self._ages.note(stamp, info.get("source_timestamp") or 0, received, answered)
+        self._timing.note(tick.state.period, info.get("publication_sequence_number") or 0, answered - stamp)
         if tick.intervention:
             self._saturated += tick.saturated
             self._supervision.note(tick)
@@ -414,7 +422,7 @@ class ControllerNode(RobodynNode):
         return {"controller": self._loop.active.name, "uncompiled": uncompiled or "no",
                 "velocities": "from positions" if self._states_in.estimated else "measured",
                 "saturated commands": self._saturated, **self._supervision.values(), **self._monitor.statistics(),
-                **self._ages.statistics(), **self._action.values()}
+                **self._ages.statistics(), **self._timing.values(), **self._action.values()}
 
     def _look_for_overruns(self) -> None:
         """End the report of a slow law when it was in time for a second, or is no longer in force."""
