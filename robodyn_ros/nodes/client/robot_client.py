@@ -114,7 +114,7 @@ class RobotClient(GraphClient):
 
         end = time.monotonic() + LONGEST_TRIAL
         self.wait_for(lambda: has_run() or time.monotonic() > end, "first ticks", 2.0 * LONGEST_TRIAL)
-        later = "" if ticks else ", but no joint states come, so that it has not run yet"
+        later = "" if ticks else f", but it published no state within {LONGEST_TRIAL:g} s: do joint states come?"
         return f"controller '{controller}' is in force{later}"
 
     def wait_for_drop(self, seconds: float) -> str:
