@@ -55,7 +55,7 @@ def add_commands(commands: Subparsers) -> None:
                       "and if you like roll pitch yaw [rad]")
     move.add_argument("--duration", metavar="T", help="of the motion [s]; without it: a speed that one can watch")
     move.add_argument("--tolerance", metavar="D", help="distance from its goal at which a joint, or the tip link, has "
-                      "arrived [rad or m] (default: 0.05 rad, 0.01 m); joints that were to stay: three times it")
+                      "arrived [rad or m] (default: 0.1 rad, 0.02 m); joints that were to stay: three times it")
     move.add_argument("--trajectory", metavar="FILE", help="follow a trajectory instead: YAML, CSV or a recording, "
                       "such as robodyn excite writes")
 

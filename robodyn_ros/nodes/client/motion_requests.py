@@ -51,7 +51,7 @@ SETTLED, SETTLING_SPAN, LONGEST_SETTLING = 1e-4, 0.2, 3.0
 They are not waited for longer than the third [s]: noise of encoders may never let them settle.
 """
 
-ANGLE_TOLERANCE, LENGTH_TOLERANCE, OTHERS = 0.05, 0.01, 3.0
+ANGLE_TOLERANCE, LENGTH_TOLERANCE, OTHERS = 0.1, 0.02, 3.0
 """A joint has arrived within this distance of its goal [rad], [m]; joints that were to stay within so many times it."""
 
 
