@@ -6,15 +6,18 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bench.identification import effort_errors, tracking_ratio, written_robot
 from bench.wrong_arm import STRIBECK_VELOCITY, WrongArm, described_arm, sampled, trajectory
-from robodyn_ros import InputError
+from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.dynamics.regressor import inertial_parameters
 from robodyn_ros.identification.excitation import Task, excite
+from robodyn_ros.identification.identified_files import urdf_with_inertias
 from robodyn_ros.identification.identified_model import correlated_samples, drive_efforts, identify
 from robodyn_ros.identification.measured_motion import MeasuredMotion
 from robodyn_ros.identification.pseudo_inertia import pseudo_inertia
@@ -127,3 +130,20 @@ def test_alike_errors_count_less():
     white = random.normal(size=10_000)
     assert correlated_samples(white) == pytest.approx(1.0, abs=0.1)
     assert correlated_samples(np.repeat(white, 10)) == pytest.approx(10.0, rel=0.1)
+
+
+def test_rotors_of_the_description_are_told_from_the_links(stiff_arm):
+    """Half of the true rotors are described, and the dynamics of the identified robot have them all."""
+    described, motion, unseen = stiff_arm
+    joints = tuple(replace(joint, armature=0.5) for joint in described.model.joints)
+    true = Robot(replace(described.model, joints=joints))
+    halved = Robot(true.model.with_scaled_armature(np.full(2, 0.5)))
+    arm = WrongArm(true, share=0.0)
+    model = identify(halved, arm.measure(motion))
+    assert effort_errors(arm, model.predict(*unseen), unseen).max() < 0.02
+    np.testing.assert_allclose(model.robot.model.armature, model.rotor_inertia, rtol=1e-9)
+    q = unseen[0][::50]
+    masses = (robot.dynamics().batch.mass_matrix(q) for robot in (model.robot, true))
+    np.testing.assert_allclose(*masses, atol=0.05 * np.abs(true.dynamics().mass_matrix(q[0])).max())
+    written = urdf_with_inertias(halved.model, model.robot.model, *np.zeros((2, 2)))
+    np.testing.assert_allclose(Robot.from_urdf_text(written).model.armature, model.rotor_inertia, rtol=1e-6)
