@@ -173,4 +173,5 @@ def sampled_positions(robot: Robot) -> Array:
 
 def sampled_mass_matrices(robot: Robot) -> Array:
     """M at `sampled_positions`, shape (64, n, n)."""
+    robot.check_accelerations()  # the gains need its inverse
     return robot.dynamics().batch.mass_matrix(sampled_positions(robot))

@@ -284,13 +284,12 @@ def read_inertia(element: etree._Element, report: Report, *, moves: bool) -> Ine
     rounded = moments[0] >= -max(_INERTIA_TOLERANCE * np.max(np.abs(moments)), NO_INERTIA)
     if not rounded:
         report.warn(element, f"the inertia has a negative principal moment {listed}, as no body has",
-                    f"{effect}; check the signs and the off-diagonal elements, or repair it: robodyn complete --repair")
+                    f"{effect}; check the signs and the off-diagonal elements, or repair it: {report.repair}")
     elif moments[0] + moments[1] < moments[2] * (1.0 - _INERTIA_TOLERANCE) - NO_INERTIA:
         report.warn(
             element,
             f"the inertia breaks the triangle inequality {listed}, as that of no body does",
-            f"{effect}; check that it is about the centre of mass, and its units, or repair it: robodyn complete "
-            "--repair",
+            f"{effect}; check that it is about the centre of mass, and its units, or repair it: {report.repair}",
         )
     if mass > 0.0 and np.max(np.abs(moments)) <= NO_INERTIA:
         report.warn(element, f"mass {mass:g} kg without rotational inertia (a point mass)", "give <inertia>")

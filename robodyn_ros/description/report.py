@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from shlex import quote
 from types import FrameType
 
 from lxml import etree
@@ -45,6 +46,11 @@ class Report:
     def file(self) -> str:
         """The path of the description's file; empty if there is none."""
         return "" if self.source == TEXT else self.source
+
+    @property
+    def repair(self) -> str:
+        """The command that repairs impossible inertias."""
+        return f"robodyn complete {quote(self.file) if self.file else 'FILE'} --repair"
 
     def error(self, where: etree._Element | None, problem: str, remedy: str) -> DescriptionError:
         """Return an exception whose message names the file, the line and the element.

@@ -13,7 +13,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import is_traced
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.errors import DescriptionError
@@ -27,31 +29,35 @@ _LEAST_SHARE = 1e-12
 _SAMPLES = 3
 
 
-def check_mass_matrix(model: RobotModel) -> None:
+def check_mass_matrix(model: RobotModel, rotors: ArrayLike = 0.0) -> None:
     """Refuse a robot whose mass matrix is singular, indefinite or not finite at every one of a few configurations.
 
     A robot may be singular at single configurations, as a point mass on two crossed axes is. Any other configuration
-    shows that its mass matrix is positive definite.
+    shows that its mass matrix is positive definite. A robot whose inertias are traced passes.
 
     Args:
         model: The robot.
+        rotors: Reflected inertia of motors, which is added to the diagonal, shape (n,) or () [kg m^2 or kg].
 
     Raises:
         DescriptionError: It has no inertia at all; or the message names the joint and its inertia.
     """
     model.check_inertia()
-    if problem := _problem_of(model):
+    inertias = [joint.inertia for joint in model.joints]
+    if is_traced(np.asarray(rotors), *(np.asarray(value) for each in inertias for value in vars(each).values())):
+        return
+    if problem := _problem_of(model, tuple(np.broadcast_to(np.asarray(rotors, dtype=np.float64), model.n))):
         raise DescriptionError(f"robot '{model.name}': {problem}; correct the masses, inertias and lengths of the "
                                "links that this joint moves, or make the joint fixed")
 
 
-@lru_cache(maxsize=64)
-def _problem_of(model: RobotModel) -> str:
+@lru_cache(maxsize=8)
+def _problem_of(model: RobotModel, rotors: tuple[float, ...]) -> str:
     """Why the mass matrix is positive definite at none of a few configurations; empty if it is at one."""
     problem = ""
     for q in np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, model.n)):
         with np.errstate(all="ignore"):
-            problem = _problem(mass_matrix(model, q), model)
+            problem = _problem(mass_matrix(model, q) + np.diag(rotors), model)
         if not problem:
             break
     return problem

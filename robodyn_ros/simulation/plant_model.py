@@ -22,6 +22,7 @@ from robodyn_ros.actuation.friction import Friction
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants
 from robodyn_ros.description.model import Array, RobotModel
+from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
@@ -153,6 +154,7 @@ class PlantModel:
     Raises:
         InputError: Actuators or friction are of another type, the numbers of joints differ, the step is not positive,
             a motor is too fast for an explicit method, the world names an unknown link, or the method has no contacts.
+        DescriptionError: The robot has no inertia, or efforts do not determine its accelerations.
     """
 
     model: RobotModel
@@ -173,6 +175,7 @@ class PlantModel:
         if (self.model.armature[self.actuators.is_motor] != 0.0).any():  # the motors have rotors of their own
             kept = np.where(self.actuators.is_motor, 0.0, 1.0)
             object.__setattr__(self, "model", self.model.with_scaled_armature(kept))
+        check_mass_matrix(self.model, self.actuators.reflected_inertia)
         if self.friction.n != self.model.n:
             raise InputError(f"robot '{self.model.name}': expected friction of {self.model.n} joints, received "
                              f"{self.friction.n}")
@@ -209,6 +212,7 @@ class PlantModel:
         Raises:
             InputError: As in the class.
         """
+        model.check_inertia()
         return cls(model, JointActuators.ideal_sources(model.n) if actuators is None else actuators,
                    Friction.from_model(model) if friction is None else friction, step,
                    integrator,  # type: ignore[arg-type]  # a name will do

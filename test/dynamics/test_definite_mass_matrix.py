@@ -15,9 +15,13 @@ from urdf_parts import INERTIAL, joint, link, one_joint, robot
 
 from bench.attack.descriptions import fault_of, mutated_urdfs
 from robodyn_ros import Robot
+from robodyn_ros.control.default_gains import joint_gains
 from robodyn_ros.description.denavit_hartenberg import DHRow
 from robodyn_ros.description.model import Inertia
+from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
 from robodyn_ros.errors import DescriptionError
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant_model import PlantModel
 
 POINT = '<inertial><mass value="2"/><inertia ixx="0" iyy="0" izz="0"/></inertial>'
 ROD = '<inertial><mass value="2"/><inertia ixx="-1e-8" iyy="0.1" izz="0.1"/></inertial>'
@@ -68,6 +72,25 @@ def test_a_singular_mass_matrix_gives_no_accelerations_and_names_the_joint_and_i
         with pytest.raises(DescriptionError, match=re.escape(named)):
             accelerations()
     assert np.isfinite(robot.dynamics().gravity(zero)).all()
+
+
+@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+@pytest.mark.parametrize("urdf", [one_joint(POINT), one_joint(""), one_joint(kind="fixed")],
+                         ids=["point mass on the axis", "no inertia", "nothing moves"])
+def test_what_needs_accelerations_says_so(urdf):
+    arm = Robot.from_urdf_text(urdf)
+    for make in (lambda: PlantModel.from_description(arm.model), lambda: joint_gains(arm), lambda: Plant(arm)):
+        with pytest.raises(DescriptionError, match="robot 'test': "):
+            make()
+
+
+@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
+def test_rotors_of_motors_make_a_mass_matrix_definite():
+    model = Robot.from_urdf_text(one_joint(POINT)).model
+    check_mass_matrix(model, 0.1)
+    check_mass_matrix(model, np.array([0.1]))
+    with pytest.raises(DescriptionError):
+        check_mass_matrix(model, 0.0)
 
 
 @pytest.mark.filterwarnings("ignore::robodyn_ros.errors.DescriptionWarning")
