@@ -6,7 +6,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Mutated robot descriptions and YAML files: each is refused by an error of the family, or what it gives is sound."""
+"""Mutated descriptions and files: each is refused by an error of the family, or what it gives is sound."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
+from bench.attack.files import MutatedFiles, fault_of_file, hostile_files
 from bench.attack.report import Report
 from robodyn_ros.actuation.configuration import HardwareSettings
 from robodyn_ros.description.model import RobotModel
@@ -46,7 +47,7 @@ BACKGROUND = 5
 
 
 def attack_descriptions(seed: int, end: float, report_path: Path, count: int) -> None:
-    """Load mutated URDFs and YAML files; the report is written again and again.
+    """Load mutated URDFs, YAML files and files of strangers; the report is written again and again.
 
     Args:
         seed: The seed.
@@ -57,12 +58,18 @@ def attack_descriptions(seed: int, end: float, report_path: Path, count: int) ->
     report = Report(seed)
     os.nice(BACKGROUND)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "hardware.yaml"
+        path, files = Path(folder) / "hardware.yaml", MutatedFiles(Path(folder))
+        (Path(folder) / "hostile").mkdir()
+        for number, file in enumerate(hostile_files(Path(folder) / "hostile")):
+            _judge(report, "hostile files", number, lambda file=file: fault_of_file(file))  # type: ignore[misc]
         for number, urdf in zip(range(count), mutated_urdfs(seed)):  # noqa: B905 - the second one has no end
             _judge(report, "URDFs", number, lambda urdf=urdf: fault_of(urdf))  # type: ignore[misc]
             if number % URDFS_FOR_EACH_YAML == 0:
                 path.write_bytes(mutated_yaml(seed, number))
                 _judge(report, "YAML files", number, lambda: yaml_fault(path))
+                for kind in files.kinds:
+                    _judge(report, kind, number, lambda kind=kind, number=number: files.fault(  # type: ignore[misc]
+                        kind, seed, number))
             if number % URDFS_FOR_EACH_REPORT == 0:
                 report.write(report_path)
             if number + 1 >= LEAST_URDFS and time.monotonic() > end:

@@ -13,6 +13,7 @@ import json
 import os
 import random
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,12 @@ import pyarrow as pa
 from mcap_ros2.writer import Writer
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.recording.replay_plan import ReplayPlan
+from robodyn_ros.optional_packages import is_installed
+from robodyn_ros.recording.recorded_ticks import RecordedTicks
 from robodyn_ros.recording.run import Run
 from robodyn_ros.resources import robot_file
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.mujoco_plant import MujocoPlant
 from robodyn_ros.study.results import SAMPLE, STREAM, About, Results, ResultStream
 from robodyn_ros.study.robust_search import Checkpoint
 
@@ -42,6 +46,8 @@ builtin_interfaces/Time stamp
 string frame_id
 """
 SECOND = 1_000_000_000
+LONGEST = 3.0
+"""Processor time for a hostile file [s]."""
 
 Message = Mapping[str, Any]
 
@@ -230,6 +236,34 @@ def hostile_scenes(folder: Path) -> Iterator[Path]:
     yield folder / "large.xml"
 
 
+def hostile_files(folder: Path) -> Iterator[Path]:
+    """Write all hostile files, one after another."""
+    yield from hostile_recordings(folder)
+    if is_installed("mujoco"):
+        yield from hostile_scenes(folder)
+
+
+def fault_of_file(path: Path) -> str | None:
+    """Read a hostile file; empty: it was accepted, None: it was refused by an error of the family.
+
+    Raises:
+        Exception: Reading raised an error outside the family.
+    """
+    begin, refused = time.thread_time(), False
+    try:
+        if path.suffix == ".xml":
+            MujocoPlant(Robot.from_urdf(robot_file(ROBOT)), scene=str(path))
+        else:
+            _read_recording(path)
+    except RobodynError as error:
+        refused = True
+        if "\n" in str(error):
+            return f"an error of several lines: {error}"
+    if (seconds := time.thread_time() - begin) > LONGEST:
+        return f"it took {seconds:.1f} s"
+    return None if refused else ""
+
+
 class MutatedFiles:
     """Good files with one to four faults each, and what reads them.
 
@@ -295,4 +329,4 @@ def _read_recording(path: Path) -> None:
     _ = run.parameters, run.gravity, run.commands, run.control, run.actuators, run.robot_description
     if run.robot_description:
         _ = run.robot
-    _ = ReplayPlan(run).requests
+    _ = RecordedTicks(run, 0.0).end
