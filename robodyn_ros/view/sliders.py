@@ -18,11 +18,17 @@ from typing import Any
 
 import viser
 
+from robodyn_ros.checks import LARGEST
 from robodyn_ros.view.live_plots import nice_limit
 from robodyn_ros.view.shared_value import SharedValue
 
 FAR = 1000.0
 """A limit of a gain at more than this many times the reach of its slider is far off."""
+
+
+def is_shown(value: object) -> bool:
+    """Whether a parameter's value is one that a slider or a switch can show; any node can have any value."""
+    return isinstance(value, int | float) and abs(value) <= LARGEST
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ class GainSliders:
     def update(self, name: str, value: float | bool) -> None:
         """Show a value that the controller node has."""
         slider = self._sliders.get(name)
-        if slider is None:
+        if slider is None or not is_shown(value) or isinstance(value, bool) != isinstance(slider.handle.value, bool):
             return
         if not isinstance(value, bool):
             handle = slider.handle

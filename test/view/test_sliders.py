@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: make setup")
 
-from robodyn_ros.view.sliders import Gain  # noqa: E402
+from robodyn_ros.view.sliders import Gain, GainSliders  # noqa: E402
 
 
 def gain(name="pd.gains.elbow.p", value=100.0, minimum=0.0, maximum=math.inf):
@@ -44,3 +44,14 @@ def test_a_slider_ends_at_the_limits_or_well_beyond_the_value(value, minimum, ma
     shown = gain(value=value, minimum=minimum, maximum=maximum)
     assert shown.range == pytest.approx(ends)
     assert shown.range[0] <= value <= shown.range[1]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e308, "text", None, [1.0], 2**70, True])
+def test_values_that_a_slider_cannot_show_leave_it_as_it_is(server, value):
+    sliders = GainSliders(server, server.gui.add_folder("Gains"), lambda *_: None)
+    sliders.show([gain()])
+    sliders.update(gain().name, value)
+    handle = sliders._sliders[gain().name].handle
+    assert (handle.value, handle.min, handle.max) == (100.0, 0.0, 500.0)
+    sliders.update(gain().name, 600.0)
+    assert (handle.value, handle.max) == (600.0, 600.0)

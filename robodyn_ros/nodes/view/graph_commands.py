@@ -22,6 +22,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_interfaces.srv import Step
+from robodyn_ros.checks import LARGEST
 from robodyn_ros.control.trajectories.rest_to_rest import rest_to_rest_duration
 from robodyn_ros.description.model import Array
 from robodyn_ros.nodes.common.messages import set_stamp
@@ -202,7 +203,8 @@ class GraphCommands:
             name, value = {"scaled": ("real_time_factor", factor), "lockstep": ("lockstep_speed_limit", limit)}.get(
                 mode, ("", None))
             self._speed_parameter = name
-            on_speed(value if value else None if mode != "lockstep" else 5.0)
+            speed = value if isinstance(value, float) and 0.0 < value <= LARGEST else 0.0
+            on_speed(speed or (5.0 if mode == "lockstep" else None))
 
         self.hardware.read(["time_mode", "real_time_factor", "lockstep_speed_limit"], read)
 

@@ -14,12 +14,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
+from rcl_interfaces.msg import ParameterDescriptor, ParameterValue
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
-from robodyn_ros.view.sliders import Gain
+from robodyn_ros.view.sliders import Gain, is_shown
 
 WORDS = "such as: "
 """Beginning of a descriptor's additional_constraints that lists suggestions instead of all allowed values."""
@@ -84,13 +84,15 @@ class RemoteParameters:
 
 
 def to_gain(descriptor: ParameterDescriptor, value: ParameterValue) -> Gain | None:
-    """Return the data of a slider for a parameter; None if it is neither a number nor a switch."""
-    if value.type not in (ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_INTEGER,
-                          ParameterType.PARAMETER_BOOL):
+    """Return the data of a slider for a parameter; None if it is neither a finite number nor a switch."""
+    number = parameter_value_to_python(value)
+    if not is_shown(number):
         return None
     ranges = [*descriptor.floating_point_range, *descriptor.integer_range]
     lower, upper = (float(ranges[0].from_value), float(ranges[0].to_value)) if ranges else (-math.inf, math.inf)
+    if not lower <= number <= upper:  # also where a limit is NaN
+        lower, upper = -math.inf, math.inf
     unbounded = 2.0**62  # integers have no infinity
-    return Gain(descriptor.name, parameter_value_to_python(value), lower if lower > -unbounded else -math.inf,
+    return Gain(descriptor.name, number, lower if lower > -unbounded else -math.inf,
                 upper if upper < unbounded else math.inf, descriptor.description,
                 descriptor.read_only or "fixed while the controller is in force" in descriptor.description)
