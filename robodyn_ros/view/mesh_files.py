@@ -140,7 +140,7 @@ def _serve(connection: Connection) -> None:
     signal.signal(signal.SIGXCPU, out_of_time)
     present = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (present + MEMORY, present + MEMORY))
-    with suppress(EOFError):
+    with suppress(EOFError, OSError):  # the other process has ended
         while True:
             path = connection.recv()
             used = math.ceil(time.process_time())
