@@ -15,6 +15,7 @@ with a low priority, and the control loop does not wait for it.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -37,8 +38,9 @@ PARAMETERS = (
     Parameter("output", "", "Folder to make for the recording.", read_only=True),
 )
 
-TAKE_SECONDS, LOOK_SECONDS, FLUSH_SECONDS = 0.005, 0.1, 1.0
-"""Times between looks for messages, for new topics and nodes, and between writes to the file [s]."""
+TAKE_SECONDS, LOOK_SECONDS, FLUSH_SECONDS, TRIM_SECONDS = 0.005, 0.1, 1.0, 10.0
+"""Times between looks for messages, for new topics and nodes, between writes to the file, and between returns of memory
+that is free [s]."""
 NICENESS = 10
 NOT_WRITTEN = 1
 """Exit code of a recording that ended early."""
@@ -79,7 +81,8 @@ class RecorderNode(RobodynNode):
         self._bag = BagWriter(self._folder)
         self._topics: dict[str, RecordedTopic | None] = {}
         self._snapshots = ParameterSnapshots(self, self._on_parameters)
-        for seconds, action in ((LOOK_SECONDS, self._look), (TAKE_SECONDS, self._take), (FLUSH_SECONDS, self._flush)):
+        for seconds, action in ((LOOK_SECONDS, self._look), (TAKE_SECONDS, self._take), (FLUSH_SECONDS, self._flush),
+                                (TRIM_SECONDS, _give_back_memory)):
             self.create_steady_timer(seconds, action)
         self._look()
         print(f"robodyn record: recording to {self._folder} until Ctrl-C", flush=True)
@@ -158,6 +161,13 @@ class RecorderNode(RobodynNode):
             self._bag.abandon()
             print(f"robodyn: error: {error}", file=sys.stderr, flush=True)
             self.stop_requested.set()
+
+
+def _give_back_memory() -> None:
+    """Return free pages to the system: glibc keeps those of the greatest backlog of messages that ever waited."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def main(args: Sequence[str] | None = None) -> int:

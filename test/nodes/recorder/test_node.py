@@ -8,8 +8,10 @@
 
 """Recordings of a graph in a namespace: all topics, definitions, parameters and swaps; a kill and a full disk."""
 
+import ctypes
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_interfaces.msg import ControllerState
 from robodyn_ros.errors import RecordingError
+from robodyn_ros.nodes.recorder import node as recorder
 from robodyn_ros.nodes.recorder.definitions import definition, message_class
 from robodyn_ros.recording.bag_reader import read_bag
 from robodyn_ros.recording.run import Run
@@ -118,7 +121,7 @@ def test_the_recording_has_all_topics_parameters_and_swaps(graph, recording):
     ros.wait_for(lambda: len(states) > 250 and events, "half a second of the other controller")
     process.stop()
     run = Run(recording)
-    assert TOPICS <= set(run.topics) and all(run.topics[name].messages for name in TOPICS)
+    assert TOPICS <= set(run.topics) and not [name for name in TOPICS if not run.topics[name].messages]
     assert run.namespace == "/cell" and run.joint_names == ("joint1", "joint2")
     assert [span.controller for span in run.controllers] == ["pd", "computed_torque"]
     [swap] = [change for change in run.parameter_changes if change.name == "controller"]
@@ -145,3 +148,16 @@ def test_another_library_decodes_what_the_file_defines(recording):
     assert decoded["/cell/controller/controller_state"].controller == "computed_torque"
     assert list(decoded["/cell/joint_states"].name) == ["joint1", "joint2"]
     assert [qos.durability.name for qos in latched.ext.offered_qos_profiles] == ["TRANSIENT_LOCAL"]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another library than glibc")
+def test_the_memory_of_a_backlog_is_given_back():
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    backlog = [bytes(2000) for _ in range(50_000)]
+    newest = backlog[-1]  # glibc by itself gives back what is above it
+    del backlog
+    before = resident()
+    recorder._give_back_memory()
+    assert before - resident() > 50 * 2**20 and len(newest) == 2000
