@@ -40,7 +40,7 @@ ROBOT = "planar_2r"
 COMMAND_TIMEOUT = 0.1
 NODES: dict[str, dict[str, object]] = {
     "hardware": {"robot": ROBOT, "update_rate": 200, "command_timeout": COMMAND_TIMEOUT},
-    "controller": {"robot": ROBOT, "controller": "pd_gravity"},
+    "controller": {"robot": ROBOT, "controller": "pd_gravity", "swap_timeout": 2.0},
     "dynamics": {"robot": ROBOT},
     "state_publisher": {"robot": ROBOT},
 }

@@ -48,7 +48,8 @@ LARGEST_MESSAGES, LARGEST_REQUESTS = NEWEST_DEPTH + 8, 3
 REST = 0.5
 """Time without an attack, relative to that of the attack before: two graphs share the machine."""
 
-LAWS = ("Slow", "Failing", "NotANumber", "Unstable")
+LAWS = ("laws:Slow", "laws:Interrupts", "laws:Loops", "blocking_import:Imported", "laws:Failing", "laws:Sleeps",
+        "laws:Reaches", "laws:NotANumber", "laws:LoopsAtOnce", "laws:Unstable", "laws:Exits")
 
 
 def attack_with_input(seed: int, end: float, path: Path, growth: float | None) -> None:
@@ -175,9 +176,10 @@ def parameters(graph: AttackedGraph, report: Report, seed: int, number: int) -> 
 
 
 def laws(graph: AttackedGraph, report: Report, seed: int, number: int) -> None:
-    """A law that is slow, fails, returns NaN or is unstable; then a sound one."""
-    name = LAWS[number % len(LAWS)]
-    accepted = set_controller(graph, f"bench.attack.laws:{name}")
+    """A law that is slow, fails, blocks, writes to its inputs, returns NaN or is unstable; then a sound one."""
+    module = LAWS[number % len(LAWS)]
+    name = module.partition(":")[2]
+    accepted = set_controller(graph, f"bench.attack.{module}")
     report.count("laws", "tried", "accepted" if accepted else "refused")
     graph.spin(1.0)
     graph.check(f"law {name}", number)

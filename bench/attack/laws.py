@@ -6,16 +6,22 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Control laws that fail in one way each."""
+"""Control laws that fail in one way each, once they are in force or before."""
 
 from __future__ import annotations
 
+import sys
 import time
+from abc import abstractmethod
 
 import numpy as np
 
-from robodyn_ros.control import Controller, JointReference, State
+from robodyn_ros.control import Controller, JointReference, Parameters, State
 from robodyn_ros.description.model import Array
+from robodyn_ros.robot import Robot
+
+BLOCKED_SECONDS = 5.0
+"""For how long a law blocks that nothing can end [s]; for ever, an hour of attacks would leave a hundred threads."""
 
 
 class Slow(Controller):
@@ -49,3 +55,79 @@ class Unstable(Controller):
     def update(self, state: State, reference: JointReference | None) -> Array:
         """Return an effort in the direction of the velocity."""
         return 1e3 * state.v + 1.0
+
+
+class Later(Controller):
+    """Commands no effort at first, and fails once it is in force."""
+
+    def __init__(self, robot: Robot, parameters: Parameters | None = None) -> None:
+        """As in `Controller`."""
+        super().__init__(robot, parameters)
+        self._left = 50
+
+    def update(self, state: State, reference: JointReference) -> Array:
+        """Return no effort, or fail."""
+        self._left -= 1
+        if self._left < 0:
+            self.fail(state, reference)
+        return np.zeros(len(state.q))
+
+    @abstractmethod
+    def fail(self, state: State, reference: JointReference) -> None:
+        """Fail."""
+
+
+class Interrupts(Later):
+    """Raises what Ctrl-C raises."""
+
+    def fail(self, state: State, reference: JointReference) -> None:
+        """As in `Later`."""
+        raise KeyboardInterrupt
+
+
+class Exits(Later):
+    """Asks Python to end."""
+
+    def fail(self, state: State, reference: JointReference) -> None:
+        """As in `Later`."""
+        sys.exit(3)
+
+
+class Loops(Later):
+    """Loops until an exception ends it."""
+
+    def fail(self, state: State, reference: JointReference) -> None:
+        """As in `Later`."""
+        while True:
+            pass
+
+
+class Sleeps(Later):
+    """Does not return for a long time."""
+
+    def fail(self, state: State, reference: JointReference) -> None:
+        """As in `Later`."""
+        time.sleep(BLOCKED_SECONDS)
+
+
+class Reaches(Later):
+    """Writes NaN into its inputs."""
+
+    def fail(self, state: State, reference: JointReference) -> None:
+        """As in `Later`."""
+        for array in (state.q, reference.q):
+            array.setflags(write=True)
+            array[:] = np.nan
+
+
+class LoopsAtOnce(Controller):
+    """Loops while it is constructed."""
+
+    def __init__(self, robot: Robot, parameters: Parameters | None = None) -> None:
+        """Never return."""
+        while True:
+            pass
+
+    def update(self, state: State, reference: JointReference | None) -> Array:
+        """Return no effort."""
+        return np.zeros(len(state.q))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_floats
 from robodyn_ros.control.calming import Calming
@@ -482,13 +483,21 @@ class ControlLoop:
     def _answer(self, state: State, seen: State) -> Tick:
         """Answer a state, of which the controller sees a prediction or the state itself."""
         plugin, time = self._in_force, self.clock.time(state.time)
-        reference = None if _follows(plugin) is None else self._reference(time)
+        controller = plugin.controller
+        reference = None if type(controller).follows is None else self._reference(time)
         if self._turning and isinstance(reference, JointReference):
             reference = self._nearest(reference, state.q)
         calls = self._calls
         calls.append((plugin, seen))
         try:
-            asked, values = checked_effort(self._asked(plugin, state, seen, reference), self._n)
+            effort: ArrayLike
+            if self._calming.level:
+                effort = self._damped(plugin, state)
+            elif type(controller).update is Law.update:  # as `answer`, without a call
+                effort = controller.update(seen, reference)
+            else:
+                effort = answer(controller, seen, reference)
+            asked, values = checked_effort(effort, self._n)
             failure = None
         except FAULTS as error:
             failure = detached(plugin_error("", error))
@@ -507,10 +516,8 @@ class ControlLoop:
         self.last = Tick(state, reference, effort, saturated, plugin, time, intervention, self.clock.rate)
         return self.last
 
-    def _asked(self, plugin: Plugin, state: State, seen: State, reference: Any) -> Any:
-        """What a controller answers; while the safe one swings the robot, what damps it instead."""
-        if not self._calming.level:
-            return answer(plugin.controller, seen, reference)
+    def _damped(self, plugin: Plugin, state: State) -> Array:
+        """What damps the robot while the safe controller swings it."""
         damping = self._calming.effort(state.v)
         if not self._calming.holds:
             return damping

@@ -19,6 +19,8 @@ from robodyn_ros.description.model import Array, read_only
 Shapes = dict[str, tuple[int, ...]]
 """Shape of each array by name."""
 
+_FLOAT = np.dtype(np.float64)
+
 UNMEASURED: Array = read_only(np.full(6, np.nan))
 """The wrench on the tip where no sensor measures it."""
 
@@ -76,5 +78,14 @@ def own_inputs(state: State, reference: Any) -> tuple[State, Any]:
         state: The state.
         reference: A named tuple of arrays, or None.
     """
-    own = State(state.time, state.period, *map(read_only, state[2:]))
-    return own, None if reference is None else type(reference)(*map(read_only, reference))
+    own = State(state.time, state.period, *map(_own, state[2:]))
+    return own, None if reference is None else type(reference)(*map(_own, reference))
+
+
+def _own(array: Array) -> Array:
+    """As `read_only`, faster for the usual arrays: this runs several times in each tick of an uncompiled law."""
+    if type(array.base) is bytes:
+        return array
+    if array.dtype is _FLOAT and array.ndim == 1:
+        return np.frombuffer(array.tobytes())
+    return read_only(array)
