@@ -124,16 +124,33 @@ def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
         packed: Its parameters; only those that are `fixed` are built in.
 
     Returns:
-        Takes time and period in one array, the other arrays of the state, those of the reference, the numbers of the
-        parameters, shape (p,), and those of the memory, shape (m,); returns efforts and memory in one array,
-        shape (n + m,).
+        The function of `law_of_arrays`, compiled.
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
     """
+    function, shapes = law_of_arrays(law, packed)
+    return compile_function(function, shapes, name=type(law).__name__, reproducible=True).call
+
+
+def law_of_arrays(law: PureLaw, packed: PackedParameters) -> tuple[Callable[..., Array], dict[str, tuple[int, ...]]]:
+    """Make a law and the dynamics of its robot a function of arrays.
+
+    Args:
+        law: The law.
+        packed: Its parameters; only those that are `fixed` are built in.
+
+    Returns:
+        A function, and the shapes of its arguments. It takes time and period in one array, the other arrays of the
+        state, those of the reference, the numbers of the parameters, shape (p,), and those of the memory, shape (m,);
+        it returns efforts and memory in one array, shape (n + m,).
+
+    Raises:
+        CompileError: As `traceable`.
+    """
     answer, n = traceable(law, packed), law.robot.n
     reference: Any = type(answer.reference)
-    shapes = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)}
+    shapes: dict[str, tuple[int, ...]] = {"clock": (2,), "q": (n,), "v": (n,), "wrench_tip": (6,)}
     if answer.reference is not None:
         shapes |= {f"reference.{name}": array.shape for name, array in answer.reference._asdict().items()}
     shapes |= {"parameters": packed.values.shape, "memory": memory_numbers(answer.memory).shape}
@@ -144,7 +161,7 @@ def compile_law(law: PureLaw, packed: PackedParameters) -> Callable[..., Array]:
                                          reference(*desired) if desired else None, memory_of(answer.memory, numbers))
         return np.concatenate([effort, memory_numbers(memory)])
 
-    return compile_function(on_arrays, shapes, name=type(law).__name__, reproducible=True).call
+    return on_arrays, shapes
 
 
 def initial_memory(law: PureLaw, state: State) -> Any:

@@ -6,8 +6,9 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Functions of a robot's dynamics leave Python: C sources for micro-controllers and real-time loops."""
+"""Control laws and dynamics leave Python: C sources for micro-controllers and real-time loops."""
 
+from robodyn_ros.export.c_law import law_source
 from robodyn_ros.export.c_source import CSource, dynamics_source
 
-__all__ = ["CSource", "dynamics_source"]
+__all__ = ["CSource", "dynamics_source", "law_source"]

@@ -102,7 +102,7 @@ class CFunction:
             if code == op.INPUT:
                 texts.append(elements[used[0]])
             elif code == op.CONSTANT:
-                texts.append(_literal(float(self.tape.constants[used[0]]), real))
+                texts.append(literal(float(self.tape.constants[used[0]]), real))
             else:
                 yield f"    const {real} t{entry} = {_operation(code, [texts[i] for i in used if i >= 0], real)};"
                 texts.append(f"t{entry}")
@@ -126,7 +126,8 @@ def _size(shape: Shape) -> str:
     return f"[{max(math.prod(shape), 1)}]"
 
 
-def _literal(value: float, real: str) -> str:
+def literal(value: float, real: str) -> str:
+    """A number as C reads it."""
     if math.isnan(value):
         return "NAN"
     if math.isinf(value):

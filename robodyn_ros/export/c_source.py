@@ -91,7 +91,7 @@ def dynamics_source(robot: Robot, names: Sequence[str], precision: str = "double
 
 
 def source_of(name: str, robot: Robot, written: Sequence[CFunction], precision: str) -> CSource:
-    """Put functions into a file and its header, below what they were made of.
+    """Put functions into a file and its header.
 
     Args:
         name: Name of the files without ending.
@@ -100,12 +100,27 @@ def source_of(name: str, robot: Robot, written: Sequence[CFunction], precision: 
         precision: ``double`` or ``float``.
     """
     bodies = ["\n".join(function.definition(precision)) for function in written]  # refuses a wrong precision
+    declared = [f"{comment(function.comment)}\n{function.declaration(precision)};" for function in written]
+    return assembled(name, robot, declared, bodies, written, precision)
+
+
+def assembled(name: str, robot: Robot, declared: Sequence[str], bodies: Sequence[str], written: Sequence[CFunction],
+              precision: str) -> CSource:
+    """A file and its header, below what they were made of.
+
+    Args:
+        name: Name of the files without ending.
+        robot: Whose joints the arrays have.
+        declared: Texts of the header.
+        bodies: Texts of the C file.
+        written: The functions among them whose operations C may lack.
+        precision: ``double`` or ``float``.
+    """
     about = [f"{robot.name}, {robot.n} joints, tip link {robot.tip_link}; written by robodyn_ros {__version__}.",
              f"Order of the joints: {', '.join(robot.joint_names)}.",
              "Units: rad, m, N m, N, s, kg. No memory is allocated, nothing is kept between calls."]
-    top = _comment(about)
+    top = comment(about)
     guard = identifier(name).upper() + "_H"
-    declared = [f"{_comment(function.comment)}\n{function.declaration(precision)};" for function in written]
     opened = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"
     header = "\n\n".join([top, f"#ifndef {guard}\n#define {guard}", opened[0], *declared, opened[1], "#endif"]) + "\n"
     helpers = sorted({code for function in written for code in function.helpers()})
@@ -127,7 +142,7 @@ def _function(robot: Robot, function: RobotFunction, name: str) -> CFunction:
     return CFunction(name, tape, (summary, f"result: {shape}; {tape.operation_count} operations."))
 
 
-def _comment(lines: Sequence[str]) -> str:
+def comment(lines: Sequence[str]) -> str:
     """A comment of C; no line is longer than `_WIDTH` where words allow it."""
     wrapped: list[str] = []
     for line in lines:

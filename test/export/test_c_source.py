@@ -76,7 +76,9 @@ def test_c_computes_what_python_computes(shipped, compiler, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("shipped", ["arm6", "arm7", "planar_2r", "scara"])
 def test_every_function_of_every_shipped_robot(shipped, tmp_path):
-    robot, names = Robot.from_urdf(robot_file(shipped)), list(functions())
+    robot = Robot.from_urdf(robot_file(shipped))
+    unless = {"task_space_inertia", "task_space_bias", "dynamically_consistent_inverse"} if robot.n < 6 else set()
+    names = [name for name in functions() if name not in unless]  # those need six independent axes
     compare(robot, names, build(dynamics_source(robot, names), tmp_path), tolerance=1e-9)
 
 

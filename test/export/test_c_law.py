@@ -1,0 +1,180 @@
+# Copyright 2026 robodyn_ros maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0 Unless required by
+# applicable law or agreed to in writing, software distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
+# governing permissions and limitations under the License.
+
+"""Laws in C against the same laws in Python, tick by tick: efforts, memory, gains."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from robodyn_ros import CompileError, InputError, Robot
+from robodyn_ros.commands.command_line import main
+from robodyn_ros.compile.records import array_shapes
+from robodyn_ros.control.compiled_law import PackedParameters
+from robodyn_ros.control.controller import Controller, Law
+from robodyn_ros.control.registry import controller_names, make_controller
+from robodyn_ros.control.state import State
+from robodyn_ros.export.c_law import law_source, settable
+from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.test_motion import excursion, tip_references
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fPIC", "-shared")
+SOME = ("computed_torque", "pid", "operational_space")
+
+needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler: apt-get install gcc")
+
+
+class InC:
+    """A law in C with the struct that it works on."""
+
+    def __init__(self, law, name, folder):
+        self.law, robot = law, law.robot
+        self.prefix = f"{robot.name}_{name}"
+        _, file = law_source(law, name).write(folder / "code")
+        library = folder / "law.so"
+        done = subprocess.run(["gcc", *STRICT, str(file), "-o", str(library), "-lm"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        self.library = ctypes.CDLL(str(library))
+        self.p = PackedParameters(law.parameters).values.size
+        self.own = np.full(max(self.p, 1) + 4096, 7.0)    # the struct: parameters, then memory; and what lies behind
+
+    def _call(self, function, *arrays):
+        pointers = [array.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for array in (self.own, *arrays)]
+        getattr(self.library, f"{self.prefix}_{function}")(*pointers)
+
+    def init(self, state):
+        self._call("init", _flat(state))
+
+    def tick(self, state, reference):
+        effort = np.zeros(self.law.robot.n)
+        given = [] if reference is None else [np.concatenate([np.ravel(part) for part in reference])]
+        self._call("tick", _flat(state), *given, effort)
+        return effort
+
+    def set_gain(self, index, value):
+        function = getattr(self.library, f"{self.prefix}_set_gain")
+        function.argtypes = [ctypes.POINTER(ctypes.c_double), ctypes.c_int, ctypes.c_double]
+        return function(self.own.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), index, value)
+
+
+def _flat(state):
+    return np.concatenate([[state.time, state.period], state.q, state.v, state.wrench_tip])
+
+
+def references(law, ticks):
+    """References of the test motion of the robot, at each tick."""
+    motion, robot = excursion(law.robot), law.robot
+    if law.follows is None:
+        return [None] * len(ticks)
+    if law.follows.__name__ == "JointReference":
+        return [motion.sample(time) for time in ticks]
+    tips = tip_references(robot, motion, np.asarray(ticks))
+    if law.follows.__name__ == "TipReference":
+        return [type(tips)(*(part[i] for part in tips)) for i in range(len(ticks))]
+    shapes = law.follows.shapes(robot.n)
+    return [law.follows(**{name: getattr(tips, name)[i] if hasattr(tips, name) else np.full(shape, 0.5)
+                           for name, shape in shapes.items()}) for i in range(len(ticks))]
+
+
+def compare(name, shipped, folder, count=300):
+    """Drive both through a motion beside random states; the tick before leaves its memory to the next."""
+    robot = Robot.from_urdf(robot_file(shipped))
+    law, rng = make_controller(name, robot), np.random.default_rng(5)
+    in_c = InC(law, name, folder)
+    ticks = np.linspace(0.0, excursion(robot).end_time, count).tolist()
+    wanted = references(law, ticks)
+    state = None
+    for i, time in enumerate(ticks):
+        q = excursion(robot).sample(time).q + rng.normal(0.0, 0.02, robot.n)
+        state = State(time, 0.0 if i == 0 else ticks[1], q, rng.normal(0.0, 0.5, robot.n), rng.normal(0.0, 2.0, 6))
+        if i == 0:
+            law.activate(state)
+            in_c.init(state)
+        expected, found = law.update(state, wanted[i]), in_c.tick(state, wanted[i])
+        scale = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * scale, err_msg=f"{name} at tick {i}")
+    memory = law.memory_numbers
+    np.testing.assert_allclose(in_c.own[max(in_c.p, 1):][:memory.size], memory, rtol=1e-9, atol=1e-9)
+    assert (in_c.own[max(in_c.p, 1) + memory.size:] == 7.0).all(), "it wrote beyond its struct"
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", SOME)
+def test_a_law_in_c_gives_the_efforts_of_python(name, tmp_path):
+    compare(name, "scara", tmp_path)
+
+
+@needs_compiler
+@pytest.mark.long
+@pytest.mark.parametrize("shipped", ["arm6", "arm7", "planar_2r", "scara"])
+@pytest.mark.parametrize("name", controller_names())
+def test_every_law_on_every_shipped_robot(name, shipped, tmp_path):
+    compare(name, shipped, tmp_path)
+
+
+@needs_compiler
+def test_gains_are_set_within_their_ranges_and_derived_ones_are_kept(tmp_path):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    law = make_controller("pd", robot)
+    in_c = InC(law, "pd", tmp_path)
+    state = State(0.0, 0.0, np.array([0.1, -0.2]), np.zeros(2), np.zeros(6))
+    in_c.init(state)
+    gains = list(settable(law.parameters, robot, PackedParameters(law.parameters)))
+    assert [gain.parameter.name for gain in gains] == [
+        f"gains.{joint}.{gain}" for gain in ("p", "d") for joint in robot.joint_names]
+    assert in_c.set_gain(0, 123.0) == 0
+    reference = excursion(robot).sample(0.0)
+    law.parameters = law.parameters.with_flat_values(robot, {gains[0].parameter.name: 123.0})
+    np.testing.assert_allclose(in_c.tick(state, reference), law.update(state, reference), rtol=1e-12)
+    before = in_c.own.copy()
+    for index, value in ((0, -1.0), (0, np.nan), (0, np.inf), (-1, 1.0), (len(gains), 1.0)):
+        assert in_c.set_gain(index, value) == -1
+    np.testing.assert_array_equal(in_c.own, before)
+    osc = make_controller("operational_space", Robot.from_urdf(robot_file("scara")))
+    names = [gain.parameter.name for gain in settable(osc.parameters, osc.robot, PackedParameters(osc.parameters))]
+    assert "p" in names and "singularity" not in names  # from which thresholds are derived
+    assert any("thresholds" in path for path in array_shapes("", PackedParameters(osc.parameters).fixed))
+
+
+class Branching(Law):
+    """A law that decides by a value."""
+
+    @staticmethod
+    def law(dynamics, parameters, state, reference):
+        """Brake only where the first joint is positive."""
+        return -state.v if state.q[0] > 0.0 else state.v
+
+
+class Uncompiled(Controller):
+    """No law."""
+
+    def update(self, state, reference):
+        """Nothing."""
+        return np.zeros(self.robot.n)
+
+
+def test_what_cannot_be_exported_is_told_with_its_line(tmp_path, monkeypatch, capsys):
+    robot = Robot.from_urdf(robot_file("planar_2r"))
+    with pytest.raises(CompileError, match=r"(?s)Use where.*test_c_law.py, line \d+: return -state.v if"):
+        law_source(Branching(robot), "branching")
+    with pytest.raises(InputError, match="expected a Law, .*received Uncompiled"):
+        law_source(Uncompiled(robot), "uncompiled")
+    monkeypatch.chdir(tmp_path)
+    for words, message in ((["pd", "--function", "gravity"], "not both"), ([], "expected a law"),
+                           (["pd", "--set", "gains.joint1.q=1"], "gains.joint1.q"),
+                           (["pd", "--set", "p"], "GAIN=VALUE"),
+                           (["pd", "--set", "gains.joint1.p=-1"], "received -1"), (["no_such_law"], "no_such_law")):
+        assert main(["export", *words, "--robot", "planar_2r"]) != 0
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1, error
+    assert not list(tmp_path.iterdir())
+    assert main(["export", "pd", "--robot", "planar_2r", "--set", "gains.joint1.p=80", "--output", "c"]) == 0
+    assert "{80.0, " in (tmp_path / "c" / "planar_2r_pd.c").read_text()
