@@ -28,6 +28,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from robodyn_ros.nodes.client.command_guard import PRIORITY
+from robodyn_ros.nodes.common.real_time import prioritize_process
+
 RATE = 200.0
 LAW = """
 import signal, sys, time
@@ -169,6 +172,7 @@ def measure(rounds: int, timeouts: list[float], folder: Path, namespace: str = "
     found: dict[float, list[float]] = {timeout: [] for timeout in timeouts}
     names = {f"controller_{timeout:g}": timeout for timeout in timeouts}
     with Manager(namespace, dict.fromkeys(names, "active")) as manager:
+        prioritize_process(PRIORITY)  # the manager's thread, as ros2_control has it
         for turn in range(rounds):
             guards = [Guard(namespace, folder / name, name, "--timeout", f"{timeout:g}")
                       for name, timeout in names.items()]

@@ -28,6 +28,7 @@ from robodyn_ros.nodes.client.graph_client import GraphClient
 from robodyn_ros.nodes.client.topic_echo import find_topic
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.diagnostics import Diagnostics
+from robodyn_ros.nodes.common.real_time import prioritize_process
 from robodyn_ros.nodes.common.throttled_log import ThrottledLog
 
 ANSWER_SECONDS = 2.0
@@ -44,6 +45,8 @@ ATTEMPTS, BEFORE_ANOTHER = 5, 0.1
 """Requests to switch off, and the time between the answer to one and the next [s]."""
 AFTERMATH, HELD = 1.0, 0.05
 """The driver holds the arm if no joint moves by as much [rad or m] within this time after the switch [s]."""
+PRIORITY = 40
+"""Real-time priority of the guard where the system allows one; the control path of ros2_control has 50."""
 LOOK_PERIOD = 0.05
 """Time between two looks whether the silence is over or the manager has left [s]."""
 
@@ -256,10 +259,12 @@ def guard(client: GraphClient, switch: ControllerSwitch, topic: str, timeout: fl
     requests: list[Any] = []
     is_ready = True
     with CommandGuard(client, topic, timeout, unchanged, lambda: requests.append(switch.ask())) as guarded:
+        refusal = prioritize_process(PRIORITY)
         client.wait_for(guarded.armed.is_set, "first command", math.inf)
         has_states = bool(client.node.get_publishers_info_by_topic(client.node.resolve_topic_name("joint_states")))
         tell(f"armed: guarding {topic} for {timeout:g} s without a command"
-             + ("" if has_states else "; without joint_states, frozen commands are not noticed"))
+             + ("" if has_states else "; without joint_states, frozen commands are not noticed")
+             + (f"; without real-time priority, other programs may delay it ({refusal})" if refusal else ""))
 
         def has_fired() -> bool:
             nonlocal is_ready

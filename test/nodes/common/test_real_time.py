@@ -72,3 +72,18 @@ def test_priority_and_memory_that_are_refused_are_warnings_with_the_command_that
     assert "'@realtime - rtprio 99' | sudo tee" in priority
     assert memory.startswith("lock_memory: the system refuses it (Cannot allocate memory)")
     assert "memlock unlimited" in memory
+
+
+def test_a_process_that_may_not_have_priority_is_told_how_to_allow_it(monkeypatch):
+    asked = []
+
+    def refuse(*arguments):
+        asked.append(arguments)
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    assert real_time.prioritize_process(40).startswith("Operation not permitted; allow it with: sudo groupadd")
+    monkeypatch.setattr(os, "sched_setscheduler", lambda *arguments: asked.append(arguments))
+    assert real_time.prioritize_process(40) == ""
+    assert {thread for thread, *_ in asked} >= {int(thread) for thread in os.listdir("/proc/self/task")}
+    assert {scheduler for _, scheduler, _ in asked} == {os.SCHED_FIFO | os.SCHED_RESET_ON_FORK}
