@@ -55,6 +55,13 @@ def test_every_state_of_an_arm_is_answered_however_often_its_gripper_speaks():
         assert "rejected" not in node.output() and "stayed unanswered" not in node.output()
 
 
+def test_joints_of_another_robot_are_named_in_the_silence():
+    with RosProcess("controller", {"robot": "planar_2r"}, "wrong") as node, Driver("wrong", "shoulder", "elbow") as arm:
+        arm.send(PERIOD, 0.1, 0.2)
+        node.wait_for_output("Messages with other joints alone came, such as ['shoulder', 'elbow']")
+        node.stop()
+
+
 def test_messages_of_one_driver_that_are_no_states_are_not_taken_for_lost_states():
     """A driver that publishes the arm and the gripper in turn: the numbers of its messages have gaps for the arm."""
     with RosProcess("controller", {"robot": "planar_2r"}, "turns") as node, RosTest(namespace="turns") as ros, \

@@ -82,6 +82,9 @@ class JointStateReader:
     Args:
         joints: The robot's joints.
         diagnostics: Counts malformed messages.
+
+    Attributes:
+        other_names: Joints of the last message of a new form that named none of the robot's joints.
     """
 
     def __init__(self, joints: JointOrder, diagnostics: Diagnostics) -> None:
@@ -89,6 +92,7 @@ class JointStateReader:
         self._wire, self._all = JointWire(joints.names), np.arange(len(joints))
         self._forms: list[_Form] = []
         self._unlearnt: list[str] = []
+        self.other_names: list[str] = []
 
     def read(self, data: bytes) -> NamedState | None:
         """Read a message.
@@ -133,6 +137,8 @@ class JointStateReader:
         if names:
             self._order.check(names, values["position"].tolist(), f"{TOPIC}: position", POSITION)
             stamp = read_stamp(message.header.stamp, f"{TOPIC}: header.stamp")
+        else:
+            self.other_names = list(message.name)
         self._learn(message, places, joints)
         return self._state(stamp, joints, values, message.header.frame_id) if names else None
 

@@ -153,6 +153,11 @@ class JointStateInput:
             self.rejected, self.rejection = self.rejected + 1, str(error)
             return None
 
+    @property
+    def other_names(self) -> list[str]:
+        """Joints of the last message of a new form that named none of the robot's joints; from any thread."""
+        return self._reader.other_names
+
     def missing(self) -> list[str]:
         """Names of the joints without a new position while others have one; from any thread."""
         fresh = self._fresh.tolist()

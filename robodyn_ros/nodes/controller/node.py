@@ -29,7 +29,7 @@ from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiti
 from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
-from robodyn_ros.errors import PluginError, RobodynError
+from robodyn_ros.errors import PluginError, RobodynError, shown
 from robodyn_ros.nodes.common.control_path import ControlPath
 from robodyn_ros.nodes.common.hold_up_probe import HoldUpProbe
 from robodyn_ros.nodes.common.joint_wire import NEW_START
@@ -216,6 +216,8 @@ class ControllerNode(RobodynNode):
             missing = ", ".join(self._states_in.missing())
             why = (f"those of {missing} are missing; is the node that publishes them running?" if missing else
                    "is the hardware node running?")
+            if others := self._states_in.other_names:
+                why += f" Messages with other joints alone came, such as {shown(others)}"
             text = f"no joint states for {self._timeout:g} s or more that this node can answer: {why}"
             self.diagnostics.raise_condition("silence", text)
             if now - self._last_arrival >= max(self._timeout, GOAL_PATIENCE):

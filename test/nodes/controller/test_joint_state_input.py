@@ -152,6 +152,7 @@ def test_messages_of_other_joints_are_converted_once_for_each_publisher():
         rig.input._fresh[:] = False
         assert rig.read(name=["shoulder", "elbow", "x"], position=[0.1 * k] * 3) is not None
     assert rig.converted <= 8 and not rig.problems
+    assert rig.input.other_names in (["finger"], ["thumb1", "thumb"], ["thumb0", "thumb"])
 
 
 def test_names_that_change_with_every_message_are_not_learnt():
