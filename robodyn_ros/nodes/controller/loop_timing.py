@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.control.age_monitor import FOREIGN_CLOCK
+from robodyn_ros.control.compiled_law import PackedParameters
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
 from robodyn_ros.control.controller import Law
 from robodyn_ros.control.default_gains import sampled_positions
@@ -48,6 +49,7 @@ LOOKS = 3
 
 _FEW = 8  # periods from which a longer one is believed
 _KEPT = 4000
+_KNOWN = 32  # margins
 
 
 def declared_timing(parameters: DeclaredParameters) -> LoopTiming:
@@ -85,6 +87,7 @@ class LoopTimingWatch:
         self._slow = self._late = self._number = 0
         self._looked_at: dict[str, tuple[Any, ...]] = {}
         self._factors: dict[str, float] = {}
+        self._known: dict[tuple[Any, ...], float] = {}
         node.diagnostics.checks.append(self.look)
 
     def note(self, period: float, number: int, age: int) -> None:
@@ -172,8 +175,7 @@ class LoopTimingWatch:
             return
         self._looked_at[role] = plugin.name, law.parameters, timing
         try:
-            factor = self._plugins.run(f"controller '{plugin.name}': its margin is unknown", stable_factor, law,
-                                       law.parameters, timing, sampled_positions(self._robot)[:LOOKED_AT])
+            factor = self._factor(plugin.name, law, timing)
         except RobodynError as error:  # of the law, in a posture that it was not made for
             self._node.log.warning(f"margin {role}", str(error))
             return
@@ -184,3 +186,15 @@ class LoopTimingWatch:
         else:
             self._node.diagnostics.clear_condition(f"unstable {role}", text)
             self._node.log.info(f"margin {role}", text)
+
+    def _factor(self, name: str, law: Law, timing: LoopTiming) -> float:
+        """`stable_factor` of a law; kept for laws that come back with the same gains."""
+        packed = PackedParameters(law.parameters)
+        key = name, timing, packed.fixed, packed.values.tobytes()
+        if key not in self._known:
+            while len(self._known) >= _KNOWN:
+                del self._known[next(iter(self._known))]
+            q = sampled_positions(self._robot)[:LOOKED_AT]
+            self._known[key] = self._plugins.run(f"controller '{name}': its margin is unknown", stable_factor, law,
+                                                 law.parameters, timing, q)
+        return self._known[key]
