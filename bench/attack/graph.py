@@ -26,10 +26,11 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from bench.attack.machine import MachineWatch
-from bench.attack.observation import Observation
+from bench.attack.observation import JUDGED_LAWS, Observation
 from bench.attack.report import Report
 from bench.fork_server import ForkedNode
 from bench.process_trace import ProcessSample, at_equal_times, growth
+from robodyn_ros.control.registry import make_controller
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.resources import robot_file
@@ -76,6 +77,12 @@ def in_domain(domain: int, attack: Callable[..., None], *arguments: object) -> N
     """Attack in a ROS domain of its own, so that two graphs do not discover each other."""
     os.environ["ROS_DOMAIN_ID"] = str(domain)
     attack(*arguments)
+
+
+def default_gains(robot: Robot) -> dict[str, object]:
+    """Parameters of the node that give the laws whose efforts are judged the gains that they have without a loop."""
+    return {f"{name}.{row.name}": row.value for name in JUDGED_LAWS
+            for row in make_controller(name, robot).parameters.flat(robot)}
 
 
 class AttackedGraph:
@@ -138,7 +145,8 @@ class AttackedGraph:
         if name in self.nodes:
             self.nodes[name].__exit__()
             self._observed.restarted(name)
-        self.nodes[name] = ForkedNode(name, {**NODES[name], **parameters}, NAMESPACE)
+        gains = default_gains(self._robot) if name == "controller" else {}
+        self.nodes[name] = ForkedNode(name, {**NODES[name], **gains, **parameters}, NAMESPACE)
         return self.nodes[name]
 
     def spin(self, seconds: float) -> None:

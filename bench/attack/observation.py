@@ -35,6 +35,10 @@ _TOPICS: dict[str, tuple[type, str]] = {
 }
 
 
+JUDGED_LAWS = ("pd_gravity", "damping")
+"""Laws whose efforts are compared with those of the law alone."""
+
+
 class Observation:
     """Listens to one topic of each node, and ignores what the attacker itself publishes.
 
@@ -54,7 +58,7 @@ class Observation:
 
     def __init__(self, node: Node, robot: Robot) -> None:
         self._own = own_participant(node)
-        self._laws = LawsAlone(robot, "pd_gravity", "damping")
+        self._laws = LawsAlone(robot, *JUDGED_LAWS)
         self._wire = JointWire(robot.joint_names)
         self._ended: set[bytes] = set()
         self._publisher: dict[str, bytes] = {}

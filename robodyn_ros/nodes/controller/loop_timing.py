@@ -150,7 +150,7 @@ class LoopTimingWatch:
         names = {plugin.name for plugin in self._in_force().values()}
         changed = {name: self._plugins.complete(name) for name in names}
         for name, parameters in changed.items():
-            self._loop.prepare(name, parameters)
+            self._plugins.run(f"controller '{name}' cannot be compiled", self._loop.prepare, name, parameters)
 
         def put_in_force() -> None:
             for name, parameters in changed.items():

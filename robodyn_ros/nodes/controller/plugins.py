@@ -185,7 +185,7 @@ class ControllerPlugins:
 
     def complete(self, name: str) -> PluginParameters:
         """The parameters of a declared plugin, with those that follow from them."""
-        return self._declared[name].values.for_robot(self._robot)
+        return self.run(f"controller '{name}': its parameters fail", self._declared[name].values.for_robot, self._robot)
 
     def unclaimed(self) -> list[str]:
         """Return a warning for each value given at start to a parameter that no plugin known so far has."""
