@@ -22,7 +22,7 @@ from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 from robodyn_ros.control.controller import Controller, Law
 from robodyn_ros.control.parameters import Parameters
-from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
+from robodyn_ros.control.plugin_errors import FAULTS, describe, plugin_error
 from robodyn_ros.control.plugin_source import Source, find_source, has_changed, import_current
 from robodyn_ros.control.trajectories.reference import SOURCES
 from robodyn_ros.errors import InputError, PluginError
@@ -64,6 +64,10 @@ def load_controller(name: str) -> type[Controller]:
     module, attribute = _location(name)
     try:
         loaded = reduce(getattr, attribute.split("."), import_current(module))
+    except ModuleNotFoundError as error:
+        hint = "; name the folder of the module with --plugins-from DIR, or on PYTHONPATH"
+        raise PluginError(f"controller '{name}' cannot be imported: {describe(error)}"
+                          + hint * (error.name == module.partition(".")[0])) from error
     except FAULTS as error:
         raise plugin_error(f"controller '{name}' cannot be imported", error) from error
     return _checked(name, loaded)
