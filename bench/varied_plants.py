@@ -59,7 +59,7 @@ def plants() -> dict[str, PlantModel]:
 
 def everything(plant: PlantModel) -> tuple[str, ...]:
     """Return all quantities that have an effect on a plant; dry friction only where the plant has it."""
-    motors, dry = plant.actuators.is_motor.any(), plant.friction.coulomb.any()
+    motors, dry = plant.actuators.is_motor.any(), plant.friction.has_dry.any()
     return tuple(name for name, quantity in QUANTITIES.items() if name not in START_QUANTITIES
                  and (motors or not quantity.of_motors)
                  and (dry or name not in ("friction.coulomb", "friction.static")))

@@ -10,8 +10,8 @@
 
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import JointActuators
 
-__all__ = ["Actuators", "DCMotor", "Friction", "GearTrain", "JointActuators"]
+__all__ = ["Actuators", "DCMotor", "Friction", "FrictionModel", "GearTrain", "JointActuators"]

@@ -19,14 +19,14 @@ import numpy as np
 
 from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.dc_motor import DCMotor
-from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.friction import FrictionModel, FrictionSettings, friction_models
 from robodyn_ros.actuation.gear_train import GearTrain
 from robodyn_ros.actuation.joint_actuators import AMBIENT_TEMPERATURE, JointActuators
 from robodyn_ros.actuation.motor_catalogue import MotorFigures, load_motor
 from robodyn_ros.actuation.yaml_fields import number, section
 from robodyn_ros.bounded_files import expand, read_yaml
 from robodyn_ros.description.model import RobotModel
-from robodyn_ros.errors import InputError, shown
+from robodyn_ros.errors import InputError, shown, suggest
 
 
 @dataclass(frozen=True)
@@ -60,23 +60,6 @@ class ActuatorSettings:
 
 
 @dataclass(frozen=True)
-class FrictionSettings:
-    """Friction of a joint; None for the value of the robot description.
-
-    Attributes:
-        viscous: [N m s/rad or N s/m].
-        coulomb: [N m or N].
-        static: Breakaway friction, not below the Coulomb friction; None for that [N m or N].
-        stribeck_velocity: At which the rise from Coulomb to breakaway friction has fallen to 1/e [rad/s or m/s].
-    """
-
-    viscous: float | None = number(None)
-    coulomb: float | None = number(None)
-    static: float | None = number(None)
-    stribeck_velocity: float = number(0.01, above=True)
-
-
-@dataclass(frozen=True)
 class _JointSection:
     actuator: Any = None
     friction: Any = None
@@ -88,12 +71,12 @@ class HardwareSettings:
 
     Attributes:
         actuators: By name of a joint.
-        friction: By name of a joint.
+        friction: Settings of a friction model, the same one for all joints, by name of a joint.
         where: Source of the settings, for messages.
     """
 
     actuators: Mapping[str, ActuatorSettings] = field(default_factory=dict)
-    friction: Mapping[str, FrictionSettings] = field(default_factory=dict)
+    friction: Mapping[str, Any] = field(default_factory=dict)
     where: str = "hardware"
 
     @classmethod
@@ -129,7 +112,7 @@ class HardwareSettings:
             if found.actuator is not None:
                 actuators[joint] = section(ActuatorSettings, f"{place}: actuator", found.actuator)
             if found.friction is not None:
-                friction[joint] = section(FrictionSettings, f"{place}: friction", found.friction)
+                friction[joint] = _friction(f"{place}: friction", found.friction)
         return cls(actuators, friction, where)
 
     def joint_actuators(self, model: RobotModel) -> JointActuators:
@@ -149,26 +132,24 @@ class HardwareSettings:
                                                          "inductance", "back_emf_constant")))
         return JointActuators(Actuators(motor, GearTrain(columns.pop("gear_ratio"))), **columns)
 
-    def joint_friction(self, model: RobotModel) -> Friction:
+    def joint_friction(self, model: RobotModel) -> FrictionModel:
         """Return the friction of a robot's joints: from the settings, or else from the description.
 
         Args:
             model: The robot.
 
         Raises:
-            InputError: A joint is not known, or a breakaway friction is below the Coulomb friction.
+            InputError: A joint is not known, joints have different models, or a number does not fit its model.
         """
         self._check_joints(model, self.friction)
-        rows = []
-        for joint, viscous, coulomb in zip(model.joint_names, model.damping, model.friction, strict=True):
-            found = self.friction.get(joint, FrictionSettings())
-            level = coulomb if found.coulomb is None else found.coulomb
-            static = level if found.static is None else found.static
-            if static < level:
-                raise InputError(f"{self.where}: joint '{joint}': friction: static: expected a number not below the "
-                                 f"Coulomb friction {level:g}, received {static:g}")
-            rows.append((viscous if found.viscous is None else found.viscous, level, static, found.stribeck_velocity))
-        return Friction(*np.array(rows).reshape(-1, 4).T)
+        by_settings = {kind.Settings: kind for kind in friction_models().values()}
+        kinds = {by_settings[type(found)] for found in self.friction.values()} or {by_settings[FrictionSettings]}
+        if len(kinds) > 1:
+            raise InputError(f"{self.where}: friction: expected one model for all joints, received "
+                             f"{' and '.join(sorted(kind.name for kind in kinds))}")
+        (kind,) = kinds
+        rows = [self.friction.get(joint, kind.Settings()) for joint in model.joint_names]
+        return kind.from_settings(model, rows, self.where)
 
     def _check_joints(self, model: RobotModel, named: Mapping[str, Any]) -> None:
         for joint in named:
@@ -225,3 +206,13 @@ _IDEAL: dict[str, Any] = {
     "ambient_temperature": AMBIENT_TEMPERATURE,
 }
 """An ideal source of effort, with harmless values for its unused motor."""
+
+
+def _friction(where: str, values: Any) -> Any:
+    """The settings of the model that a section names; ``stribeck`` if it names none."""
+    values = dict(values) if isinstance(values, Mapping) else values
+    name = values.pop("model", "stribeck") if isinstance(values, dict) else "stribeck"
+    models = friction_models()
+    if not isinstance(name, str) or name not in models:
+        raise InputError(f"{where}: model: {shown(name)} is unknown: {suggest(str(name), models)}")
+    return section(models[name].Settings, where, values)

@@ -6,16 +6,19 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the specific language
 # governing permissions and limitations under the License.
 
-"""Friction in the joints: viscous, Coulomb, Stribeck."""
+"""Friction in the joints: what a plant asks of a model, and the model with viscous, Coulomb and Stribeck friction."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.actuation.yaml_fields import number
 from robodyn_ros.checks import NOT_NEGATIVE, POSITIVE, as_joint_array, as_joint_arrays, constants
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError
@@ -23,8 +26,85 @@ from robodyn_ros.errors import InputError
 _RANGES = {"viscous": NOT_NEGATIVE, "coulomb": NOT_NEGATIVE, "static": NOT_NEGATIVE, "stribeck_velocity": POSITIVE}
 
 
+class FrictionModel(ABC):
+    """Friction of all joints, as a plant uses it. A model is a frozen dataclass of arrays with this base.
+
+    A sliding joint has viscous friction, and dry friction of a level that depends on its velocity. A resting joint is
+    held by dry friction up to the level.
+
+    Attributes:
+        name: Name of the model in YAML files, for which `friction_models` has its class.
+        Settings: Dataclass of a joint's numbers in such a file, see `yaml_fields.number`.
+        viscous: D, shape (n,) [N m s/rad or N s/m].
+    """
+
+    name: ClassVar[str]
+    Settings: ClassVar[type]
+    viscous: Array
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the model known by its name."""
+        super().__init_subclass__(**options)
+        if "name" in cls.__dict__:
+            _MODELS[cls.name] = cls
+
+    @classmethod
+    @abstractmethod
+    def from_settings(cls, model: RobotModel, settings: Sequence[Any], where: str) -> Self:
+        """Return the friction of a robot.
+
+        Args:
+            model: The robot.
+            settings: An instance of `Settings` for each joint, in the order of q.
+            where: Source of the settings, for messages.
+        """
+
+    @abstractmethod
+    def level(self, v: NDArray[Any]) -> NDArray[Any]:
+        """Return the greatest dry friction, shape (n,) [N m or N]; v may be traced, shape (n,) [rad/s or m/s]."""
+
+    @property
+    @abstractmethod
+    def has_dry(self) -> NDArray[np.bool_]:
+        """Which joints can have dry friction, whatever their velocities are, shape (n,)."""
+
+    @abstractmethod
+    def scaled(self, factor: ArrayLike) -> Self:
+        """Return all friction times a factor, a number or one for each joint, shape (n,)."""
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.viscous)
+
+
+_MODELS: dict[str, type[FrictionModel]] = {}
+
+
+def friction_models() -> dict[str, type[FrictionModel]]:
+    """The models that have been imported, by name."""
+    return dict(_MODELS)
+
+
+@dataclass(frozen=True)
+class FrictionSettings:
+    """Friction of a joint; None for the value of the robot description.
+
+    Attributes:
+        viscous: [N m s/rad or N s/m].
+        coulomb: [N m or N].
+        static: Breakaway friction, not below the Coulomb friction; None for that [N m or N].
+        stribeck_velocity: At which the rise from Coulomb to breakaway friction has fallen to 1/e [rad/s or m/s].
+    """
+
+    viscous: float | None = number(None)
+    coulomb: float | None = number(None)
+    static: float | None = number(None)
+    stribeck_velocity: float = number(0.01, above=True)
+
+
 @dataclass(frozen=True, eq=False)
-class Friction:
+class Friction(FrictionModel):
     """Friction of every joint: the viscous part D dq/dt, and the greatest dry friction.
 
         level(v) = F_c + (F_s - F_c) exp(-(v / v_s)^2)
@@ -42,6 +122,9 @@ class Friction:
     Raises:
         InputError: A value is negative (or zero, for v_s), not finite, F_s is below F_c, or the lengths differ.
     """
+
+    name: ClassVar[str] = "stribeck"
+    Settings: ClassVar[type] = FrictionSettings
 
     viscous: Array
     coulomb: Array
@@ -64,10 +147,28 @@ class Friction:
         """Return the viscous and Coulomb friction of a robot description."""
         return cls(model.damping, model.friction)
 
+    @classmethod
+    def from_settings(cls, model: RobotModel, settings: Sequence[FrictionSettings], where: str) -> Self:
+        """As in `FrictionModel`; values that are None are those of the description.
+
+        Raises:
+            InputError: A breakaway friction is below the Coulomb friction.
+        """
+        rows = []
+        for joint, viscous, coulomb, found in zip(model.joint_names, model.damping, model.friction, settings,
+                                                  strict=True):
+            level = coulomb if found.coulomb is None else found.coulomb
+            static = level if found.static is None else found.static
+            if static < level:
+                raise InputError(f"{where}: joint '{joint}': friction: static: expected a number not below the "
+                                 f"Coulomb friction {level:g}, received {static:g}")
+            rows.append((viscous if found.viscous is None else found.viscous, level, static, found.stribeck_velocity))
+        return cls(*np.array(rows).reshape(-1, 4).T)
+
     @property
-    def n(self) -> int:
-        """Number of joints."""
-        return len(self.viscous)
+    def has_dry(self) -> NDArray[np.bool_]:
+        """As in `FrictionModel`."""
+        return constants(self.static, traced=1.0) > 0.0
 
     @property
     def rise(self) -> Array:
@@ -83,7 +184,7 @@ class Friction:
         rise = self.rise * np.exp(-((v / self.stribeck_velocity) ** 2))
         return np.where(constants(self.rise, traced=1.0) > 0.0, self.coulomb + rise, self.coulomb)
 
-    def scaled(self, factor: ArrayLike) -> Friction:
+    def scaled(self, factor: ArrayLike) -> Self:
         """Return all friction times a factor.
 
         Args:
@@ -93,4 +194,5 @@ class Friction:
             InputError: A factor is negative or not finite, or the shape differs.
         """
         factors = as_joint_array(factor, self.n, NOT_NEGATIVE, "Friction.scaled: factor")
-        return Friction(factors * self.viscous, factors * self.coulomb, factors * self.static, self.stribeck_velocity)
+        return replace(self, viscous=factors * self.viscous, coulomb=factors * self.coulomb,
+                       static=factors * self.static)

@@ -33,9 +33,8 @@ from robodyn_ros.dynamics.robot_dynamics import InlineDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact import contact_wrench
 from robodyn_ros.simulation.contact_world import World
-from robodyn_ros.simulation.fast_motion import divided_step_program, turning
+from robodyn_ros.simulation.fast_motion import period_program, turning
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.simulation.quantities import (
     DELAY,
     MODEL,
@@ -82,7 +81,7 @@ class Carry(NamedTuple):
     fastest: Any
 
 
-class Motion(NamedTuple):
+class TickMotion(NamedTuple):
     """What is recorded at a tick: true positions and velocities, efforts, shape (n,), and the tracking error, (e,)."""
 
     q: Any
@@ -121,7 +120,7 @@ def sense(given: TickInput, q: NDArray[Any], v: NDArray[Any], wrench_tip: NDArra
 
 
 def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], v: NDArray[Any],
-            asked: NDArray[Any], carry: Carry) -> tuple[Carry, Motion]:
+            asked: NDArray[Any], carry: Carry) -> tuple[Carry, TickMotion]:
     """Limit the efforts that a law asks for, and add the tick to the score.
 
     Args:
@@ -139,7 +138,8 @@ def account(plant: PlantModel, follows: Any, given: TickInput, q: NDArray[Any], 
     limit = plant.model.effort_limit
     effort, error = within(asked, limit), tracking_error(plant.model, follows, q, given.reference)
     sums = carry.sums.with_tick(equal(given.clock[1], 0.0), error, effort, limit)
-    return (carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v))), Motion(q, v, effort, error))
+    after = carry._replace(sums=sums, fastest=maximum(carry.fastest, turning(plant, v)))
+    return after, TickMotion(q, v, effort, error)
 
 
 def first_carry(plant: PlantModel, follows: Any, memory: Any, longest_delay: int | None) -> Carry:
@@ -171,11 +171,11 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
             `Parameters.with_inertias` of varied quantities of the law's model.
         plant: The robot.
         steps: Steps of the plant in a control period.
-        recorded: Whether ``motions``, a `Motion` of each tick, is recorded.
+        recorded: Whether ``motions``, a `TickMotion` of each tick, is recorded.
         noisy: Whether the law's measurements have noise.
         varied: Names of `QUANTITIES` whose values are inputs of the program, not built in.
         longest_delay: Greatest delay of the measurements that the program has room for [control periods].
-        divides: Whether steps are divided, see `fast_motion`.
+        divides: Whether steps that are too long for the speed are divided, see `fast_motion`.
 
     Raises:
         CompileError: The law cannot be traced: it branches on a value, stores one as a float, or raised.
@@ -186,15 +186,15 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
     inputs = (*(name for name in varied if name not in NOISES), *(NOISES if noisy else ()))
     of_law = [name for name in varied if name.startswith(MODEL)]
     sensing = [name for name in inputs if name in SENSING]
-    step = (divided_step_program if divides else step_program)(plant, of_plant(varied), under_efforts=True)
+    period = period_program(plant, steps, of_plant(varied), divides=divides)
     carry = first_carry(plant, follows, answer.memory, longest_delay if DELAY in varied else None)
-    variables = step.variables | {name: QUANTITIES[name].shape(plant) for name in inputs}
+    variables = period.variables | {name: QUANTITIES[name].shape(plant) for name in inputs}
     variables |= {"given": TickInput(np.zeros(2), answer.reference, np.zeros((2, n)) if noisy else None),
-                  "carry": carry, "motion": Motion(np.zeros(n), np.zeros(n), np.zeros(n), carry.sums.first_error),
-                  "parameters": packed.values, "wrench_tip": (6,), "peak": ()}
+                  "carry": carry, "motion": TickMotion(np.zeros(n), np.zeros(n), np.zeros(n), carry.sums.first_error),
+                  "parameters": packed.values, "wrench_tip": (6,)}
 
     def tick(given: TickInput, q: NDArray[Any], v: NDArray[Any], before: Carry, parameters: NDArray[Any],
-             wrench_tip: NDArray[Any], *values: NDArray[Any]) -> tuple[Carry, Motion, NDArray[Any]]:
+             wrench_tip: NDArray[Any], *values: NDArray[Any]) -> tuple[Carry, TickMotion, NDArray[Any]]:
         sensors = dict(zip(sensing, values, strict=False))
         own = dict(zip((name.removeprefix(MODEL) for name in of_law), values[len(sensing):], strict=True))
         measured, after = sense(given, q, v, UNMEASURED if world is None else wrench_tip, sensors, before)
@@ -209,7 +209,7 @@ def closed_loop_procedure(law: Law, packed: PackedParameters, plant: PlantModel,
             Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"), "wrench_tip")]),
         Compute(tick, ("given", "state.q", "state.v", "carry", "parameters", "wrench_tip", *sensing, *of_law),
                 ("carry", "motion", "command.effort")),
-        Repeat(steps, step.statements),
+        *period.statements,
     ]
     typical = {name: QUANTITIES[name].typical_value(plant) for name in inputs}
     last = Compute(lambda fastest, peak, v: maximum(maximum(fastest, peak), turning(plant, v)),

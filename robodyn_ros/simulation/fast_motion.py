@@ -16,14 +16,15 @@ energy that drives, gravity, wrenches and losses leave. Beyond `GREATEST_ANGLE` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.compile import Compute, Repeat, clip, greater, maximum, where
+from robodyn_ros.compile import Compute, Repeat, clip, greater, less_equal, maximum, where
+from robodyn_ros.compile.program import Statement
 from robodyn_ros.dynamics.energy import potential_energy
 from robodyn_ros.simulation.motion import inertia
 from robodyn_ros.simulation.plant_model import Integrator, PlantModel, PlantState
@@ -34,6 +35,9 @@ RESOLVED_RATE = 2.5
 
 EXPLICIT_RATE = 0.2
 """Likewise for the explicit Euler method, which gains energy sooner."""
+
+RUNGE_KUTTA_ANGLE = 0.5
+"""h w up to which steps of the Runge-Kutta method, whose error is of order 4, are not divided [rad]."""
 
 GREATEST_ANGLE = 10.0
 """h w, the angles that joints turn in a step in sum, beyond which the simulation ends [rad]: 10,000 rad/s at 1 ms."""
@@ -46,14 +50,18 @@ MOST_GAIN = 1.1
 
 
 def turning(plant: PlantModel, v: NDArray[Any]) -> Any:
-    """Return the sum of the angular speeds of the joints; may be traced [rad/s].
+    """Return the sum of the joints' angular speeds, each weighted by the root of its share in the inertia [rad/s].
+
+    A light wrist that spins about its own axis turns no other link.
 
     Args:
         plant: The simulated model.
-        v: Joint velocities, shape (n,) [rad/s or m/s].
+        v: Joint velocities, shape (n,), may be traced [rad/s or m/s].
     """
-    speeds = [abs(v[joint.dof]) for joint in plant.model.leaders if joint.kind != "prismatic"]
-    return sum(speeds, np.float64(0.0))
+    inertias = np.diag(inertia(plant, np.zeros(plant.n)))
+    turns = np.array([joint.kind != "prismatic" for joint in plant.model.leaders])
+    weights = np.sqrt(np.where(turns, inertias, 0.0) / max(np.max(inertias, where=turns, initial=0.0), 1e-300))
+    return sum(weights * abs(v), np.float64(0.0))
 
 
 def resolved_speed(plant: PlantModel) -> float:
@@ -61,8 +69,13 @@ def resolved_speed(plant: PlantModel) -> float:
 
     `Integrator.ADAPTIVE` divides steps by itself.
     """
-    rates = {Integrator.ADAPTIVE: np.inf, Integrator.EXPLICIT_EULER: EXPLICIT_RATE}
-    return float(np.sqrt(rates.get(plant.integrator, RESOLVED_RATE) / plant.step))
+    if plant.integrator is Integrator.ADAPTIVE:
+        return np.inf
+    if plant.integrator is Integrator.RUNGE_KUTTA:
+        return RUNGE_KUTTA_ANGLE / plant.step
+    if plant.integrator is Integrator.EXPLICIT_EULER:
+        return float(np.sqrt(EXPLICIT_RATE / plant.step))
+    return float(np.sqrt(RESOLVED_RATE / plant.step))
 
 
 def greatest_speed(plant: PlantModel) -> float:
@@ -82,11 +95,45 @@ def divided_step_program(plant: PlantModel, varied: Sequence[str] = (), **option
     """
     part = divided(plant)
     program = step_program(part, varied, **options)
+
+    def balance(varied_part: PlantModel, before: PlantState, after: PlantState) -> PlantState:
+        is_fast = greater(turning(part, before.v), 0.9 * resolved_speed(plant))  # near rest, its error is not small
+        balanced = in_balance(varied_part, before, after)
+        return after._replace(v=where(is_fast, balanced.v, after.v))
+
     statements = [Compute(lambda state: state, "state", "before"), *program.statements,
                   Compute(lambda v, peak: maximum(peak, turning(part, v)), ("state.v", "peak"), "peak"),
-                  plant_computation(part, varied, in_balance, ("before", "state"), "state")]
+                  plant_computation(part, varied, balance, ("before", "state"), "state")]
     return program._replace(variables=program.variables | {"before": program.variables["state"], "peak": ()},
                             statements=(Repeat(PARTS, statements),))
+
+
+def period_program(plant: PlantModel, steps: int | str, varied: Sequence[str] = (), *, divides: bool,
+                   typical: Mapping[str, Any] | None = None) -> StepProgram:
+    """Return a control period under efforts, as `Plant` runs it.
+
+    Args:
+        plant: The simulated model.
+        steps: Number of steps, or the name of an argument.
+        varied: As for `step_program`.
+        divides: Whether a period that begins or ends beyond `resolved_speed` is repeated with divided steps.
+        typical: Typical values of the varied quantities, where the program is in no loop.
+    """
+    step = step_program(plant, varied, under_efforts=True)
+    ordinary = Repeat(steps, step.statements, typical or {})
+    if not divides:
+        return step._replace(variables=step.variables | {"peak": ()}, statements=(ordinary,))
+    divided_step, resolved = divided_step_program(plant, varied, under_efforts=True), resolved_speed(plant)
+
+    def is_fast(before: NDArray[Any], after: NDArray[Any]) -> Any:
+        slow = less_equal(turning(plant, before), resolved) * less_equal(turning(plant, after), resolved)
+        return 1.0 - slow  # NaN is not slow
+
+    again: list[Statement] = [Compute(lambda start: start, "start", "state"), Repeat(steps, divided_step.statements)]
+    return step._replace(
+        variables=divided_step.variables | {"start": step.variables["state"], "fast": ()},
+        statements=(Compute(lambda state: state, "state", "start"), ordinary,
+                    Compute(is_fast, ("start.v", "state.v"), "fast"), Repeat(1, again, flag="fast", at_least=0)))
 
 
 def in_balance(plant: PlantModel, before: PlantState, after: PlantState) -> PlantState:
@@ -102,8 +149,7 @@ def in_balance(plant: PlantModel, before: PlantState, after: PlantState) -> Plan
     kinetic, stored = _kinetic_energy(plant, after), _stored_energy(plant, after) - _stored_energy(plant, before)
     right = _kinetic_energy(plant, before) + _supplied_energy(after) - _supplied_energy(before) - stored
     share = where(greater(kinetic, 0.0), right / where(greater(kinetic, 0.0), kinetic, 1.0), 1.0)
-    is_fast = greater(turning(plant, before.v), resolved_speed(plant) / np.sqrt(PARTS))
-    return after._replace(v=where(is_fast, np.sqrt(clip(share, 0.0, MOST_GAIN)), 1.0) * after.v)
+    return after._replace(v=np.sqrt(clip(share, 0.0, MOST_GAIN)) * after.v)
 
 
 def _kinetic_energy(plant: PlantModel, state: PlantState) -> Any:

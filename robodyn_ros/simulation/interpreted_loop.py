@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.compile import Compute, Repeat, compile_procedure
+from robodyn_ros.compile import Compute, compile_procedure
 from robodyn_ros.compile.procedure import Bound
 from robodyn_ros.compile.program import Statement
 from robodyn_ros.control.controller import Controller
@@ -28,12 +28,11 @@ from robodyn_ros.control.plugin_errors import FAULTS, plugin_error
 from robodyn_ros.control.state import UNMEASURED, State
 from robodyn_ros.description.model import Array
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.closed_loop import Motion, TickInput, account, first_carry, sense, tip_wrench
+from robodyn_ros.simulation.closed_loop import TickInput, TickMotion, account, first_carry, sense, tip_wrench
 from robodyn_ros.simulation.commands import Drive
 from robodyn_ros.simulation.engine import SimulatedRobot
-from robodyn_ros.simulation.fast_motion import divided_step_program, turning
+from robodyn_ros.simulation.fast_motion import period_program, turning
 from robodyn_ros.simulation.plant_model import PlantModel
-from robodyn_ros.simulation.plant_step import step_program
 from robodyn_ros.simulation.quantities import DELAY, NOISES, QUANTITIES, SENSING, of_plant
 from robodyn_ros.simulation.scenario import Scenario
 from robodyn_ros.simulation.score import Sums
@@ -54,7 +53,7 @@ class LoopResult(NamedTuple):
     v: Any
     sums: Sums
     fastest: Any
-    motions: Motion | None = None
+    motions: TickMotion | None = None
 
 
 class InterpretedLoop:
@@ -84,27 +83,28 @@ class InterpretedLoop:
         if divides in self._bounds:
             return self._bounds[divides]
         plant, world, follows = self._plant, self._plant.world, self._controller.follows
-        step = (divided_step_program if divides else step_program)(plant, self._in_plant, under_efforts=True)
+        typical = {name: QUANTITIES[name].typical_value(plant) for name in self._in_plant}
+        period = period_program(plant, "steps", self._in_plant, divides=divides, typical=typical)
         make_reference: Any = follows
         reference = None if follows is None else make_reference(*map(np.zeros, follows.shapes(plant.n).values()))
         carry = first_carry(plant, follows, None, None)
-        variables = step.variables | {
+        variables = period.variables | {
             "given": TickInput(np.zeros(2), reference), "carry": carry, "asked": (plant.n,), "wrench_tip": (6,),
-            "peak": (), "motion": Motion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error)}
+            "motion": TickMotion((plant.n,), (plant.n,), (plant.n,), carry.sums.first_error)}
 
         def after_law(*given: Any) -> tuple[Any, ...]:
             carry, motion = account(plant, follows, *given)
             return carry, motion, motion.effort
 
-        typical = {name: QUANTITIES[name].typical_value(plant) for name in self._in_plant}
         program: list[Statement] = [
             Compute(after_law, ("given", "state.q", "state.v", "asked", "carry"),
                     ("carry", "motion", "command.effort")),
-            Repeat("steps", step.statements, typical)]
+            *period.statements]
         if world is not None:
             program.append(Compute(partial(tip_wrench, plant.model, world), ("state.q", "solution.contact_force"),
                                    "wrench_tip"))
-        inputs, outputs = [*step.inputs, "given", "asked", "carry"], ["state", "carry", "motion", "wrench_tip", "peak"]
+        inputs = [*period.inputs, "given", "asked", "carry"]
+        outputs = ["state", "carry", "motion", "wrench_tip", "peak"]
         self._bounds[divides] = compile_procedure(variables, program, inputs, outputs, name="plant").bind()
         return self._bounds[divides]
 
@@ -116,7 +116,7 @@ class InterpretedLoop:
             scenario: The task of the robot.
             parameters: Parameters of the controller, complete for the robot.
             values: Values of the varied quantities.
-            divides: Whether steps are divided, see `fast_motion`.
+            divides: Whether steps that are too long for the speed are divided, see `fast_motion`.
 
         Returns:
             State and sums at the end, and the motion; NaN from the tick at which the motion or the efforts became
@@ -130,7 +130,7 @@ class InterpretedLoop:
         for name in of_plant(values):
             bound[name] = values[name]
         self._controller.parameters = parameters
-        motions: list[Motion] = []
+        motions: list[TickMotion] = []
         try:
             self._run_ticks(bound, scenario, motions, values)
         finally:
@@ -142,12 +142,14 @@ class InterpretedLoop:
         q, v = bound["state.q"].copy(), bound["state.v"].copy()
         if missing:
             q, v = np.full_like(q, np.nan), np.full_like(v, np.nan)
-            motions += [Motion(*(np.full_like(array, np.nan) for array in bound["motion"]))] * missing
+            motions += [TickMotion(*(np.full_like(array, np.nan) for array in bound["motion"]))] * missing
         sums = Sums(*(np.full_like(array, np.nan) if missing else array.copy() for array in bound["carry.sums"]))
         speeds = [float(bound["carry.fastest"]), float(bound["peak"]), float(turning(self._plant, v))]
-        return LoopResult(q, v, sums, np.max(speeds), Motion(*(np.stack(rows) for rows in zip(*motions, strict=True))))
+        recorded = TickMotion(*(np.stack(rows) for rows in zip(*motions, strict=True)))
+        return LoopResult(q, v, sums, np.max(speeds), recorded)
 
-    def _run_ticks(self, bound: Bound, scenario: Scenario, motions: list[Motion], values: Mapping[str, Array]) -> None:
+    def _run_ticks(self, bound: Bound, scenario: Scenario, motions: list[TickMotion], values: Mapping[str, Array]
+                   ) -> None:
         """Run ticks until the end, or until the motion or the efforts become infinite.
 
         Args:
@@ -180,7 +182,7 @@ class InterpretedLoop:
             for field, array in zip(given.reference or (), tick.reference or (), strict=True):
                 field[...] = array
             bound.run(self._steps if engine is None else 0)
-            motion = Motion(*(array.copy() for array in bound["motion"]))
+            motion = TickMotion(*(array.copy() for array in bound["motion"]))
             if engine is not None:
                 self._advance(engine, motion.effort)
             if not math.isfinite(motion.effort.sum() + q.sum() + v.sum()):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.friction import FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import as_floats
 from robodyn_ros.compile import compile_function
@@ -64,7 +64,7 @@ class MujocoPlant(SimulatedRobot):
     """
 
     def __init__(self, robot: Robot, step: float = DEFAULT_STEP, position: ArrayLike | None = None, *,
-                 scene: str = "", actuators: JointActuators | None = None, friction: Friction | None = None,
+                 scene: str = "", actuators: JointActuators | None = None, friction: FrictionModel | None = None,
                  integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER) -> None:
         self._mujoco = import_mujoco()
         self.robot = robot

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.friction import FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import as_floats
 from robodyn_ros.compile import maximum
@@ -85,7 +85,7 @@ class Plant(SimulatedRobot):
 
     def __init__(self, robot: Robot, step: float = DEFAULT_STEP, position: ArrayLike | None = None,
                  compiled: bool = True, *, actuators: JointActuators | None = None,
-                 friction: Friction | None = None,
+                 friction: FrictionModel | None = None,
                  integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER, tolerance: float = 1e-9,
                  world: World | None = None) -> None:
         self.robot = robot

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.friction import Friction, FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants
 from robodyn_ros.description.model import Array, RobotModel
@@ -159,7 +159,7 @@ class PlantModel:
 
     model: RobotModel
     actuators: JointActuators
-    friction: Friction
+    friction: FrictionModel
     step: float
     integrator: Integrator = Integrator.SEMI_IMPLICIT_EULER
     world: World | None = None
@@ -167,7 +167,7 @@ class PlantModel:
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
         as_number(self.step, Range(0.0, unit="s", above=True), "step of the plant")
-        for given, kind in ((self.actuators, JointActuators), (self.friction, Friction)):
+        for given, kind in ((self.actuators, JointActuators), (self.friction, FrictionModel)):
             if not isinstance(given, kind):
                 raise InputError(f"plant: expected {kind.__name__}, received {type(given).__name__} {given!r}; "
                                  "HardwareSettings of robodyn_ros.actuation.configuration reads both from YAML")
@@ -196,7 +196,7 @@ class PlantModel:
 
     @classmethod
     def from_description(cls, model: RobotModel, step: float = DEFAULT_STEP, actuators: JointActuators | None = None,
-                       friction: Friction | None = None,
+                       friction: FrictionModel | None = None,
                        integrator: Integrator | str = Integrator.SEMI_IMPLICIT_EULER,
                        world: World | None = None) -> Self:
         """Make a model from a robot description and defaults for everything else.
@@ -251,7 +251,7 @@ class PlantModel:
     @cached_property
     def has_dry_friction(self) -> NDArray[np.bool_]:
         """Whether joint or gear have dry friction, shape (n,)."""
-        return (constants(self.friction.static, traced=1.0) > 0.0) | self.actuators.has_gear_friction
+        return self.friction.has_dry | self.actuators.has_gear_friction
 
     @cached_property
     def limits(self) -> ConstraintLimits:

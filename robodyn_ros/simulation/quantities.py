@@ -15,17 +15,15 @@ which gives a plant whose values are inputs of the program. Both are the same fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.actuators import Actuators
 from robodyn_ros.actuation.friction import Friction
-from robodyn_ros.actuation.gear_train import GearTrain
-from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import ANY_FINITE, NOT_NEGATIVE, Range
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.errors import InputError, shown, suggest
@@ -65,7 +63,8 @@ class Quantity:
         allowed: Range of its numbers, and their unit.
         axes: Axes of a value: `JOINT`, `LINK` or a length.
         description: Its meaning.
-        nominal: Its value in a plant; None: that of the scenario.
+        nominal: The path of the field of a plant that it stands for, such as ``friction.viscous``; or the number that
+            changes nothing; None: that of the scenario.
         needs: Quantity without which it has no effect; empty for none.
         of_motors: Whether it has an effect only on joints with motors.
         whole: Whether its numbers are whole.
@@ -76,7 +75,7 @@ class Quantity:
     allowed: Range
     axes: tuple[str | int, ...]
     description: str
-    nominal: Callable[[PlantModel], ArrayLike] | None
+    nominal: str | float | None
     needs: str = ""
     of_motors: bool = False
     whole: bool = False
@@ -115,69 +114,73 @@ class Quantity:
         """Return the value of a plant, of `shape`."""
         if self.nominal is None:
             raise InputError(f"{self.name}: its value is that of the scenario")
-        return np.array(np.broadcast_to(np.asarray(self.nominal(plant), dtype=np.float64), self.shape(plant)))
+        nominal = attrgetter(self.nominal)(plant) if isinstance(self.nominal, str) else self.nominal
+        return np.array(np.broadcast_to(np.asarray(nominal, dtype=np.float64), self.shape(plant)))
+
+
+T = TypeVar("T")
+
+_MOTOR = "actuators.motors.motor"
 
 
 def _unit(unit: str, base: Range = NOT_NEGATIVE) -> Range:
     return replace(base, unit=unit)
 
 
-def _motor(name: str, allowed: Range, description: str, nominal: Callable[[JointActuators], ArrayLike],
-           not_zero: bool = False) -> Quantity:
-    return Quantity(name, allowed, (JOINT,), description, lambda plant: nominal(plant.actuators), of_motors=True,
-                    not_zero=not_zero)
+def _motor(name: str, allowed: Range, description: str, path: str, not_zero: bool = False) -> Quantity:
+    return Quantity(name, allowed, (JOINT,), description, f"actuators.{path}", of_motors=True, not_zero=not_zero)
 
 
 _ABOVE_0 = Range(0.0, above=True)
 _LIMIT = Range(0.0, above=True, or_infinite=True)
 
 _INERTIAL = (
-    Quantity("payload.mass", _unit("kg"), (), "Point mass welded to the tip link.", lambda plant: 0.0),
+    Quantity("payload.mass", _unit("kg"), (), "Point mass welded to the tip link.", 0.0),
     Quantity("payload.center_of_mass", _unit("m", ANY_FINITE), (3,), "Its position in the frame of the tip link.",
-             lambda plant: 0.0, needs="payload.mass"),
+             0.0, needs="payload.mass"),
     Quantity("link.mass_scale", _ABOVE_0, (LINK,), "Factor on the mass of each link and on its rotational inertia.",
-             lambda plant: 1.0),
+             1.0),
     Quantity("link.inertia_scale", _ABOVE_0, (LINK,), "Factor on the rotational inertia about the centre of mass.",
-             lambda plant: 1.0),
+             1.0),
     Quantity("link.center_offset", _unit("m", ANY_FINITE), (LINK, 3),
-             "Displacement of the centre of mass, in the axes of the link.", lambda plant: 0.0),
+             "Displacement of the centre of mass, in the axes of the link.", 0.0),
 )
 
 QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in (
     *_INERTIAL,
     Quantity("friction.viscous", _unit("N m s/rad or N s/m"), (JOINT,), "Viscous friction.",
-             lambda plant: plant.friction.viscous),
+             "friction.viscous"),
     Quantity("friction.coulomb", _unit("N m or N"), (JOINT,),
              "Coulomb friction; the breakaway friction keeps its distance above it, unless it is varied too.",
-             lambda plant: plant.friction.coulomb),
+             "friction.coulomb"),
     Quantity("friction.static", _unit("N m or N"), (JOINT,), "Breakaway friction, not below the Coulomb friction.",
-             lambda plant: plant.friction.static),
-    Quantity("friction.scale", NOT_NEGATIVE, (), "Factor on all friction.", lambda plant: 1.0),
+             "friction.static"),
+    Quantity("friction.scale", NOT_NEGATIVE, (), "Factor on all friction.", 1.0),
     _motor("motor.torque_constant", _unit("N m/A", _ABOVE_0),
            "Torque constant of the motor; the back-EMF constant changes in proportion.",
-           lambda actuators: actuators.motors.motor.torque_constant),
+           "motors.motor.torque_constant"),
     _motor("motor.resistance", _unit("ohm", _ABOVE_0), "Resistance of the armature.",
-           lambda actuators: actuators.motors.motor.resistance),
+           "motors.motor.resistance"),
     _motor("motor.voltage_limit", _unit("V", _LIMIT), "Voltage limit of the amplifier.",
-           lambda actuators: actuators.voltage_limit),
+           "voltage_limit"),
     _motor("motor.current_limit", _unit("A", _LIMIT), "Current limit of the amplifier.",
-           lambda actuators: actuators.current_limit),
+           "current_limit"),
     _motor("gear.efficiency", Range(0.0, 1.0, above=True), "Efficiency of the gear.",
-           lambda actuators: actuators.efficiency),
+           "efficiency"),
     _motor("gear.ratio", _unit("- or rad/m", ANY_FINITE), "Motor turns per joint turn.",
-           lambda actuators: actuators.motors.gear.ratio, not_zero=True),
+           "motors.gear.ratio", not_zero=True),
     Quantity("gravity", _unit("m/s^2", ANY_FINITE), (3,), "Gravitational acceleration in base axes.",
-             lambda plant: plant.model.gravity),
+             "model.gravity"),
     Quantity(NOISES[0], _unit("rad or m"), (JOINT,), "Standard deviation of the noise in positions.", None),
     Quantity(NOISES[1], _unit("rad/s or m/s"), (JOINT,), "Standard deviation of the noise in velocities.", None),
-    Quantity(RESOLUTION, _unit("rad or m"), (JOINT,), "Step of the encoders; 0: none.", lambda plant: 0.0),
-    Quantity(DELAY, Range(0.0, MOST_DELAY, "control periods"), (), "Delay of all measurements.", lambda plant: 0.0,
+    Quantity(RESOLUTION, _unit("rad or m"), (JOINT,), "Step of the encoders; 0: none.", 0.0),
+    Quantity(DELAY, Range(0.0, MOST_DELAY, "control periods"), (), "Delay of all measurements.", 0.0,
              whole=True),
     Quantity("start.q", _unit("rad or m", ANY_FINITE), (JOINT,), "Joint positions at the start.", None),
     Quantity("start.v", _unit("rad/s or m/s", ANY_FINITE), (JOINT,), "Joint velocities at the start.", None),
     Quantity(OFFSET, _unit("rad or m", ANY_FINITE), (JOINT,),
              "Distance of the joint positions at the start from those of the scenario; in studies, of the motion.",
-             lambda plant: 0.0),
+             0.0),
     *(replace(quantity, name=MODEL + quantity.name, needs=MODEL + quantity.needs if quantity.needs else "",
               description=f"In the law's own model: {quantity.description}") for quantity in _INERTIAL),
 )}
@@ -211,44 +214,34 @@ def varied_plant(plant: PlantModel, values: Values) -> PlantModel:
         plant: The plant.
         values: Quantities of `of_plant`, floats or traced scalars.
     """
-    model, friction = varied_model(plant.model, values), _varied_friction(plant.friction, values)
-    if "gravity" in values:
-        model = replace(model, gravity=values["gravity"])
-    actuators = _varied_actuators(plant.actuators, values)
-    if model is plant.model and friction is plant.friction and actuators is plant.actuators:
-        return plant
-    return replace(plant, model=model, friction=friction, actuators=actuators)
+    fields = {}
+    for name, value in values.items():
+        quantity, path = QUANTITIES[name], QUANTITIES[name].nominal
+        if isinstance(path, str):
+            own = attrgetter(path)(plant)
+            fields[path] = np.where(plant.actuators.is_motor, value, own) if quantity.of_motors else value
+    if "friction.coulomb" in fields and "friction.static" not in fields:
+        fields["friction.static"] = fields["friction.coulomb"] + attrgetter("friction.rise")(plant)
+    motor = plant.actuators.motors.motor
+    if (constant := fields.get(f"{_MOTOR}.torque_constant")) is not None:
+        fields[f"{_MOTOR}.back_emf_constant"] = motor.back_emf_constant / motor.torque_constant * constant
+    varied = with_fields(plant, fields)
+    model = varied_model(varied.model, values)
+    friction = varied.friction.scaled(values["friction.scale"]) if "friction.scale" in values else varied.friction
+    if model is varied.model and friction is varied.friction:
+        return varied
+    return replace(varied, model=model, friction=friction)
 
 
-def _varied_friction(friction: Friction, values: Values) -> Friction:
-    own = {name.removeprefix("friction."): value for name, value in values.items() if name.startswith("friction.")}
-    if not own:
-        return friction
-    scale = own.pop("scale", None)
-    if "coulomb" in own and "static" not in own:
-        own["static"] = own["coulomb"] + friction.rise
-    friction = replace(friction, **own)
-    return friction if scale is None else friction.scaled(scale)
-
-
-def _varied_actuators(actuators: JointActuators, values: Values) -> JointActuators:
-    """The actuators with other motors and gears; ideal sources keep their numbers."""
-    if not any(name in values for name, quantity in QUANTITIES.items() if quantity.of_motors):
-        return actuators
-    motor, gear = actuators.motors.motor, actuators.motors.gear
-
-    def value(name: str, nominal: Array) -> NDArray[Any]:
-        return np.where(actuators.is_motor, values[name], nominal) if name in values else nominal
-
-    constant = value("motor.torque_constant", motor.torque_constant)
-    share = motor.back_emf_constant / motor.torque_constant
-    motor = replace(motor, torque_constant=constant, resistance=value("motor.resistance", motor.resistance),
-                    back_emf_constant=share * constant if constant is not motor.torque_constant
-                    else motor.back_emf_constant)
-    return replace(actuators, motors=Actuators(motor, GearTrain(value("gear.ratio", gear.ratio))),
-                   efficiency=value("gear.efficiency", actuators.efficiency),
-                   voltage_limit=value("motor.voltage_limit", actuators.voltage_limit),
-                   current_limit=value("motor.current_limit", actuators.current_limit))
+def with_fields(record: T, values: Mapping[str, Any]) -> T:
+    """Return a dataclass with other values of some fields, which are named by paths such as ``friction.viscous``."""
+    if not values:
+        return record
+    own = {path: value for path, value in values.items() if "." not in path}
+    for name in dict.fromkeys(path.split(".")[0] for path in values if "." in path):
+        inner = {path.removeprefix(f"{name}."): value for path, value in values.items() if path.startswith(f"{name}.")}
+        own[name] = with_fields(getattr(record, name), inner)
+    return replace(record, **own)  # type: ignore[type-var]  # a dataclass
 
 
 def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
@@ -276,6 +269,9 @@ def check_varied(names: Iterable[str], plant: PlantModel) -> tuple[str, ...]:
         if QUANTITIES[name].of_motors and not plant.actuators.is_motor.any():
             raise InputError(f"varied: '{name}' has no effect, because '{plant.model.name}' has no motors; give "
                              "the plant actuators")
+        if name in ("friction.coulomb", "friction.static") and not isinstance(plant.friction, Friction):
+            raise InputError(f"varied: '{name}': expected the friction model '{Friction.name}', received "
+                             f"'{plant.friction.name}'; vary friction.viscous or friction.scale")
         if name == "motor.resistance" and plant.integrator is not Integrator.SEMI_IMPLICIT_EULER:
             raise InputError(f"varied: '{name}': expected the integrator {Integrator.SEMI_IMPLICIT_EULER}, which is "
                              f"stable with any resistance, received {plant.integrator}")
@@ -357,7 +353,7 @@ def _check_breakaway(samples: Mapping[str, Array], plant: PlantModel) -> None:
     if "friction.static" not in samples:
         return
     static = samples["friction.static"]
-    coulomb = np.broadcast_to(samples.get("friction.coulomb", plant.friction.coulomb), static.shape)
+    coulomb = np.broadcast_to(samples.get("friction.coulomb", attrgetter("friction.coulomb")(plant)), static.shape)
     below = np.argwhere(static < coulomb)
     if len(below):
         sample, joint = map(int, below[0])

@@ -19,7 +19,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.actuation.friction import Friction
+from robodyn_ros.actuation.friction import FrictionModel
 from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.compile import Procedure
 from robodyn_ros.compile.records import flatten, form_of, unflatten
@@ -322,7 +322,7 @@ class ClosedLoop:
             recorded: Whether motions are recorded, or only scores kept.
             noisy: Whether the law's measurements have noise.
             longest_delay: Greatest delay of the measurements that the program has room for [control periods].
-            divides: Whether steps are divided, see `fast_motion`.
+            divides: Whether steps that are too long for the speed are divided, see `fast_motion`.
 
         Raises:
             CompileError: The controller cannot be compiled.
@@ -426,7 +426,7 @@ class ClosedLoop:
 @overload
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
-            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
+            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: FrictionModel | None = None,
             world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
             samples: None = None) -> Rollout: ...
 
@@ -434,7 +434,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
 @overload
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
-            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
+            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: FrictionModel | None = None,
             world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
             samples: Mapping[str, ArrayLike], threads: int | None = None, client: RolloutClient | None = None
             ) -> Score: ...
@@ -442,7 +442,7 @@ def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory |
 
 def rollout(robot: Robot, controller: str | Controller, trajectory: Trajectory | None = None,
             duration: float | None = None, *, parameters: Parameters | None = None, period: float = DEFAULT_PERIOD,
-            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: Friction | None = None,
+            step: float = DEFAULT_STEP, actuators: JointActuators | None = None, friction: FrictionModel | None = None,
             world: World | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
             samples: Mapping[str, ArrayLike] | None = None, threads: int | None = None,
             client: RolloutClient | None = None) -> Rollout | Score:

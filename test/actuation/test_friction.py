@@ -8,15 +8,28 @@
 
 """Friction by hand, its limits, and its figures' checks."""
 
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robodyn_ros import InputError, Robot
 from robodyn_ros.actuation import Friction
+from robodyn_ros.actuation import friction as friction_module
+from robodyn_ros.actuation.configuration import HardwareSettings
+from robodyn_ros.actuation.friction import friction_models
 from robodyn_ros.compile import compile_function
+from robodyn_ros.control.registry import make_controller
 from robodyn_ros.resources import robot_file
+from robodyn_ros.simulation.commands import Drive
+from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.rollout import ClosedLoop
 
 STRIBECK = Friction(viscous=[0.5, 0.1], coulomb=[2.0, 1.0], static=[3.0, 1.0], stribeck_velocity=[0.1, 0.2])
 
@@ -70,3 +83,68 @@ def test_scaled_friction_is_more_of_the_same():
 def test_impossible_friction_is_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "add_a_friction_model.md"
+
+
+@pytest.fixture
+def drag(tmp_path, monkeypatch):
+    """The folder with the files of the how-to page, and the code that runs them."""
+    blocks = re.findall(r"```(?:python|yaml)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    for block in blocks:
+        if block.startswith("# drag."):
+            (tmp_path / block.split("\n")[0].removeprefix("# ")).write_text(block)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield blocks[-1]
+    sys.modules.pop("drag", None)
+    friction_module._MODELS.pop("drag", None)
+
+
+def test_the_how_to_page_adds_a_model_in_two_files(drag):
+    known = {}
+    exec(compile(drag, str(PAGE), "exec"), known)
+    friction, robot = known["friction"], known["robot"]
+    np.testing.assert_allclose(friction.level(np.array([3.0, 3.0])), [0.1 + 0.02 * 9.0, 0.2])
+    assert friction_models()["drag"] is type(friction)
+    compiled, interpreted = (Plant(robot, friction=friction, compiled=compiled) for compiled in (True, False))
+    effort = Drive(np.array([5.0, -2.0]), *np.zeros((2, 2)))
+    for plant in (compiled, interpreted):
+        plant.advance(effort, 50)
+    np.testing.assert_allclose(compiled.q, interpreted.q, rtol=1e-9, atol=1e-12)
+    assert compiled.energy.friction_loss > 0.0 and compiled.energy.viscous_loss > 0.0
+    loop = ClosedLoop(make_controller("damping", robot), compiled.model, varied=("friction.scale", "friction.viscous"))
+    factors = np.array([0.5, 1.0, 2.0])
+    scores = loop.scores(loop.scenario(duration=0.2), samples={"friction.scale": factors,
+                                                               "friction.viscous": np.tile(friction.viscous, (3, 1))})
+    for factor, v in zip(factors, scores.v, strict=True):
+        fixed = ClosedLoop(make_controller("damping", robot), replace(compiled.model, friction=friction.scaled(factor)))
+        np.testing.assert_allclose(v, fixed.run(fixed.scenario(duration=0.2)).score.v, rtol=1e-9, atol=1e-12)
+    with pytest.raises(InputError, match="varied: 'friction.coulomb': expected the friction model 'stribeck', rec"):
+        ClosedLoop(make_controller("damping", robot), compiled.model, varied=("friction.coulomb",))
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("model: dragg", "joint 'joint1': friction: model: 'dragg' is unknown: did you mean 'drag'"),
+    ("model: 3", "joint 'joint1': friction: model: 3 is unknown"),
+    ("model: [drag]", "joint 'joint1': friction: model: .* is unknown"),
+    ("{model: drag, drg: 1.0}", "joint 'joint1': friction: unknown key 'drg'"),
+    ("{model: drag, drag: -1.0}", "joint 'joint1': friction: drag: expected a finite number of 0 or more"),
+    ("{model: drag, coulomb: 1.0}", "joint 'joint1': friction: unknown key 'coulomb'"),
+    ("drag", "joint 'joint1': friction: expected keys and values, received 'drag'"),
+])
+def test_sections_of_a_model_are_checked(drag, text, message):
+    __import__("drag")
+    with pytest.raises(InputError, match=message):
+        HardwareSettings.from_mapping(yaml.safe_load(f"joints:\n  joint1:\n    friction: {text}\n"
+                                                     if text.startswith("{") or ":" not in text else
+                                                     f"joints:\n  joint1:\n    friction:\n      {text}\n"))
+
+
+def test_joints_have_one_model(drag):
+    __import__("drag")
+    settings = HardwareSettings.from_mapping({"joints": {"joint1": {"friction": {"model": "drag"}},
+                                                         "joint2": {"friction": {"coulomb": 1.0}}}})
+    with pytest.raises(InputError, match="friction: expected one model for all joints, received drag and stribeck"):
+        settings.joint_friction(Robot.from_urdf(robot_file("planar_2r")).model)

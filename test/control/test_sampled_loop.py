@@ -18,7 +18,7 @@ from robodyn_ros.control.default_gains import joint_gains, sampled_mass_matrices
 from robodyn_ros.control.laws.damping import Damping, DampingParameters
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.pd import PD, PDParameters
-from robodyn_ros.control.laws.pid import Integral
+from robodyn_ros.control.laws.pid import PIDMemory
 from robodyn_ros.control.registry import make_controller
 from robodyn_ros.control.sampled_loop import FACTORS, most_damping, stable_factor
 from robodyn_ros.resources import robot_file, shipped_robots
@@ -104,7 +104,7 @@ def test_a_robot_that_only_falls_does_not_count_as_unstable():
 def test_a_law_with_a_memory_keeps_it():
     robot = weightless("scara")
     law = make_controller("pid", robot)
-    law.memory = Integral(np.arange(4.0))
+    law.memory = PIDMemory(np.arange(4.0))
     stable_factor(law, law.parameters, LoopTiming(), sampled_positions(robot)[:2])
     np.testing.assert_array_equal(law.memory.effort, np.arange(4.0))
 

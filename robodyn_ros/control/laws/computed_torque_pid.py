@@ -54,7 +54,7 @@ class ComputedTorquePIDParameters(ComputedTorqueParameters):
     )
 
 
-class Integral(NamedTuple):
+class IntegralMemory(NamedTuple):
     """Memory of `ComputedTorquePID`.
 
     Attributes:
@@ -64,7 +64,7 @@ class Integral(NamedTuple):
     acceleration: Array
 
 
-class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, Integral]):
+class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, IntegralMemory]):
     """tau = M(q) a* + h(q, v) + g(q) + D v with a* = a_d + K_v e' + K_p e + K_i (integral of e), e = q_d - q.
 
     [Yamamoto] 6.7 calls computed torque "a PD (PID) controller with robot dynamics compensation"; this is (6.41) and
@@ -78,16 +78,16 @@ class ComputedTorquePID(Law[ComputedTorquePIDParameters, JointReference, Integra
     @staticmethod
     def law(
         dynamics: DynamicsLike, parameters: ComputedTorquePIDParameters, state: State,
-        reference: JointReference, memory: Integral
-    ) -> tuple[Array, Integral]:
+        reference: JointReference, memory: IntegralMemory
+    ) -> tuple[Array, IntegralMemory]:
         """As in `Law`."""
         past = memory.acceleration
         effort = ComputedTorque.law(dynamics, parameters, state, reference._replace(a=reference.a + past))
         change = parameters.i * (reference.q - state.q) * state.period
         stuck = greater(abs(effort), parameters.effort_limit) * greater_equal(past * change, 0.0)
         integral = clip(past + where(stuck, 0.0, change), -parameters.i_clamp, parameters.i_clamp)
-        return effort, Integral(integral)
+        return effort, IntegralMemory(integral)
 
-    def initial_memory(self, state: State) -> Integral:
+    def initial_memory(self, state: State) -> IntegralMemory:
         """No integral yet."""
-        return Integral(np.zeros(len(state.q)))
+        return IntegralMemory(np.zeros(len(state.q)))

@@ -68,7 +68,7 @@ class PIDParameters(PDParameters):
     )
 
 
-class Integral(NamedTuple):
+class PIDMemory(NamedTuple):
     """Memory of `PID`.
 
     Attributes:
@@ -78,7 +78,7 @@ class Integral(NamedTuple):
     effort: Array
 
 
-class PID(Law[PIDParameters, JointReference, Integral]):
+class PID(Law[PIDParameters, JointReference, PIDMemory]):
     """tau = K_p e + K_v e' + K_i (integral of e), e = q_d - q, independent joints, no model of the robot.
 
     [Yamamoto] (6.28) as a torque, and with K_v acting on e' as in `PD`. The book prints q - q_d for q_d - q there and
@@ -92,16 +92,16 @@ class PID(Law[PIDParameters, JointReference, Integral]):
 
     @staticmethod
     def law(
-        dynamics: DynamicsLike, parameters: PIDParameters, state: State, reference: JointReference, memory: Integral
-    ) -> tuple[Array, Integral]:
+        dynamics: DynamicsLike, parameters: PIDParameters, state: State, reference: JointReference, memory: PIDMemory
+    ) -> tuple[Array, PIDMemory]:
         """As in `Law`; uses no dynamics."""
         pd, integral = PD.law(dynamics, parameters, state, reference), memory.effort
         change = parameters.i * (reference.q - state.q) * state.period
         upwards = maximum(parameters.effort_limit - (pd + integral), 0.0)
         downwards = maximum(parameters.effort_limit + (pd + integral), 0.0)
         integral = clip(integral + clip(change, -downwards, upwards), -parameters.i_clamp, parameters.i_clamp)
-        return pd + integral, Integral(integral)
+        return pd + integral, PIDMemory(integral)
 
-    def initial_memory(self, state: State) -> Integral:
+    def initial_memory(self, state: State) -> PIDMemory:
         """No integral yet."""
-        return Integral(np.zeros(len(state.q)))
+        return PIDMemory(np.zeros(len(state.q)))

@@ -18,7 +18,7 @@ from random_robots import urdf_robots
 from robodyn_ros import Robot
 from robodyn_ros.compile import compile_function
 from robodyn_ros.control import JointReference, State
-from robodyn_ros.control.laws.pid import PID, Integral, PIDParameters, default_integral
+from robodyn_ros.control.laws.pid import PID, PIDMemory, PIDParameters, default_integral
 from robodyn_ros.control.registry import load_controller
 from robodyn_ros.resources import robot_file, shipped_robots
 from robodyn_ros.textbook.steady_state import closed_loop_poles
@@ -65,7 +65,7 @@ def parameters(limit, clamp):
 
 @given(NUMBERS, NUMBERS, NUMBERS, st.floats(0.0, 20.0), st.floats(0.0, 20.0))
 def test_the_integral_never_pushes_beyond_the_limit(q, v, integral, limit, clamp):
-    memory, zero = Integral(np.array([integral])), np.zeros(1)
+    memory, zero = PIDMemory(np.array([integral])), np.zeros(1)
     state = State(0.0, 0.01, np.array([q]), np.array([v]))
     effort, after = PID.law(None, parameters(limit, clamp), state, JointReference(zero, zero, zero), memory)
     after = after.effort
@@ -83,7 +83,7 @@ def test_the_integral_never_pushes_beyond_the_limit(q, v, integral, limit, clamp
 
 def test_an_integral_out_of_reach_is_brought_back_by_the_first_error_of_the_other_sign():
     zero = np.zeros(1)
-    memory = Integral(zero)
+    memory = PIDMemory(zero)
     for _ in range(1000):  # ten seconds against a stop
         state = State(0.0, 0.01, np.array([-0.5]), zero)
         effort, memory = PID.law(None, parameters(20.0, 50.0), state, JointReference(zero, zero, zero), memory)
@@ -133,7 +133,7 @@ def test_the_same_source_can_be_compiled():
     def answer(q, v, q_d, v_d, memory, *values):
         state, reference = State(0.0, 0.001, q, v), JointReference(q_d, v_d, v_d)
         gains = PIDParameters(**dict(zip(FIELDS, values, strict=True)))
-        effort, after = PID.law(None, gains, state, reference, Integral(memory))
+        effort, after = PID.law(None, gains, state, reference, PIDMemory(memory))
         return np.stack([effort, after.effort])
 
     kernel = compile_function(answer, inputs, name="pid")
