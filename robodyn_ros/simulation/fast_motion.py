@@ -58,10 +58,7 @@ def turning(plant: PlantModel, v: NDArray[Any]) -> Any:
         plant: The simulated model.
         v: Joint velocities, shape (n,), may be traced [rad/s or m/s].
     """
-    inertias = np.diag(inertia(plant, np.zeros(plant.n)))
-    turns = np.array([joint.kind != "prismatic" for joint in plant.model.leaders])
-    weights = np.sqrt(np.where(turns, inertias, 0.0) / max(np.max(inertias, where=turns, initial=0.0), 1e-300))
-    return sum(weights * abs(v), np.float64(0.0))
+    return sum(plant.speed_weights * abs(v), np.float64(0.0))
 
 
 def resolved_speed(plant: PlantModel) -> float:

@@ -23,6 +23,7 @@ from robodyn_ros.actuation.joint_actuators import JointActuators
 from robodyn_ros.checks import Range, as_number, constants
 from robodyn_ros.description.model import Array, RobotModel
 from robodyn_ros.dynamics.definite_mass_matrix import check_mass_matrix
+from robodyn_ros.dynamics.mass_matrix import mass_matrix
 from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.contact_world import World
 from robodyn_ros.simulation.joint_constraints import STICKING, ConstraintLimits
@@ -267,6 +268,13 @@ class PlantModel:
         """
         if self.world is not None:
             self.world.check_start(self.model, q)
+
+    @cached_property
+    def speed_weights(self) -> Array:
+        """Roots of the joints' shares in the inertia, at positions 0; 0 for prismatic joints, shape (n,)."""
+        inertias = np.diag(mass_matrix(self.model, np.zeros(self.n))) + self.actuators.reflected_inertia
+        turns = np.array([joint.kind != "prismatic" for joint in self.model.leaders])
+        return np.sqrt(np.where(turns, inertias, 0.0) / max(np.max(inertias, where=turns, initial=0.0), 1e-300))
 
     @property
     def surroundings(self) -> World:
