@@ -100,7 +100,7 @@ def test_random_bounded_efforts_create_no_energy(name, kind):
         created = max(created, run(plant, lambda k: limit * signs[8 + k // 10], 0.4)[0])
         plant.set_wrench_tip(np.zeros(6))
         created = max(created, run(plant, lambda k: -limit * np.sign(plant.v), 0.4)[0])
-        assert created < (0.5 if kind == "explicit" else 1.0)  # that method gains energy at any speed
+        assert created < (1.0 if kind == "explicit" else 0.3)  # that method gains energy at any speed
     except SimulationError as error:
         assert "too fast for steps of 0.001 s: expected angular speeds of at most 10000 rad/s" in str(error)
     assert turning(plant.model, plant.v) <= greatest_speed(plant.model)
