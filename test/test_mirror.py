@@ -105,6 +105,7 @@ TESTED_BY = {
     "commands/required.py": "commands/test_command_line.py",
     "commands/export.py": "export/test_c_source.py",
     "export/c_function.py": "export/test_c_source.py",
+    "patience.py": "control/test_plugin_threads.py",
     "optional_packages.py": "commands/test_command_line.py",
 }
 """Where a module is tested that has no test file of its own: a part that only a neighbour uses, by that one's tests."""

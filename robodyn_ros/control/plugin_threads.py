@@ -22,17 +22,14 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeVar
 
 from robodyn_ros.control.plugin_errors import detached, place_of, plugin_error
 from robodyn_ros.errors import PluginError, RobodynError
+from robodyn_ros.patience import waiting_time_of, with_patience
 
 LOOK_PERIOD = 0.05
 """Time between two looks at a thread [s]."""
-
-_PATIENCE = 4.0
-"""How many times as long a plugin may take if others have the processor."""
 
 _HELD_SECONDS = 1.0
 """Time for which a plugin that left force is held, so that its end never falls to another thread [s]."""
@@ -93,19 +90,6 @@ def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], funct
 def waiting_time(thread: threading.Thread) -> float:
     """For how long a thread has wanted to run while others had the processor, as far as Linux tells [s]."""
     return waiting_time_of(f"self/task/{thread.native_id}")
-
-
-def waiting_time_of(task: str) -> float:
-    """As `waiting_time`, of the main thread of a process or of another task below /proc."""
-    try:
-        return int(Path("/proc", task, "schedstat").read_bytes().split()[1]) * 1e-9
-    except (OSError, IndexError, ValueError):
-        return 0.0
-
-
-def with_patience(seconds: float, waited: float) -> float:
-    """Return a longest time [s] for a thread that has waited for the processor: up to four times as long."""
-    return min(seconds + waited, _PATIENCE * seconds)
 
 
 def standing(thread: threading.Thread) -> str:

@@ -183,7 +183,7 @@ def check_files(path: Path) -> None:
             raise DescriptionError(f"{file}: expected at most {MOST_ELEMENTS} elements, with those of <replicate> "
                                    f"written out, in {MOST_FILES} files, received more; leave some out")
         if bodies > MOST_BODIES:  # for which MuJoCo would take minutes
-            raise DescriptionError(f"{file}: expected at most {MOST_BODIES} bodies, received {bodies:.3g}")
+            raise DescriptionError(f"{file}: expected at most {MOST_BODIES} bodies, received {bodies:.0f}")
 
 
 def _check_size(element: etree._Element, file: Path) -> None:

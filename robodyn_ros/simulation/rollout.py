@@ -241,6 +241,9 @@ class ClosedLoop:
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
+            if parameters.shape[1:] != self._packed.values.shape:
+                raise InputError(f"rollout: parameters: expected shape (N, {self._packed.values.size}), received shape "
+                                 f"{parameters.shape}")
             given["parameters"] = parameters
         else:
             numbers = [self.packed(one) for one in parameters]

@@ -56,5 +56,6 @@ def test_files_that_are_no_yaml_are_named(tmp_path):
     binary.write_bytes(b"\xff\xfe\x00")
     assert read_yaml(good) == {"a": [1, 2]}
     for path in (bad, binary, tmp_path / "none.yaml", tmp_path):
-        with pytest.raises(InputError, match="expected a readable YAML file"):
+        what = "a regular file, received a directory" if path is tmp_path else "a readable YAML file"
+        with pytest.raises(InputError, match=f"expected {what}"):
             read_yaml(path)

@@ -202,7 +202,8 @@ def ctrl_c_held():
     signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_is_no_fault_of_a_controller():
+def test_ctrl_c_is_no_fault_of_a_controller(monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.default_int_handler)  # as in a command
     recorder = Recorder()
     recorder.answer = KeyboardInterrupt()
     rig = Rig(recorder)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from urdf_parts import joint, link, robot
 
-from robodyn_ros.description.urdf import load_urdf
+from robodyn_ros.description.urdf import load_urdf_text
 from robodyn_ros.kinematics.turns import short_way, shortest, unwrapped
 
 ANGLES = np.array([True, False])
@@ -58,6 +58,6 @@ def test_a_motion_begins_the_short_way(points, start, expected):
 ])
 def test_a_mimic_joint_decides_whether_its_leader_is_an_angle(kind, follower, multiplier, is_angle):
     mimic = f'<mimic joint="j1" multiplier="{multiplier}"/>'
-    model = load_urdf(robot(link("l0"), link("l1"), link("l2"), joint("j1", "l0", "l1", kind),
+    model = load_urdf_text(robot(link("l0"), link("l1"), link("l2"), joint("j1", "l0", "l1", kind),
                             joint("j2", "l1", "l2", follower, extra=mimic)))
     assert model.angles.tolist() == [is_angle] and model.continuous.tolist() == [kind == "continuous"]

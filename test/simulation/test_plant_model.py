@@ -40,7 +40,7 @@ def test_state_begins_without_current_at_ambient_temperature():
     ({"step": np.nan}, "step of the plant: expected a finite number above 0"),
     ({"actuators": JointActuators.ideal_sources(3)}, "expected 2 actuators, one for each joint, received 3"),
     ({"friction": Friction(0.0, [0.1, 0.2, 0.3])}, "expected friction of 2 joints, received 3"),
-    ({"friction": 0.3}, "plant: expected Friction, received float 0.3; HardwareSettings"),
+    ({"friction": 0.3}, "plant: expected FrictionModel, received float 0.3; HardwareSettings"),
     ({"integrator": "euler"}, "integrator: expected semi_implicit_euler, explicit_euler, .* or adaptive, received 'eu"),
     ({"integrator": "explicit_euler", "actuators": FAST_MOTOR, "step": 1e-3},
      "explicit_euler: expected steps up to 2.0 L/R = 0.0002 s, .*motor at 'joint2'"),

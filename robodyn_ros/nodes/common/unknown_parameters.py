@@ -37,6 +37,7 @@ PARAMETERS = frozenset((
     "velocity_filter", "allow_partial_joints_goal", "allow_nonzero_velocity_at_trajectory_end", "action_monitor_rate",
     "constraints.", "cartesian.", "supervisor.", "speed_scaling",
     "trajectory_limits", "delay_compensation", "thread_priority", "cpu_affinity", "lock_memory",
+    "law_timeout", "swap_timeout",
 ))
 """Parameters of all nodes; a group stands for all its parameters.
 

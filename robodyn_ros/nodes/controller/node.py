@@ -25,7 +25,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.age_monitor import AgeMonitor
 from robodyn_ros.control.control_loop import ControlLoop, Plugin
-from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time, with_patience
+from robodyn_ros.control.plugin_threads import LOOK_PERIOD, end, standing, waiting_time
 from robodyn_ros.control.registry import controller_changed, controller_names
 from robodyn_ros.control.tick_monitor import Delay, TickMonitor
 from robodyn_ros.control.velocity_estimate import VelocityEstimate
@@ -60,6 +60,7 @@ from robodyn_ros.nodes.controller.tip_motions import TipMotions
 from robodyn_ros.nodes.controller.voltage_output import VoltageOutput
 from robodyn_ros.nodes.controller.wrench_sensor import PARAMETERS as SENSOR_PARAMETERS
 from robodyn_ros.nodes.controller.wrench_sensor import WrenchSensor
+from robodyn_ros.patience import with_patience
 from robodyn_ros.robot import Robot
 
 PARAMETERS = (
