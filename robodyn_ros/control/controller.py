@@ -186,7 +186,7 @@ class Law(Controller, Generic[P, R, M]):
             **named: None.
 
         Returns:
-            The joint efforts, array-like of shape (n,) [N m or N]; with a memory: efforts and the next memory.
+            The joint efforts, array-like of shape (n,) [N m or N]; of a law with a memory, these and the next memory.
         """
 
     def initial_memory(self, state: State) -> Any:

@@ -104,7 +104,9 @@ def test_every_delay_from_0_to_10_periods(name, rate, safe, gains_fit):
             assert speed < 0.5, delay
         elif speed > 0.5 and not stopped.halts[-1].endswith("no effort instead"):
             early, late = np.array_split(stopped.energy, 4)[-2:]
-            assert late.mean() < early.mean() or stopped.run(8.0) < 0.5, delay  # perhaps it is being noticed just now
+            # Perhaps it is being noticed just now.
+            assert late.mean() < early.mean() or stopped.run(8.0) < 0.5 or (
+                stopped.halts[-1].endswith("no effort instead")), delay
 
 
 @pytest.mark.parametrize("share", [5.0, 50.0])
