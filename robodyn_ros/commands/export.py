@@ -57,8 +57,6 @@ def run_export(options: Namespace) -> int:
         raise InputError("export: expected a law, or --function NAME …, and not both")
     if options.set and not options.law:
         raise InputError("export: --set has no effect without a law; leave it out")
-    if options.output.exists():
-        raise InputError(f"export: '{options.output}' exists; name a new folder by --output, or remove it")
     robot = given_robot(options)
     if options.law:
         law = _law(options.law, robot.with_timing(options.period), options.set)

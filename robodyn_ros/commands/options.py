@@ -29,11 +29,7 @@ def add_robot_options(parser: ArgumentParser) -> None:
     add_options(parser, ("robot", DEFAULT_ROBOT, "name of a shipped robot or of one of robot_descriptions, or path of "
                          "a URDF, MJCF or xacro file; arguments may follow a xacro file: 'arm.urdf.xacro "
                          "gripper:=true'"))
-    add_tip_link(parser)
-
-
-def add_tip_link(parser: ArgumentParser) -> None:
-    """Add the option that names the tip link."""
+    add_complete_option(parser)
     parser.add_argument("--tip-link", metavar="LINK", help="link that laws and commands of the tip move (default: the "
                         "tool frame of the longest arm, before the fingers of a gripper)")
 
@@ -74,8 +70,6 @@ def add_options(parser: ArgumentParser, *options: tuple[str, str | int | float |
         *options: Name, default and help text of each option; the value has the type of the default.
     """
     for name, default, text in options:
-        if name == "robot":
-            add_complete_option(parser)
         parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text} (default: %(default)s)")
 
 
