@@ -216,7 +216,7 @@ class ClosedLoop:
         Args:
             scenario: The task of all robots.
             parameters: Parameters of the controller, one set for each robot, or their numbers as of `packed`, shape
-                (N, p); None: those that the controller has, for all.
+                (N, p), or (p,) for all; None: those that the controller has, for all.
             q: Joint positions at the start, shape (N, n) [rad or m]; None: the scenario's, for all.
             threads: Threads that share the robots; a controller that runs uncompiled uses one. None: one.
             samples: Values of varied quantities by name, each of the quantity's shape after an axis of the N robots;
@@ -241,8 +241,9 @@ class ClosedLoop:
         if parameters is None:
             given["parameters"] = self._packed.values
         elif isinstance(parameters, np.ndarray):
-            if parameters.shape[1:] != self._packed.values.shape:
-                raise InputError(f"rollout: parameters: expected shape (N, {self._packed.values.size}), received shape "
+            size = self._packed.values.size
+            if parameters.ndim not in (1, 2) or parameters.shape[-1] != size:
+                raise InputError(f"rollout: parameters: expected shape (N, {size}) or ({size},), received shape "
                                  f"{parameters.shape}")
             given["parameters"] = parameters
         else:
