@@ -43,6 +43,10 @@ class Abandoned(BaseException):
     """Raised in a thread that was left behind."""
 
 
+class _Taken(BaseException):
+    """Raised in the thread that leaves another behind."""
+
+
 def run_bounded(what: str, seconds: float, is_stopped: Callable[[], bool], function: Callable[..., _Result],
                 *arguments: Any) -> _Result:
     """Run code of a plugin on a thread of its own, and wait for it.
@@ -101,9 +105,18 @@ def standing(thread: threading.Thread) -> str:
 def leave_behind(thread: threading.Thread) -> None:
     """End a thread at its next line of Python code, unless that code catches all; and end its real-time priority."""
     _left_behind.add(thread)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Abandoned))
+    _raise_in(thread.ident or 0, Abandoned)
+    # Until a thread takes its exception, Python 3.11 looks for one at each call and turn of a loop of all threads, and
+    # a traced function never gets beyond its first instruction. This thread takes one, which ends the search; the other
+    # finds its own the next time that threads take turns.
+    with suppress(_Taken):
+        _raise_in(threading.get_ident(), _Taken)
     with suppress(AttributeError, OSError):
         os.sched_setscheduler(thread.native_id or 0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _raise_in(identifier: int, exception: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(identifier), ctypes.py_object(exception))
 
 
 def some_left_behind() -> bool:

@@ -81,12 +81,12 @@ def test_commands_that_freeze_while_the_arm_moves_have_stopped_too(manager, guar
 
 
 def test_a_guard_that_was_held_up_itself_takes_the_commands_that_wait(manager, guard):
-    guarded = guard("effort_controller", "--timeout", "500ms")
+    guarded = guard("effort_controller", "--timeout", "1s")
     with Law(NAMESPACE):
         guarded.wait_until("armed")
         for _ in range(2):
             guarded.process.send_signal(signal.SIGSTOP)
-            time.sleep(1.0)
+            time.sleep(2.0)
             begin = manager.last_command
             guarded.process.send_signal(signal.SIGCONT)
             while manager.last_command < begin + 1.0:

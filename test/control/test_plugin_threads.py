@@ -8,6 +8,7 @@
 
 """Code of plugins that does not return, raises, or holds what others wait for."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -128,6 +129,29 @@ def test_the_exception_ends_python_code_that_catches_errors():
     leave_behind(thread)
     thread.join(DEADLINE)
     assert ended
+
+
+PROFILED = """
+import sys, time
+from robodyn_ros import PluginError
+from robodyn_ros.control.plugin_threads import run_bounded
+
+try:
+    run_bounded("it sleeps", 0.1, lambda: False, time.sleep, 3600.0)
+except PluginError:
+    pass
+calls = []
+sys.setprofile(lambda frame, event, _: calls.append(event))
+(lambda: None)()
+sys.setprofile(None)
+print(len(calls) > 0)
+"""
+
+
+def test_a_debugger_and_a_profiler_work_beside_a_thread_that_was_left_behind():
+    """Python 3.11 repeats the first instruction of a traced function while it believes an exception to be waiting."""
+    output = subprocess.run([sys.executable, "-c", PROFILED], capture_output=True, text=True, timeout=DEADLINE)
+    assert output.stdout == "True\n", output.stderr
 
 
 def test_a_module_whose_import_was_left_behind_can_be_imported(tmp_path, monkeypatch):
